@@ -169,7 +169,7 @@ def _folder(package: str) -> str:
 def _shortened(module: str) -> Iterator[str]:
     """Yield the names that documentation pages use: below `kstreams`, `tests`, `tests.kstreams`."""
     yield _below_root(module)
-    if module.startswith("tests."):
+    if module.startswith("tests.") and module.count(".") > 1:
         yield _below_root(_below_root(module))
 
 

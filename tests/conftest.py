@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from devtools.spark_home import QUICK_JAVA
 
-pytest_plugins = ["tests.servers.fixtures"]
+pytest_plugins = ["tests.support.servers.fixtures"]
 
 # A busy machine makes single examples slow, so there is no deadline. The gate draws the same
 # examples each time, so that a failure is due to the change; `make explore` draws others.

@@ -17,7 +17,7 @@ from benchmarks.suite.registry import workload_by
 from devtools.servers.silent_logger import SILENT
 from kstreams import Kafka
 from kstreams.connection import RawRecord
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
 
 pytestmark = pytest.mark.kafka
 

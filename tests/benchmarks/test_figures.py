@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.suite.figures import end_of, span_of
 from benchmarks.suite.process_tree import Sample, cpu_between
-from tests.benchmarks.samples import figures
+from tests.benchmarks.sample_outcomes import figures
 
 
 def test_clock_starts_after_the_warm_up_and_ends_with_the_last_result() -> None:

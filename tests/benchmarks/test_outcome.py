@@ -13,7 +13,7 @@ from benchmarks.suite.outcome import Cell, Outcome
 from benchmarks.suite.plots import plot
 from benchmarks.suite.report import markdown
 from benchmarks.suite.rounds import Rounds
-from tests.benchmarks.samples import figures, outcome
+from tests.benchmarks.sample_outcomes import figures, outcome
 
 
 def test_outcome_is_loaded_from_its_file(tmp_path: Path) -> None:

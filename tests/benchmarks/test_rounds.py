@@ -13,7 +13,7 @@ from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
 from benchmarks.suite.registry import workload_by
 from benchmarks.suite.rounds import Rounds
-from tests.benchmarks.copying import Copying
+from tests.benchmarks.fake_peer import Copying
 
 pytestmark = pytest.mark.kafka
 

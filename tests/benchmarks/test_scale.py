@@ -23,7 +23,7 @@ from benchmarks.scale.tables import markdown
 from benchmarks.suite.figures import Figures
 from benchmarks.suite.outcome import Cell, Outcome
 from benchmarks.suite.plan import batch_of
-from tests.benchmarks.samples import figures
+from tests.benchmarks.sample_outcomes import figures
 
 MACHINE = {"cpu": "a cpu", "cores": 2, "python": "3.11", "load": 0.1, "load_after": 0.2}
 RECORDS = 1_000_000

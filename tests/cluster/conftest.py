@@ -13,7 +13,7 @@ from devtools.servers.machine import why_no_machines
 from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
 from devtools.wheel import installed_wheels
-from tests.cluster.clustered import ClusteredApp
+from tests.cluster.clustered_app import ClusteredApp
 
 
 @pytest.fixture(scope="session")

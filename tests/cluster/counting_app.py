@@ -1,10 +1,10 @@
 """The app on the cluster, copied to its machines: it counts words, in total and by window.
 
 Run it by `spark-submit counting_app.py OPTIONS`, with options as a JSON object. It needs the
-installed library and `tests/word_counter.py` next to it, which is sent to the executors as a module
-of a user. Lines are split into words, and words go through a repartition topic. Each word gives its
-new count, and its count in each window of 100 ms when the window closes. The app runs until
-SIGTERM, and prints its commits.
+installed library and `tests/support/apps/word_counter.py` next to it, which is sent to the
+executors as a module of a user. Lines are split into words, and words go through a repartition
+topic. Each word gives its new count, and its count in each window of 100 ms when the window closes.
+The app runs until SIGTERM, and prints its commits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kstreams.stores import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
-from tests.word_counter import count_words
+from tests.support.apps.word_counter import count_words
 
 WINDOW_MS = 100
 GRACE_S = 5

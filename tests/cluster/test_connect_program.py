@@ -13,7 +13,7 @@ import pytest
 
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 from devtools.spark_home import QUICK_JVMS
-from tests.deploy.page import ROOT
+from tests.support.deploy.deploying_page import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 

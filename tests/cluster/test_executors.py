@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devtools.spark_home import LOCAL_CLUSTER
-from tests.cluster.project import expected_counts, make_project, run_project
+from tests.cluster.user_project import expected_counts, make_project, run_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from devtools.processes import kill
-from tests.cluster.clustered import ClusteredApp
+from tests.cluster.clustered_app import ClusteredApp
 
 pytestmark = [
     pytest.mark.spark,

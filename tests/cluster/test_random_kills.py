@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from devtools.processes import kill
-from tests.cluster.clustered import ClusteredApp
+from tests.cluster.clustered_app import ClusteredApp
 
 pytestmark = [
     pytest.mark.spark,

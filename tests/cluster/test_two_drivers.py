@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from tests.cluster.clustered import ClusteredApp, Driver
+from tests.cluster.clustered_app import ClusteredApp, Driver
 
 pytestmark = [
     pytest.mark.spark,

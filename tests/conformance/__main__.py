@@ -16,12 +16,12 @@ from kstreams.plugins import load_plugin
 from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.directory import Directory
-from tests.conformance.case import Case, read_cases
-from tests.conformance.durable_state import DurableState
-from tests.conformance.engine import Answer, run_on_driver
-from tests.conformance.frames_engine import in_time, run_on_played_frames
-from tests.conformance.oracle import problem
-from tests.conformance.topologies import build
+from tests.conformance.restoring_backend import DurableState
+from tests.support.conformance.case import Case, read_cases
+from tests.support.conformance.driver_engine import Answer, run_on_driver
+from tests.support.conformance.fake_frames_engine import in_time, run_on_played_frames
+from tests.support.conformance.result_check import problem
+from tests.support.conformance.window_topologies import build
 
 _NAMED = 10
 """Most cases without an answer that are named."""
@@ -107,8 +107,8 @@ def _on_spark(
     stack: ExitStack,
 ) -> Iterator[tuple[Case, Answer | str]]:
     from kstreams.spark.session import app_session
-    from tests.conformance.frames_lanes import run_on_frames
-    from tests.conformance.spark_engine import AT_ONCE, Run, run_on_spark
+    from tests.support.conformance.frames_engine import run_on_frames
+    from tests.support.conformance.spark_engine import AT_ONCE, Run, run_on_spark
 
     session = app_session("conformance", config={"spark.master": "local[2]"})
     run = run_on_frames if options.engine == "frames" else run_on_spark

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.case import Case, Output, parse
-from tests.conformance.join_models import StreamStreamModel, model_of
+from tests.support.conformance.case import Case, Output, parse
+from tests.support.models.join_models import StreamStreamModel, model_of
 
 __all__ = ("RULE", "answers", "corrected", "main")
 

@@ -13,10 +13,10 @@ import pytest
 from devtools.servers.s3 import Bucket
 from kstreams.processors.columns import Execution
 from tests.conformance.__main__ import backend, by_input, main
-from tests.conformance.case import JOINS, Case, Input, parse, read_cases
-from tests.conformance.durable_state import DurableState
-from tests.conformance.engine import Answer, run_on_driver
-from tests.conformance.oracle import problem
+from tests.conformance.restoring_backend import DurableState
+from tests.support.conformance.case import JOINS, Case, Input, parse, read_cases
+from tests.support.conformance.driver_engine import Answer, run_on_driver
+from tests.support.conformance.result_check import problem
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.case import JOINS, Case, Input, parse, read_cases
-from tests.conformance.join_models import (
+from tests.conformance.memory_edge import RULE, corrected, main
+from tests.support.conformance.case import JOINS, Case, Input, parse, read_cases
+from tests.support.models.join_models import (
     StreamStreamModel,
     expected_of,
     merged,
     model_of,
 )
-from tests.conformance.memory_edge import RULE, corrected, main
 
 FILES = sorted((Path(__file__).parent / "data").glob("*.jsonl"))
 CASES = [case for case in read_cases(FILES) if case.is_join]

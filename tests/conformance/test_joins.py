@@ -10,10 +10,10 @@ import pytest
 from devtools.servers.s3 import Bucket
 from kstreams.errors import TopologyError
 from tests.conformance.__main__ import backend
-from tests.conformance.case import Case, read_cases
-from tests.conformance.durable_state import DurableState
-from tests.conformance.engine import run_on_driver
-from tests.conformance.oracle import problem
+from tests.conformance.restoring_backend import DurableState
+from tests.support.conformance.case import Case, read_cases
+from tests.support.conformance.driver_engine import run_on_driver
+from tests.support.conformance.result_check import problem
 
 FILES = sorted((Path(__file__).parent / "data").glob("*.jsonl"))
 CUTS = ("1", "3", "all")

@@ -14,10 +14,10 @@ import pytest
 
 from kstreams_delta import DeltaTable
 from kstreams_iceberg import IcebergTable
-from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in
-from tests.connectors.lakes import Line
 from tests.connectors.lakes_on_spark import NO_JARS
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.iceberg_catalogs import NAME, catalog_in
+from tests.support.sinks.lake_contract import Line
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow, pytest.mark.timeout(300)]
 _ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.crash.failpoints import Point
-from tests.crash.harness import Harness
-from tests.crash.workload import expected, told
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Harness
+from tests.support.crash.marking_app import expected, told
 
 __all__ = (
     "BATCHES",

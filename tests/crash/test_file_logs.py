@@ -18,10 +18,10 @@ from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_files.index import FileIndex
 from kstreams_files.local import LocalFiles
-from tests.crash.failpoints import Point
-from tests.crash.filing import MOVE, append_file, marking_files
-from tests.crash.harness import Harness, Recovery
-from tests.crash.workload import OUT
+from tests.support.crash.failpoints import Point
+from tests.support.crash.files_app import MOVE, append_file, marking_files
+from tests.support.crash.harness import Harness, Recovery
+from tests.support.crash.marking_app import OUT
 
 POINTS = (
     Point("found-and-not-noted", "before index", dies="driver"),

@@ -10,9 +10,9 @@ from kstreams.batch import query_driver
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
-from tests.crash.failpoints import Point
-from tests.crash.harness import Recovery
-from tests.crash.joining import JoinHarness
+from tests.crash.foreign_key_app import JoinHarness
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Recovery
 
 POINTS = (
     Point("amid-left-rows", "process", nth=7),

@@ -10,9 +10,9 @@ import pytest
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
-from tests.crash.broadcasting import GlobalHarness
-from tests.crash.failpoints import Point
-from tests.crash.harness import RECOVERIES, Recovery
+from tests.crash.global_table_app import GlobalHarness
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import RECOVERIES, Recovery
 
 Backend = type[Memory | RocksDB]
 Play = Callable[[GlobalHarness], None]

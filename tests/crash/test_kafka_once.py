@@ -17,11 +17,11 @@ from kstreams_kafka.native.bulk_producer import NativeBulkProducer
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.producing import BulkProducer
 from kstreams_kafka.publisher import Publisher
-from tests.crash.failpoints import Point
-from tests.crash.filing import append_file, marking_files
-from tests.crash.harness import RECOVERIES, Harness, Recovery
-from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.crash.failpoints import Point
+from tests.support.crash.files_app import append_file, marking_files
+from tests.support.crash.harness import RECOVERIES, Harness, Recovery
+from tests.support.crash.marking_app import COUNTS, LAST, MARKS, PARTITIONS, Mark
+from tests.support.kafka.sample_records import read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -13,9 +13,9 @@ from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
-from tests.crash.failpoints import Point
-from tests.crash.harness import Recovery
-from tests.crash.looping import LoopHarness
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Recovery
+from tests.support.crash.loop_app import LoopHarness
 
 POINTS = (
     Point("amid-records", "process", nth=3),

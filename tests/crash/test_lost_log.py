@@ -11,7 +11,6 @@ import pytest
 
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
-from tests.crash.harness import Harness
 from tests.crash.stopped_app import (
     BATCHES,
     check_counts,
@@ -23,6 +22,7 @@ from tests.crash.stopped_app import (
     scene_in,
     stopped_app,
 )
+from tests.support.crash.harness import Harness
 
 Damage = Callable[[Harness], None]
 

@@ -22,9 +22,9 @@ from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
-from tests.crash.failpoints import POINTS, Point
-from tests.crash.faults import FaultyLog
-from tests.crash.harness import RECOVERIES, Harness, Recovery
+from tests.support.crash.failpoints import POINTS, Point
+from tests.support.crash.faults import FaultyLog
+from tests.support.crash.harness import RECOVERIES, Harness, Recovery
 
 Logs = Callable[[str], ObjectStoreSettings]
 BEFORE, AFTER = 2, 2

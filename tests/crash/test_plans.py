@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.harness import Harness
 from tests.crash.stopped_app import BATCHES, check_counts, commits_of, plans_of, stopped_app
-from tests.crash.workload import batch_of, emit
+from tests.support.crash.harness import Harness
+from tests.support.crash.marking_app import batch_of, emit
 
 
 @pytest.fixture

@@ -19,16 +19,16 @@ from kstreams.state.log.directory import Directory
 from kstreams_postgres import slot, slot_making
 from kstreams_postgres.poll_contents import PollContents
 from kstreams_postgres.slot_contents import SlotContents
-from tests.crash.changing import (
+from tests.crash.postgres_app import (
     added_words,
     changed_words,
     insert_words,
     marking_rows,
     words_log,
 )
-from tests.crash.failpoints import Point
-from tests.crash.harness import Harness, Recovery
-from tests.crash.workload import OUT
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Harness, Recovery
+from tests.support.crash.marking_app import OUT
 
 pytestmark = pytest.mark.slow
 

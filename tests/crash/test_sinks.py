@@ -27,16 +27,16 @@ from kstreams_postgres import PostgresTable
 from kstreams_postgres.writer import PostgresWriter
 from kstreams_rabbitmq import RabbitStream
 from kstreams_redis import RedisStream
-from tests.connectors.kstreams_delta.reading import rows_of as delta_rows
-from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in
-from tests.connectors.kstreams_iceberg.catalogs import rows_of as iceberg_rows
-from tests.connectors.kstreams_postgres.tables import Place
-from tests.connectors.kstreams_rabbitmq.places import Place as RabbitPlace
-from tests.connectors.kstreams_rabbitmq.places import rows as messages_of
-from tests.connectors.kstreams_redis.places import Place as RedisPlace
-from tests.crash.failpoints import Point
-from tests.crash.harness import RECOVERIES, Harness, Recovery
-from tests.crash.workload import COUNTS, DROP, IN, LAST, MARKS, OUT, Mark
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import RECOVERIES, Harness, Recovery
+from tests.support.crash.marking_app import COUNTS, DROP, IN, LAST, MARKS, OUT, Mark
+from tests.support.sinks.delta_tables import rows_of as delta_rows
+from tests.support.sinks.iceberg_catalogs import NAME, catalog_in
+from tests.support.sinks.iceberg_catalogs import rows_of as iceberg_rows
+from tests.support.sinks.postgres_tables import Place
+from tests.support.sinks.rabbitmq_streams import Place as RabbitPlace
+from tests.support.sinks.rabbitmq_streams import rows as messages_of
+from tests.support.sinks.redis_database import Place as RedisPlace
 
 pytestmark = pytest.mark.slow
 

@@ -19,10 +19,10 @@ from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_rabbitmq import RabbitStreamLog
 from kstreams_redis import RedisStreamLog, numbering
-from tests.connectors.kstreams_rabbitmq.places import Place
-from tests.crash.failpoints import Point
-from tests.crash.harness import Harness, Recovery
-from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Harness, Recovery
+from tests.support.crash.marking_app import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
+from tests.support.sinks.rabbitmq_streams import Place
 
 POINTS = (
     Point("found-and-not-numbered", "before index", dies="driver"),

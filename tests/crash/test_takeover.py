@@ -14,11 +14,11 @@ from kstreams.checkpoint.takeover import take_over
 from kstreams.errors import FencedError
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.crash.failpoints import Point
-from tests.crash.fake_spark import FakeSpark
-from tests.crash.looping import LoopHarness
 from tests.crash.test_two_drivers import before, start_beside
-from tests.crash.workload import batch_of, emit
+from tests.support.crash.failpoints import Point
+from tests.support.crash.loop_app import LoopHarness
+from tests.support.crash.marking_app import batch_of, emit
+from tests.support.fake_spark.task_spark import FakeSpark
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from kstreams.batch import query_driver
 from kstreams.errors import FencedError
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.crash.broadcasting import FILLS, READS, GlobalHarness
-from tests.crash.failpoints import Point
-from tests.crash.harness import Harness
-from tests.crash.looping import LoopHarness
-from tests.crash.workload import batch_of, emit
+from tests.crash.global_table_app import FILLS, READS, GlobalHarness
+from tests.support.crash.failpoints import Point
+from tests.support.crash.harness import Harness
+from tests.support.crash.loop_app import LoopHarness
+from tests.support.crash.marking_app import batch_of, emit
 
 H = TypeVar("H", bound=Harness)
 

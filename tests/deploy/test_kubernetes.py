@@ -12,7 +12,7 @@ import yaml
 from kubernetes_validate import ValidationError, validate
 
 from devtools.workspace import core, packages
-from tests.deploy.manifests import FOLDER, Manifest, manifests, only, settings
+from tests.support.deploy.manifests import FOLDER, Manifest, manifests, only, settings
 
 ROOT = Path(__file__).parents[2]
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")

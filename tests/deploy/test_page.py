@@ -14,7 +14,7 @@ from botocore.validate import validate_parameters
 from databricks.sdk.service.jobs import JobSettings
 
 from devtools.workspace import all_extras, core, packages
-from tests.deploy.page import ROOT, blocks, commands, job_run, steps
+from tests.support.deploy.deploying_page import ROOT, blocks, commands, job_run, steps
 
 PROGRAMS = {"aws", "cp", "docker", "env", "export", "kubectl", "make", "pip", "python3"}
 PROGRAMS |= {"spark-submit", "venv-pack"}

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import BYTES, INT64, TEXT, Topic
 from kstreams.testing import TopologyTestDriver
-from tests.deploy.page import ROOT
+from tests.support.deploy.deploying_page import ROOT
 
 LINES = Topic("lines", key=BYTES, value=TEXT, null_keys="pass")
 TOTALS = Topic("totals", key=TEXT, value=INT64)

@@ -14,8 +14,8 @@ from typing import Any
 from kstreams.partitioner import partition_of
 from kstreams.processors import Headers
 from kstreams.state.log.totals import NodeCounts
-from tests.differential.case import Case, RawRecord, Result
-from tests.differential.plan import DEAD_LETTERS, EdgePlan, NodePlan, SinkPlan
+from tests.support.generated.case import Case, RawRecord, Result
+from tests.support.generated.topology_plan import DEAD_LETTERS, EdgePlan, NodePlan, SinkPlan
 
 __all__ = ("run_model",)
 

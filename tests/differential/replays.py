@@ -21,10 +21,10 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.embedded.connection import Embedded
 from kstreams_explain.audit import AuditedTask, audit
 from kstreams_explain.replayed_app import ReplayedApp
-from tests.differential.case import Case, RawRecord
-from tests.differential.draw_joins import join_cases
-from tests.differential.generate import cases
-from tests.kstreams.global_tables.by_hand import ByHand
+from tests.support.apps.stepped_app import ByHand
+from tests.support.generated.case import Case, RawRecord
+from tests.support.generated.join_topologies import join_cases
+from tests.support.generated.topologies import cases
 
 __all__ = ("audited",)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kstreams import INT64
 from kstreams.partitioner import partition_of
-from tests.differential.case import Batch, Case, RawRecord, Result
-from tests.differential.generate import cases
 from tests.differential.model import run_model
-from tests.differential.plan import NodePlan, Plan, SinkPlan, SourcePlan
-from tests.differential.run_on_driver import run_on_driver
+from tests.support.generated.case import Batch, Case, RawRecord, Result
+from tests.support.generated.driver_run import run_on_driver
+from tests.support.generated.topologies import cases
+from tests.support.generated.topology_plan import NodePlan, Plan, SinkPlan, SourcePlan
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hypothesis import given, note, settings
 
-from tests.differential.case import Case
-from tests.differential.draw_joins import join_cases
-from tests.differential.join_plan import JoinPlan
-from tests.differential.run_on_driver import run_on_driver
+from tests.support.generated.case import Case
+from tests.support.generated.driver_run import run_on_driver
+from tests.support.generated.join_plan import JoinPlan
+from tests.support.generated.join_topologies import join_cases
 
 
 @given(case=join_cases())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, note, settings
 
-from tests.differential.case import Case
-from tests.differential.draw_joins import join_cases
-from tests.differential.generate import cases
 from tests.differential.replays import audited
+from tests.support.generated.case import Case
+from tests.support.generated.join_topologies import join_cases
+from tests.support.generated.topologies import cases
 
 
 @given(case=cases() | join_cases(most_steps=3))

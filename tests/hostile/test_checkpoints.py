@@ -19,7 +19,7 @@ from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.state.log.delta import decode
 from kstreams.state.log.directory import DirectoryObjectStore
-from tests.hostile.bounded import MIB, outcome_of
+from tests.hostile.memory_limit import MIB, outcome_of
 
 FILES: dict[str, Callable[[Path], object]] = {
     "an endless device": lambda file: file.symlink_to("/dev/zero"),

@@ -15,11 +15,19 @@ from kstreams.errors import KStreamsError
 from kstreams.processors.columns import Execution
 from kstreams.topology import OnError
 from kstreams_testing.driver import TopologyTestDriver
-from tests.hostile.accounts import LETTERS, check_windows
-from tests.hostile.failing_orders import BAD
-from tests.hostile.on_driver import Run, driver_of, write
-from tests.hostile.records import ordered, stream_of
-from tests.hostile.shapes import EMISSIONS, IN, OUT, STORES, WINDOWS, of_store, of_windows
+from tests.hostile.driver_runs import Run, driver_of, write
+from tests.support.hostile.failing_processor import BAD
+from tests.support.hostile.record_accounting import LETTERS, check_windows
+from tests.support.hostile.records import ordered, stream_of
+from tests.support.hostile.topologies import (
+    EMISSIONS,
+    IN,
+    OUT,
+    STORES,
+    WINDOWS,
+    of_store,
+    of_windows,
+)
 
 POLICIES: dict[str, OnError] = {"skip": "skip", "dead-letter": DeadLetter(LETTERS)}
 SHAPES = [(kind, emission) for kind in WINDOWS for emission in EMISSIONS]

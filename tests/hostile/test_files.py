@@ -14,7 +14,7 @@ import pytest
 
 from kstreams import TEXT
 from kstreams.sources import Csv, Format, Gzip, Lines, Parquet, Whole, Zip, folder
-from tests.hostile.bounded import MIB, outcome_of
+from tests.hostile.memory_limit import MIB, outcome_of
 from tests.hostile.parquet_files import nested, repeating, with_row_count
 from tests.packages.kstreams_files.test_folder import values_of
 

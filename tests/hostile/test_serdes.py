@@ -22,7 +22,7 @@ from kstreams_json import json_serde
 from kstreams_msgpack import msgpack_serde
 from kstreams_protobuf import protobuf_serde
 from kstreams_xml import xml_serde
-from tests.hostile.bounded import MIB, outcome_of
+from tests.hostile.memory_limit import MIB, outcome_of
 
 
 @dataclass

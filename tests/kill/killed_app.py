@@ -22,11 +22,11 @@ from kstreams.connection import Connection, RawRecord
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_admin.changelog_restore import ChangelogRestore
-from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, once, topics
-from tests.kill.barriers import Barriers
+from tests.kill.counting_app import MAX_RECORDS, build, checkpoint, connection, once, topics
 from tests.kill.looping_app import HOPS
 from tests.kill.looping_app import build as build_looping
-from tests.word_counter import COUNTS
+from tests.support.apps.word_counter import COUNTS
+from tests.support.processes.batch_barriers import Barriers
 
 __all__ = ("Kill", "KilledApp", "LoopingApp", "by_word")
 
@@ -87,7 +87,7 @@ class KilledApp:
         build: Makes its topology from the folder's name.
     """
 
-    module = "tests.kill.app"
+    module = "tests.kill.counting_app"
     build = staticmethod(build)
 
     def __init__(

@@ -1,7 +1,7 @@
 """The app of the kill tests with additional results in tables of Delta and Iceberg.
 
-Run it by `python -m tests.kill.lake_app FOLDER`, as `tests.kill.app`; `KILL_LAKES` is the tables'
-folder.
+Run it by `python -m tests.kill.lake_app FOLDER`, as `tests.kill.counting_app`;
+`KILL_LAKES` is the folder of the tables.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 from kstreams import Topology
 from kstreams_delta import DeltaTable
 from kstreams_iceberg import IcebergTable
-from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_of
-from tests.connectors.lakes import Total
-from tests.kill.app import counting, main
+from tests.kill.counting_app import counting, main
+from tests.support.sinks.iceberg_catalogs import NAME, catalog_of
+from tests.support.sinks.lake_contract import Total
 
 __all__ = ("PLACE", "build", "delta_in")
 

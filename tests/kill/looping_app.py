@@ -2,8 +2,8 @@
 
 each word passes the loop several times, and counts each time.
 
-Run it by `python -m tests.kill.looping_app FOLDER`, as `tests.kill.app`. A loop leads from the
-second stage back to the first.
+Run it by `python -m tests.kill.looping_app FOLDER`, as `tests.kill.counting_app`. A loop leads
+from the second stage back to the first.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import partial
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topology, TopologyBuilder
 from kstreams.operators import flat_map
 from kstreams.stores import KeyValueStore, StoreSpec
-from tests.kill.app import main, topics
-from tests.word_counter import COUNTS
+from tests.kill.counting_app import main, topics
+from tests.support.apps.word_counter import COUNTS
 
 __all__ = ("HOPS",)
 

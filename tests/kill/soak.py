@@ -38,9 +38,9 @@ from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
-from tests.kill.app import checkpoint
+from tests.kill.counting_app import checkpoint
 from tests.kill.killed_app import PARTITIONS, WORDS, KilledApp, by_word
-from tests.kill.soaked_app import (
+from tests.kill.soak_app import (
     HOPS,
     RECENT,
     RETAINED,
@@ -50,7 +50,7 @@ from tests.kill.soaked_app import (
     rows,
     seen,
 )
-from tests.word_counter import COUNTS
+from tests.support.apps.word_counter import COUNTS
 
 _BETWEEN_SWEEPS = 50 + RETAINED
 _TARGETS = ("driver", "jvm", "executor", "executor", "worker", "worker", "machine")
@@ -109,7 +109,7 @@ BOUND = Left(
 class SoakedVictim(KilledApp):
     """The app of the soak test."""
 
-    module = "tests.kill.soaked_app"
+    module = "tests.kill.soak_app"
 
     def __init__(self, folder: Path, log: dict[str, str], bootstrap: str | None = None) -> None:
         (folder / "s3.json").write_text(json.dumps(log))

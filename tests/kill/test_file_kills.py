@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kill.filing_app import build
-from tests.kill.how_many import first_kills
+from tests.kill.files_app import build
+from tests.kill.kill_count import first_kills
 from tests.kill.killed_app import KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
@@ -25,7 +25,7 @@ PLAN = (
 class FilingApp(KilledApp):
     """An app that reads a folder."""
 
-    module = "tests.kill.filing_app"
+    module = "tests.kill.files_app"
     build = staticmethod(build)
 
     def append(self, texts: Sequence[str]) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.intakes import MESSAGE_ID
-from tests.packages.kstreams_intake.scripted import records_of
-from tests.packages.kstreams_webhook.sending import SECRET, Retrying, hook
+from tests.support.intakes.scripted_intake import records_of
+from tests.support.intakes.webhook_senders import SECRET, Retrying, hook
 
 pytestmark = [pytest.mark.kill, pytest.mark.timeout(300)]
 

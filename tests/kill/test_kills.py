@@ -11,9 +11,9 @@ from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
-from tests.kill.barriers import BEFORE_COMMIT
-from tests.kill.how_many import first_kills
+from tests.kill.kill_count import first_kills
 from tests.kill.killed_app import Kill, KilledApp, LoopingApp, by_word
+from tests.support.processes.batch_barriers import BEFORE_COMMIT
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
 

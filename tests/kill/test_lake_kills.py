@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.connectors.kstreams_delta.reading import rows_of as delta_rows
-from tests.connectors.kstreams_iceberg.catalogs import catalog_in
-from tests.connectors.kstreams_iceberg.catalogs import rows_of as iceberg_rows
-from tests.kill.how_many import first_kills
+from tests.kill.kill_count import first_kills
 from tests.kill.killed_app import KilledApp
 from tests.kill.lake_app import PLACE, build, delta_in
+from tests.support.sinks.delta_tables import rows_of as delta_rows
+from tests.support.sinks.iceberg_catalogs import catalog_in
+from tests.support.sinks.iceberg_catalogs import rows_of as iceberg_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.connectors.kstreams_postgres.tables import Place
-from tests.kill.how_many import first_kills
+from tests.kill.kill_count import first_kills
 from tests.kill.killed_app import KilledApp
-from tests.kill.sinking_app import ADDRESS, TABLES, build
+from tests.kill.postgres_app import ADDRESS, TABLES, build
+from tests.support.sinks.postgres_tables import Place
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
 
@@ -32,7 +32,7 @@ PLAN = (
 class SinkingApp(KilledApp):
     """An app with results in PostgreSQL."""
 
-    module = "tests.kill.sinking_app"
+    module = "tests.kill.postgres_app"
     build = staticmethod(build)
 
 

@@ -22,7 +22,7 @@ HOSTS = ("127.0.0.1", "127.0.0.2")
 
 
 class Speculating(KilledApp):
-    module = "tests.kill.speculating_app"
+    module = "tests.kill.speculation_app"
 
 
 @contextmanager

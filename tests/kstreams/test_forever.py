@@ -33,7 +33,7 @@ from kstreams.windows import (
     UnlimitedWindows,
     windowed_aggregate,
 )
-from tests.kstreams.windows.running import SOURCE, driver_of, store_for
+from tests.support.windows.windowed_runs import SOURCE, driver_of, store_for
 
 LATE = LATEST_MS - 400 * 86_400_000
 """A time supported by all calendars, in ms."""

@@ -15,7 +15,7 @@ from kstreams.durations import seconds
 from kstreams.emit import at_most_every
 from kstreams.errors import CompileError, OptionError, TopologyError
 from kstreams.options import checks_options, options_of
-from tests.kstreams.faces import FACES, names_of
+from tests.kstreams.public_modules import FACES, names_of
 
 NOT_CALLED_BY_USERS = {
     "AggregateSupplier": "made by `aggregate`",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tests.kstreams.signatures import ANY, mentions, undocumented
+from tests.kstreams.public_signatures import ANY, mentions, undocumented
 
 ERASED = {
     "AggregateSupplier": "a builder has suppliers of any types; its own parameters carry them",

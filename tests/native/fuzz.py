@@ -10,10 +10,10 @@ import tempfile
 from itertools import count, islice
 from pathlib import Path
 
-from tests.native.fake import Fake
-from tests.native.reading import check_reading
-from tests.native.sanitized import ROOT, NoSanitizerError, compiled
-from tests.native.writing import check_writing
+from tests.native.fake_librdkafka import Fake
+from tests.native.read_check import check_reading
+from tests.native.sanitized_build import ROOT, NoSanitizerError, compiled
+from tests.native.write_check import check_writing
 
 _TELL_EACH = 5_000
 

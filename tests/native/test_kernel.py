@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.native import fuzz
-from tests.native.sanitized import ROOT, NoSanitizerError, compiled
+from tests.native.sanitized_build import ROOT, NoSanitizerError, compiled
 
 pytestmark = pytest.mark.slow
 

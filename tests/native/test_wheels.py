@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.sanitized import ROOT
+from tests.native.sanitized_build import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.silent_logger import SILENT
-from tests.servers.fixtures import Broker
+from tests.support.servers.fixtures import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -33,7 +33,7 @@ from kstreams.operators import (
     transform_values,
 )
 from kstreams.processors import Supplier
-from tests.typing.words import DELETABLE, LINES, split
+from tests.typing.word_count import DELETABLE, LINES, split
 
 builder = TopologyBuilder("blocks")
 lines = builder.add_source("lines", LINES)

@@ -10,7 +10,7 @@ from typing_extensions import assert_type
 from kstreams import Record
 from kstreams.connection import Appended, Connection
 from kstreams.emitter import Emitter
-from tests.typing.words import DELETABLE, TOTALS
+from tests.typing.word_count import DELETABLE, TOTALS
 
 
 def emit(connection: Connection) -> None:

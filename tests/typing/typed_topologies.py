@@ -24,8 +24,8 @@ from kstreams.sources import Csv, FileLog, Gzip, Log, Whole, folder
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.topology import Invalid, Loop, PartitionGroup, to_function, to_stdout
-from tests.typing.tables import Lengths, Parse
-from tests.typing.words import (
+from tests.typing.batch_processors import Lengths, Parse
+from tests.typing.word_count import (
     COUNTS,
     DELETABLE,
     KEYLESS,

@@ -27,7 +27,7 @@ from kstreams.stores import (
 )
 from kstreams.views import RemoteView
 from kstreams.windowed import Windowed
-from tests.kstreams.state.stores.sorted_set import SortedSet, rank, sorted_set
+from tests.support.storage.custom_store_kind import SortedSet, rank, sorted_set
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))

@@ -18,7 +18,7 @@ from kstreams.operators import (
     transform_values,
 )
 from kstreams.processors import Supplier
-from tests.typing.words import DELETABLE, LINES, TOTALS, split
+from tests.typing.word_count import DELETABLE, LINES, TOTALS, split
 
 b = TopologyBuilder("wrong")
 lines = b.add_source("lines", LINES)

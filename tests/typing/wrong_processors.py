@@ -8,7 +8,7 @@ from kstreams.emitter import Emitter
 from kstreams.processors import BatchProcessor
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
-from tests.typing.words import COUNTS, DELETABLE, NAMES, TOTALS
+from tests.typing.word_count import COUNTS, DELETABLE, NAMES, TOTALS
 
 
 class Forwards(FixedKeyProcessor[str, int, str]):

@@ -6,7 +6,7 @@ from kstreams import INT64, TEXT, View, key_value_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.windowed import Windowed
-from tests.kstreams.state.stores.sorted_set import rank, sorted_set
+from tests.support.storage.custom_store_kind import rank, sorted_set
 
 counts = View("checkpoint", key_value_store("counts", key=TEXT, value=INT64))
 windows = View("checkpoint", window_store("windows", key=TEXT, value=INT64))

@@ -8,8 +8,8 @@ from kstreams.io import topic_by
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.testing import RecordingSink
 from kstreams.topology import to_function
-from tests.typing.tables import Lengths
-from tests.typing.words import (
+from tests.typing.batch_processors import Lengths
+from tests.typing.word_count import (
     COUNTS,
     DELETABLE,
     LINES,

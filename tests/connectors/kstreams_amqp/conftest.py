@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from devtools.servers.rabbit import RabbitServer
-from tests.connectors.kstreams_amqp.places import Place
+from tests.connectors.kstreams_amqp.queues import Place
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from kstreams import Record
 from kstreams.intakes import Intake
 from kstreams.sinks import Sink
 from kstreams.testing import IntakeContract, SinkContract
-from tests.connectors.kstreams_amqp.places import Place
+from tests.connectors.kstreams_amqp.queues import Place
 
 pytestmark = pytest.mark.connectors
 

@@ -11,8 +11,8 @@ from kstreams import Record
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_amqp import AmqpExchange
 from kstreams_testing.sink import GivenResults
-from tests.connectors.kstreams_amqp.places import Place
-from tests.connectors.sinking import commit_of, given, write
+from tests.connectors.kstreams_amqp.queues import Place
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

@@ -13,8 +13,8 @@ import pytest
 
 from kstreams import Embedded
 from kstreams.errors import UnknownTopicError
-from tests.connectors.kstreams_amqp.places import Place
-from tests.packages.kstreams_intake.scripted import records_of
+from tests.connectors.kstreams_amqp.queues import Place
+from tests.support.intakes.scripted_intake import records_of
 
 pytestmark = [pytest.mark.connectors, pytest.mark.kill, pytest.mark.timeout(300)]
 

@@ -17,8 +17,8 @@ from kstreams.errors import IntakeError, IntakeUnavailableError
 from kstreams.intakes import MESSAGE_ID, Delivery, IntakeReport, IntakeRunner
 from kstreams.topology import DeadLetter
 from kstreams_amqp import AmqpQueue
-from tests.connectors.kstreams_amqp.places import RAW, Place, run
-from tests.packages.kstreams_intake.scripted import records_of
+from tests.connectors.kstreams_amqp.queues import RAW, Place, run
+from tests.support.intakes.scripted_intake import records_of
 
 pytestmark = pytest.mark.connectors
 

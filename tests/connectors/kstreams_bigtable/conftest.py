@@ -8,7 +8,7 @@ import pytest
 
 from devtools.servers.bigtable import BigtableServer
 from devtools.servers.skipping import chosen, or_skip
-from tests.connectors.kstreams_bigtable.places import Place
+from tests.connectors.kstreams_bigtable.tables import Place
 
 
 @pytest.fixture(scope="session")

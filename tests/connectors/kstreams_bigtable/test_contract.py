@@ -9,7 +9,7 @@ import pytest
 from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
-from tests.connectors.kstreams_bigtable.places import Place
+from tests.connectors.kstreams_bigtable.tables import Place
 
 pytestmark = pytest.mark.connectors
 

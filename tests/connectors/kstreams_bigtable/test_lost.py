@@ -15,8 +15,8 @@ from devtools.servers.ports import free_ports
 from devtools.servers.skipping import or_skip
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_bigtable import BigtableRows
-from tests.connectors.kstreams_bigtable.places import SHORT, Place, small
-from tests.connectors.sinking import CutConnection, commit_of, given, write
+from tests.connectors.kstreams_bigtable.tables import SHORT, Place, small
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

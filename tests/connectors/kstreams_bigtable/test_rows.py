@@ -10,8 +10,8 @@ import pytest
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError, SinkError
 from kstreams_bigtable import BigtableRows
-from tests.connectors.kstreams_bigtable.places import Place, small
-from tests.connectors.sinking import commit_of, given, write
+from tests.connectors.kstreams_bigtable.tables import Place, small
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

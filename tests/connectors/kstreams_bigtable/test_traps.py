@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from kstreams.sinks import Sink
-from tests.connectors.kstreams_bigtable.places import Place
-from tests.connectors.traps import Address, SinkTraps
+from tests.connectors.kstreams_bigtable.tables import Place
+from tests.support.sinks.common_sink_tests import Address, SinkTraps
 
 pytestmark = pytest.mark.connectors
 

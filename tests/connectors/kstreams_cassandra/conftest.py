@@ -8,7 +8,7 @@ import pytest
 
 from devtools.servers.cassandra import CassandraServer
 from devtools.servers.skipping import chosen, or_skip
-from tests.connectors.kstreams_cassandra.places import Keyspaces, Place
+from tests.connectors.kstreams_cassandra.tables import Keyspaces, Place
 
 
 @pytest.fixture(scope="session")

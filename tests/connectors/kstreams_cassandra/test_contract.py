@@ -9,7 +9,7 @@ import pytest
 from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
-from tests.connectors.kstreams_cassandra.places import Place
+from tests.connectors.kstreams_cassandra.tables import Place
 
 pytestmark = pytest.mark.connectors
 

@@ -12,8 +12,8 @@ from cassandra.cluster import Session
 from devtools.servers.ports import free_ports
 from kstreams.errors import SinkUnavailableError
 from kstreams_cassandra import CassandraTable
-from tests.connectors.kstreams_cassandra.places import Place
-from tests.connectors.sinking import CutConnection, commit_of, given
+from tests.connectors.kstreams_cassandra.tables import Place
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 

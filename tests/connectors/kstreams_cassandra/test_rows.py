@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kstreams.errors import SinkError
-from tests.connectors.kstreams_cassandra.places import Place
-from tests.connectors.sinking import commit_of, given, write
+from tests.connectors.kstreams_cassandra.tables import Place
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

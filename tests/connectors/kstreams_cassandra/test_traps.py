@@ -10,8 +10,8 @@ import pytest
 
 from kstreams.sinks import Sink
 from kstreams_cassandra import CassandraTable
-from tests.connectors.kstreams_cassandra.places import Keyspaces, Place
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.kstreams_cassandra.tables import Keyspaces, Place
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps
 
 pytestmark = pytest.mark.connectors
 

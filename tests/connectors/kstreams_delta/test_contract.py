@@ -16,9 +16,9 @@ from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
 from kstreams_delta import DeltaTable
 from kstreams_delta.log import DeltaLog
-from tests.connectors.kstreams_delta.reading import rows_of
-from tests.connectors.lakes import LakeContract, Total
-from tests.connectors.sinking import commit_of
+from tests.support.sinks.delta_tables import rows_of
+from tests.support.sinks.lake_contract import LakeContract, Total
+from tests.support.sinks.sink_writes import commit_of
 
 
 class TestOnDisk(LakeContract):

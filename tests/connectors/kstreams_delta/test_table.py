@@ -15,9 +15,9 @@ import pytest
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_delta import DeltaTable
 from kstreams_delta.storage import Storage
-from tests.connectors.kstreams_delta.reading import rows_of
-from tests.connectors.lakes import Total
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.delta_tables import rows_of
+from tests.support.sinks.lake_contract import Total
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from botocore.client import BaseClient
 from devtools.servers.ports import free_ports
 from kstreams.errors import SinkUnavailableError
 from tests.connectors.kstreams_dynamodb.tables import SECRET, Tables
-from tests.connectors.sinking import CutConnection, commit_of, given
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 

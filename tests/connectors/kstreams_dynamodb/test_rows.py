@@ -10,7 +10,7 @@ import pytest
 
 from kstreams.errors import RecordRefusedError, SinkError
 from tests.connectors.kstreams_dynamodb.tables import Tables
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

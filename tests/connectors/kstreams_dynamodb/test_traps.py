@@ -10,7 +10,7 @@ import pytest
 
 from kstreams.sinks import Sink
 from tests.connectors.kstreams_dynamodb.tables import Tables
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 

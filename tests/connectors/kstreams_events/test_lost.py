@@ -16,7 +16,7 @@ from kstreams.intakes import Intake, IntakeReport, IntakeRunner, LastMessage, Re
 from kstreams_events import EventStream, WebSocket
 from kstreams_events.parsing import events_of
 from tests.connectors.kstreams_events.servers import EventServer, SocketServer
-from tests.packages.kstreams_intake.scripted import records_of
+from tests.support.intakes.scripted_intake import records_of
 
 RAW = Topic("raw", key=BYTES, value=BYTES, null_keys="pass")
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from devtools.servers.ports import free_ports
 from kstreams import Record
 from kstreams.errors import RecordRefusedError, SinkError, SinkUnavailableError
 from kstreams_http import HttpPost
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 SHORT = timedelta(milliseconds=200)
 

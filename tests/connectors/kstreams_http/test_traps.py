@@ -13,7 +13,7 @@ import pytest
 from kstreams.sinks import Sink
 from kstreams_http import HttpPost
 from tests.connectors.kstreams_http.test_post import Receiver
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 

@@ -16,8 +16,8 @@ from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
 from kstreams_iceberg import IcebergTable
 from kstreams_iceberg.log import IcebergLog
-from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in, opened, rows_of
-from tests.connectors.lakes import LakeContract, Total
+from tests.support.sinks.iceberg_catalogs import NAME, catalog_in, opened, rows_of
+from tests.support.sinks.lake_contract import LakeContract, Total
 
 
 class TestOnDisk(LakeContract):

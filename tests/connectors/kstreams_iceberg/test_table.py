@@ -17,9 +17,9 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_iceberg import IcebergTable
 from kstreams_iceberg.storage import Storage
-from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in, opened, rows_of
-from tests.connectors.lakes import Line, Total
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.iceberg_catalogs import NAME, catalog_in, opened, rows_of
+from tests.support.sinks.lake_contract import Line, Total
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=timezone.utc)
 

@@ -8,7 +8,7 @@ import pytest
 
 from devtools.servers.mongodb import MongoServer
 from devtools.servers.skipping import chosen, or_skip
-from tests.connectors.kstreams_mongodb.places import Place
+from tests.connectors.kstreams_mongodb.collections import Place
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
 from kstreams_mongodb import Fields
-from tests.connectors.kstreams_mongodb.places import Place
+from tests.connectors.kstreams_mongodb.collections import Place
 
 pytestmark = pytest.mark.connectors
 

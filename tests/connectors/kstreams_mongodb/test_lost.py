@@ -12,8 +12,8 @@ from pymongo.collection import Collection
 from devtools.servers.ports import free_ports
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_mongodb import MongoCollection
-from tests.connectors.kstreams_mongodb.places import Place
-from tests.connectors.sinking import CutConnection, commit_of, given
+from tests.connectors.kstreams_mongodb.collections import Place
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kstreams.errors import RecordRefusedError
-from tests.connectors.kstreams_mongodb.places import Place
-from tests.connectors.sinking import commit_of, given, write
+from tests.connectors.kstreams_mongodb.collections import Place
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

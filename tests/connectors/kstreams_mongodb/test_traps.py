@@ -11,8 +11,8 @@ import pytest
 
 from kstreams.sinks import Sink
 from kstreams_mongodb import MongoCollection
-from tests.connectors.kstreams_mongodb.places import Place
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.connectors.kstreams_mongodb.collections import Place
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 

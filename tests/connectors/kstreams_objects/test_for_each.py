@@ -18,7 +18,7 @@ from kstreams.sources import Whole, Zip, folder
 from kstreams.testing import SinkContract, TopologyTestDriver
 from kstreams_objects import FileForEach
 from kstreams_objects.place import Place
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 
 def _path(record: Record[str, int]) -> str:

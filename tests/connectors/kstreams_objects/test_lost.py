@@ -15,7 +15,7 @@ from devtools.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_objects import Columns, JsonLines, Objects
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 SHORT = timedelta(milliseconds=300)
 

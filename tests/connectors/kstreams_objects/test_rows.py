@@ -16,7 +16,7 @@ import pytest
 
 from kstreams.errors import RecordRefusedError
 from kstreams_objects import CsvTable, JsonLines, Objects, Parquet
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 
 def _columns(_key: object, value: Any) -> Any:

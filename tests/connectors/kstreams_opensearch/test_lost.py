@@ -12,7 +12,7 @@ from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_opensearch import SearchIndex
 from kstreams_rows.http import HttpServer
 from tests.connectors.kstreams_opensearch.indexes import Index
-from tests.connectors.sinking import CutConnection, commit_of, given
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 

@@ -12,7 +12,7 @@ from kstreams.errors import SinkError
 from kstreams_opensearch.lines import version_of
 from kstreams_opensearch.writer import IndexWriter
 from tests.connectors.kstreams_opensearch.indexes import Index
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

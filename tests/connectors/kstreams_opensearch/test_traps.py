@@ -12,7 +12,7 @@ import pytest
 from kstreams.sinks import Sink
 from kstreams_opensearch import SearchIndex
 from tests.connectors.kstreams_opensearch.indexes import Index
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 

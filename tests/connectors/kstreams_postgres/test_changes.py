@@ -20,7 +20,7 @@ from kstreams.errors import DeserializationError, SourceError
 from kstreams.serde.composite import TupleSerde
 from kstreams_postgres import Change, slot_reader
 from kstreams_postgres.slot import changes_query
-from tests.connectors.kstreams_postgres.changing import ORDERS, Order, Shop, all_of, read
+from tests.connectors.kstreams_postgres.changed_tables import ORDERS, Order, Shop, all_of, read
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from kstreams import INT64
 from kstreams.sources import Log
 from kstreams.testing import LogContract
 from kstreams_postgres import Change
-from tests.connectors.kstreams_postgres.changing import Shop
+from tests.connectors.kstreams_postgres.changed_tables import Shop
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
 from kstreams_postgres import Columns, PostgresTable
-from tests.connectors.kstreams_postgres.tables import SOON, Place
+from tests.support.sinks.postgres_tables import SOON, Place
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from devtools.servers.ports import free_ports
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams.sinks import CommitId
 from kstreams_postgres import PostgresTable
-from tests.connectors.kstreams_postgres.tables import Place, given, total_row, write
+from tests.support.sinks.postgres_tables import Place, given, total_row, write
 
 pytestmark = pytest.mark.slow
 

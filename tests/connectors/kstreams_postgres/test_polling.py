@@ -24,7 +24,7 @@ from kstreams.errors import (
 from kstreams.sources import Log, Piece
 from kstreams.testing import LogContract
 from kstreams_postgres import PostgresRows, poll, rows
-from tests.connectors.kstreams_postgres.tables import SOON, Place
+from tests.support.sinks.postgres_tables import SOON, Place
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 
 from kstreams.errors import RecordRefusedError, SinkError
 from kstreams_postgres import Columns, PostgresTable
-from tests.connectors.kstreams_postgres.tables import SOON, Place, given, refused_rows, write
+from tests.support.sinks.postgres_tables import SOON, Place, given, refused_rows, write
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pytest
 
 from kstreams.sinks import Sink
 from kstreams_postgres import PostgresTable
-from tests.connectors.kstreams_postgres.tables import Place, total_row
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.postgres_tables import Place, total_row
 
 pytestmark = pytest.mark.connectors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from devtools.servers.rabbit import RabbitServer
-from tests.connectors.kstreams_rabbitmq.places import Place
+from tests.support.sinks.rabbitmq_streams import Place
 
 
 @pytest.fixture

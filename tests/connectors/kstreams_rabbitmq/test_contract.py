@@ -11,7 +11,7 @@ from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.sources import Log
 from kstreams.testing import LogContract, SinkContract
-from tests.connectors.kstreams_rabbitmq.places import Place
+from tests.support.sinks.rabbitmq_streams import Place
 
 pytestmark = pytest.mark.connectors
 

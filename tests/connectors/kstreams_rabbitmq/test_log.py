@@ -25,8 +25,8 @@ from kstreams_rabbitmq.address import Address
 from kstreams_rabbitmq.messages import message_of, written
 from kstreams_rabbitmq.publishing import publish
 from kstreams_rabbitmq.session import Session
-from tests.connectors.kstreams_rabbitmq.places import ALL, Place, rows, shown_late
-from tests.connectors.sinking import CutConnection, commit_of, given
+from tests.support.sinks.rabbitmq_streams import ALL, Place, rows, shown_late
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 

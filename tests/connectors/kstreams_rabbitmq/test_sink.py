@@ -16,8 +16,8 @@ from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_rabbitmq import RabbitStream
 from kstreams_rabbitmq.session import Session
 from kstreams_testing.sink import GivenResults
-from tests.connectors.kstreams_rabbitmq.places import Place, rows, shown_late
-from tests.connectors.sinking import CutConnection, commit_of, given, write
+from tests.support.sinks.rabbitmq_streams import Place, rows, shown_late
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given, write
 
 pytestmark = pytest.mark.connectors
 

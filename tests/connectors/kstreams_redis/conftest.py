@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from devtools.servers.redis import RedisServer
-from tests.connectors.kstreams_redis.places import Place
+from tests.support.sinks.redis_database import Place
 
 
 @pytest.fixture

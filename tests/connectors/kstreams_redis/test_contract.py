@@ -11,7 +11,7 @@ from kstreams.sinks import Sink
 from kstreams.sources import Log
 from kstreams.testing import LogContract, SinkContract
 from kstreams_redis import Fields, RedisKeys, RedisStream, RedisStreamLog
-from tests.connectors.kstreams_redis.places import Place
+from tests.support.sinks.redis_database import Place
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from devtools.servers.skipping import or_skip
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_redis import RedisKeys, RedisStream
 from kstreams_redis.server import Server
-from tests.connectors.kstreams_redis.places import Place
-from tests.connectors.sinking import CutConnection, commit_of, given, write
+from tests.support.sinks.redis_database import Place
+from tests.support.sinks.sink_writes import CutConnection, commit_of, given, write
 
 pytestmark = pytest.mark.slow
 

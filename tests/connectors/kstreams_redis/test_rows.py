@@ -11,8 +11,8 @@ import pytest
 
 from kstreams.errors import RecordRefusedError
 from kstreams_redis import RedisKeys, RedisStream
-from tests.connectors.kstreams_redis.places import Place
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.redis_database import Place
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = pytest.mark.slow
 

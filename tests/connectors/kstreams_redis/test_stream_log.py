@@ -22,8 +22,8 @@ from kstreams.errors import (
 )
 from kstreams_redis import RedisStreamLog
 from kstreams_redis.server import Server
-from tests.connectors.kstreams_redis.places import Place
-from tests.connectors.sinking import CutConnection
+from tests.support.sinks.redis_database import Place
+from tests.support.sinks.sink_writes import CutConnection
 
 pytestmark = pytest.mark.slow
 

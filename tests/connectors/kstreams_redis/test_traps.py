@@ -11,8 +11,8 @@ import pytest
 
 from kstreams.sinks import Sink
 from kstreams_redis import RedisKeys, RedisStream
-from tests.connectors.kstreams_redis.places import Place
-from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.common_sink_tests import SECRET, Address, SinkTraps, address_of
+from tests.support.sinks.redis_database import Place
 
 pytestmark = pytest.mark.connectors
 

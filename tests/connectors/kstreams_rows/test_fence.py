@@ -13,7 +13,7 @@ import pytest
 
 from kstreams.errors import SinkError
 from kstreams_rows.fence import Position, write_once
-from tests.connectors.sinking import commit_of
+from tests.support.sinks.sink_writes import commit_of
 
 
 @dataclass

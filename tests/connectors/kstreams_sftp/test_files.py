@@ -21,7 +21,7 @@ from kstreams.state import Directory
 from kstreams_files import steady
 from kstreams_sftp import SftpError, sftp_folder
 from tests.connectors.kstreams_sftp.conftest import Folder
-from tests.packages.kstreams_files.finishing import FinishingContract
+from tests.support.files.finished_files_contract import FinishingContract
 
 pytestmark = pytest.mark.slow
 

@@ -29,7 +29,7 @@ from kstreams_sftp import (
     sftp_folder,
 )
 from tests.connectors.kstreams_sftp.conftest import Folder
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,7 +15,7 @@ from kstreams.emit import on_close
 from kstreams.errors import DeserializationError
 from kstreams.record import Record
 from kstreams.windows import SessionWindows, SlidingWindows, TumblingWindows
-from tests.kstreams.windows.running import Row, run
+from tests.support.windows.windowed_runs import Row, run
 
 ABOUT: Any = approx_count_distinct(INT64)
 

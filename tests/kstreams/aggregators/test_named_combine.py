@@ -37,7 +37,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
-from tests.kstreams.windows.running import SOURCE, store_for
+from tests.support.windows.windowed_runs import SOURCE, store_for
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
 from kstreams.stores import key_value_store
-from tests.packages.kstreams_testing.counting import Count
+from tests.support.topologies.counting_topologies import Count
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

@@ -26,7 +26,7 @@ from kstreams.errors import PartitionCountError
 from kstreams.task.output.outputs import TaskOutput
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.topic_io import KafkaIO
-from tests.packages.kstreams_kafka.samples import output_table, read_all
+from tests.support.kafka.sample_records import output_table, read_all
 
 
 def topology(changelog: str) -> Topology:

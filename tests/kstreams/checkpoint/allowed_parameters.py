@@ -21,7 +21,7 @@ from kstreams.emit import (
 from kstreams.operators import by_key
 from kstreams.processors.columns import Execution
 from tests.kstreams.checkpoint.refused_parameters import tumbling
-from tests.kstreams.checkpoint.upgraded import (
+from tests.kstreams.checkpoint.upgrade_topologies import (
     Row,
     as_of,
     deduplicated,

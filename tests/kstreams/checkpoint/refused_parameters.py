@@ -36,7 +36,7 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
 )
-from tests.kstreams.checkpoint.upgraded import (
+from tests.kstreams.checkpoint.upgrade_topologies import (
     aggregated,
     deduplicated,
     suppressed,

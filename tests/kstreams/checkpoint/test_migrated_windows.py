@@ -19,7 +19,7 @@ from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import HoppingWindows, SessionWindows, SlidingWindows, TumblingWindows
-from tests.kstreams.checkpoint.upgraded import Row, feed, results, started, windows_of
+from tests.kstreams.checkpoint.upgrade_topologies import Row, feed, results, started, windows_of
 
 BEFORE: list[Row] = [(1_000, "a", 1), (2_000, "b", 1), (61_000, "a", 1), (62_000, "a", 1)]
 

@@ -22,8 +22,8 @@ from kstreams.errors import ExecutionError
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.app_run import AppRun
 from kstreams_testing.resident_objects import ResidentObjects
-from tests.kstreams.views.committing import topology
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import topology
+from tests.support.apps.counts_store import COUNTS
 
 
 class Kept:

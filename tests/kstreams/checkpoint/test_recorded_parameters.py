@@ -27,9 +27,9 @@ from kstreams.spark.frames.layout import Layout
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import TumblingWindows, windowed_aggregate
-from tests.kstreams.batch.whole_query import WholeQuery
-from tests.kstreams.checkpoint.upgraded import feed, results, started, windows_of
-from tests.kstreams.views.committing import Committing
+from tests.kstreams.checkpoint.upgrade_topologies import feed, results, started, windows_of
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.one_query import WholeQuery
 
 ONE, SEVEN = (TumblingWindows(minutes(n)) for n in (1, 7))
 SAID = "windows size was 0:01:00, now 0:07:00"

@@ -13,7 +13,7 @@ from kstreams.errors import CheckpointMismatchError
 from kstreams.parameters import MAY_CHANGE, changes
 from tests.kstreams.checkpoint.allowed_parameters import ALLOWED
 from tests.kstreams.checkpoint.refused_parameters import BY_NAME, MINUTE, REFUSED
-from tests.kstreams.checkpoint.upgraded import (
+from tests.kstreams.checkpoint.upgrade_topologies import (
     Row,
     feed,
     results,

@@ -11,7 +11,7 @@ import pytest
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import ExecutionError, TopicExistsError, UnknownTopicError
 from kstreams.errors.topics import InvalidTopicError, TopicFormatError
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
 
 
 @pytest.fixture

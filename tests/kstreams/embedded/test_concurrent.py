@@ -9,9 +9,9 @@ import pytest
 
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
-from tests.cluster.forked import Forked
-from tests.kstreams.embedded import appender
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded import appending_process as appender
+from tests.kstreams.embedded.sample_tables import rows, values
+from tests.support.processes.forked_programs import Forked
 
 
 def start(root: Path, producer: str, batches: int, *crash: str) -> Forked:

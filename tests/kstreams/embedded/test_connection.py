@@ -13,7 +13,7 @@ from kstreams import Embedded
 from kstreams.connection import Connection, RawRecord
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import TopicExistsError, UnknownTopicError
-from tests.kstreams.embedded.samples import rows
+from tests.kstreams.embedded.sample_tables import rows
 
 
 def test_embedded_settings_can_be_pickled(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from kstreams import Embedded, Emitter
 from kstreams.embedded.log import EmbeddedLog
-from tests.cluster.forked import Forked
-from tests.kstreams.embedded import emitting
-from tests.kstreams.embedded.emitting import TOPIC
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
 from tests.kstreams.embedded.test_concurrent import start
+from tests.support.processes import emitting_process as emitting
+from tests.support.processes.emitting_process import TOPIC
+from tests.support.processes.forked_programs import Forked
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ import pytest
 
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
-from tests.kstreams.embedded.samples import rows
+from tests.kstreams.embedded.sample_tables import rows
 
 MANY = 10_000
 

@@ -14,7 +14,7 @@ from kstreams.embedded.reading import read_segment
 from kstreams.embedded.segment import APPENDING, Staged
 from kstreams.errors import DataLossError, ExecutionError
 from kstreams.errors.topics import CorruptSegmentError, RowsRefusedError, UnknownPartitionError
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
 
 ALWAYS = 2**53
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
 
 PARTITIONS = 2
 partitions = st.integers(0, PARTITIONS - 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.embedded.log import EmbeddedLog
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.rows import COLUMNS, checked, decode, encode
 from kstreams.errors.topics import RowsRefusedError
 from kstreams.raw_batch import HEADERS_TYPE, STORED_SCHEMA
-from tests.kstreams.embedded.samples import rows as sample
+from tests.kstreams.embedded.sample_tables import rows as sample
 
 record = st.tuples(
     st.integers(0, 2**62),

@@ -20,8 +20,8 @@ from kstreams.embedded.segment import producer_hash
 from kstreams.errors import DataLossError, ExecutionError, UnknownTopicError
 from kstreams.errors.topics import CorruptSegmentError, TopicFormatError
 from kstreams.raw_batch import STORED_SCHEMA
-from tests.kstreams.embedded import emitting
-from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.sample_tables import rows, values
+from tests.support.processes import emitting_process as emitting
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.stores import timestamped_store, versioned_key_value_store
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.views.committing import PARTITIONS, Committing
+from tests.support.apps.committing_app import PARTITIONS, Committing
 
 COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 RATES = versioned_key_value_store("rates", key=TEXT, value=INT64, retention=days(1))

@@ -13,7 +13,6 @@ from kstreams.processors.on_error import OnError
 from kstreams.stores import timestamped_store
 from kstreams.views import View
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.global_tables.by_hand import PARTITIONS, ByHand
 from tests.kstreams.global_tables.test_pinned_versions import (
     OUT,
     TABLE,
@@ -23,6 +22,7 @@ from tests.kstreams.global_tables.test_pinned_versions import (
     put,
     reading,
 )
+from tests.support.apps.stepped_app import PARTITIONS, ByHand
 
 NUMBERS = Topic("words", TEXT, INT64)
 STORE = timestamped_store("numbers", key=TEXT, value=INT64)

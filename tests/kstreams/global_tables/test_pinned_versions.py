@@ -25,7 +25,7 @@ from kstreams.stores import timestamped_store
 from kstreams.topology import AppTable
 from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.global_tables.by_hand import ByHand
+from tests.support.apps.stepped_app import ByHand
 
 WORDS = Topic("words", TEXT, TEXT)
 TEXTS, OUT = Topic("texts", INT64, TEXT), Topic("out", INT64, TEXT)

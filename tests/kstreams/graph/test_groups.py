@@ -15,7 +15,7 @@ from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.wiring import Keeps
+from tests.support.topologies.word_count import Keeps
 
 STORES = [key_value_store(f"store-{number}", key=TEXT, value=INT64) for number in range(3)]
 

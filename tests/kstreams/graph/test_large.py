@@ -9,7 +9,7 @@ import pytest
 from kstreams import Record
 from kstreams.graph.nodes import SinkNode
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.graph.large import BELOW, DEEP, EDGES, IN, STORES, WIDE, large, out
+from tests.support.topologies.large_topology import BELOW, DEEP, EDGES, IN, STORES, WIDE, large, out
 
 
 def test_two_thousand_nodes_are_built_and_drawn() -> None:

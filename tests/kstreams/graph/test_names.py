@@ -14,7 +14,7 @@ from kstreams.errors import TopologyError
 from kstreams.names import name_problem
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.wiring import Keeps
+from tests.support.topologies.word_count import Keeps
 
 BAD = ["", "../../x", "a/b", "/etc", ".", "..", "a\0b", "a\nb", "\x1b[2J", "\udcff", "é" * 128]
 GOOD = ["orders", "Zähler 2", "a.b", "a:b", "日本", "<b>", ".hidden", '"', "a" * 240]

@@ -16,7 +16,7 @@ from kstreams.io import topic_by
 from kstreams.names import name_problem
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.wiring import Keeps, word_count
+from tests.support.topologies.word_count import Keeps, word_count
 
 MERMAID = """\
 flowchart LR

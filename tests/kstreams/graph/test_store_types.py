@@ -37,7 +37,7 @@ from kstreams.stores import (
 )
 from kstreams.topology import to_stdout
 from kstreams.windows import SessionWindows, SlidingWindows, TumblingWindows, windowed_aggregate
-from tests.kstreams.graph.wiring import Keeps
+from tests.support.topologies.word_count import Keeps
 
 IN = Topic("in", TEXT, INT64)
 OTHER = Topic("other", TEXT, INT64)

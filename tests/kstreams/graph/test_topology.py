@@ -11,7 +11,7 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.serde import INT32
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.wiring import Keeps, source, word_count
+from tests.support.topologies.word_count import Keeps, source, word_count
 
 
 def one_store(

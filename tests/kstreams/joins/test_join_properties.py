@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kstreams.partitioner import partition_of
 from kstreams.processors.columns import Execution
 from kstreams.testing import TopologyTestDriver
-from tests.conformance.case import Case, Input, Output, parse
-from tests.conformance.join_models import ForeignKeyModel, merged, model_of
-from tests.conformance.topologies import Built, build
+from tests.support.conformance.case import Case, Input, Output, parse
+from tests.support.conformance.window_topologies import Built, build
+from tests.support.models.join_models import ForeignKeyModel, merged, model_of
 
 _TIMES = st.integers(0, 40)
 _OPTIONS: dict[str, dict[str, Any]] = {

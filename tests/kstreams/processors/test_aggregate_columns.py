@@ -18,7 +18,7 @@ from kstreams.processors import FixedKeyProcessor, ProcessorContext, Punctuation
 from kstreams.processors.columns import Execution
 from kstreams_json import json_serde
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.both_executions import ByTurns
+from tests.support.windows.compared_executions import ByTurns
 
 Pair = tuple[int, str]
 PAIR = json_serde(tuple[int, str])

@@ -19,7 +19,7 @@ from kstreams.operators import (
     transform_values,
 )
 from kstreams.processors import Supplier
-from tests.kstreams.processors.recording import opened, run
+from tests.support.apps.recording_context import opened, run
 
 HEADERS = (("a", b"1"), ("a", None))
 RECORD: Record[str, str] = Record("k", "x y", 7, HEADERS)

@@ -6,7 +6,7 @@ import pickle
 
 from kstreams import Record
 from kstreams.processors.branch import Branch, PassThrough
-from tests.kstreams.processors.recording import opened, run
+from tests.support.apps.recording_context import opened, run
 
 
 def small(key: str, value: int) -> bool:

@@ -13,7 +13,7 @@ from kstreams import KStreamsError, Record
 from kstreams.clock import FakeClock
 from kstreams.errors import ProcessingError
 from kstreams.operators import call_external
-from tests.kstreams.processors.recording import opened, run
+from tests.support.apps.recording_context import opened, run
 
 RECORD = Record("k", "v", 1)
 MS = timedelta(milliseconds=1)

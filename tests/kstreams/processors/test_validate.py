@@ -9,7 +9,7 @@ import pytest
 from kstreams import Record
 from kstreams.processors.validate import Validate
 from kstreams.topology import Invalid
-from tests.kstreams.processors.recording import opened
+from tests.support.apps.recording_context import opened
 
 
 def check(key: str, value: int) -> str | None:

@@ -16,8 +16,8 @@ from kstreams import Record, map_values
 from kstreams.errors import TopologyError
 from kstreams.operators import flat_map_values
 from kstreams.processors.columns import Execution
-from tests.kstreams.processors.by_columns import below_a_count
-from tests.kstreams.processors.recording import run
+from tests.kstreams.processors.operator_after_count import below_a_count
+from tests.support.apps.recording_context import run
 
 RECORD: Record[str, str] = Record("k", "v", 7)
 

@@ -13,7 +13,7 @@ from kstreams.serde.composite import TupleSerde
 from kstreams.serde.framed import frame_of, framed_in, plain_of
 from kstreams.stores import key_value_store, timestamped_store
 from kstreams.windows import TumblingWindows, windowed
-from tests.kstreams.serde.versioned_frame import VersionedText
+from tests.support.serdes.versioned_frame import VersionedText
 
 FRAMED = VersionedText()
 HOURS = TumblingWindows(hours(1))

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kstreams.spark.session import app_session
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 
 @pytest.fixture(scope="session")

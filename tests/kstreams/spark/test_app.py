@@ -15,8 +15,8 @@ from kstreams.app import AppState
 from kstreams.errors import ExecutionError, ProcessingError
 from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, counting, expected_totals
-from tests.kstreams.spark.trapped import FailingCount, Trap
+from tests.kstreams.spark.failing_processors import FailingCount, Trap
+from tests.support.spark.bench import COUNTS, TOTALS, WORDS, Bench, counting, expected_totals
 
 pytestmark = pytest.mark.spark
 
@@ -120,7 +120,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from kstreams import App, Embedded
-from tests.kstreams.spark.apps import counting
+from tests.support.spark.bench import counting
 
 home = Path(sys.argv[1])
 app = App(

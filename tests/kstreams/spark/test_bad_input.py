@@ -41,7 +41,8 @@ from kstreams.errors import (
 from kstreams.partitioner import partition_of
 from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import (
+from tests.kstreams.spark.failing_processors import FailingCount, Trap, WrongCount, WrongStore
+from tests.support.spark.bench import (
     COUNTS,
     TOTALS,
     WORDS,
@@ -51,7 +52,6 @@ from tests.kstreams.spark.apps import (
     expected_totals,
     sums,
 )
-from tests.kstreams.spark.trapped import FailingCount, Trap, WrongCount, WrongStore
 
 pytestmark = pytest.mark.spark
 

@@ -12,8 +12,8 @@ from kstreams.emit import suppress, until_time_limit
 from kstreams.errors import LimitError
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.large import DEEP, EDGES, IN, WIDE, large, out
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
+from tests.support.topologies.large_topology import DEEP, EDGES, IN, WIDE, large, out
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

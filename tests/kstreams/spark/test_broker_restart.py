@@ -15,8 +15,8 @@ from kstreams import App, Kafka
 from kstreams.app import BatchReport
 from kstreams.batch.report import AppState
 from kstreams.connection import RawRecord
-from tests.kstreams.spark.apps import TOTALS, WORDS, counting
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
+from tests.support.spark.bench import TOTALS, WORDS, counting
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(300)]
 

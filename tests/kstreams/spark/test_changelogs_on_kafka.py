@@ -38,8 +38,8 @@ from kstreams.task.output.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_kafka.topic_io import KafkaIO
 from kstreams_rocksdb import RocksDB
-from tests.packages.kstreams_cli.terminal import say
-from tests.packages.kstreams_kafka.samples import output_table, read_all
+from tests.support.cli.command_line import say
+from tests.support.kafka.sample_records import output_table, read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -29,9 +29,9 @@ from kstreams import (
 )
 from kstreams.errors import CompileError, FencedError, NoCheckpointError, PluginError
 from kstreams.state import Memory
-from tests.kstreams.spark.apps import COUNTS, Count
-from tests.packages.kstreams_cli.terminal import say
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.cli.command_line import say
+from tests.support.kafka.sample_records import read_all
+from tests.support.spark.bench import COUNTS, Count
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -23,7 +23,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

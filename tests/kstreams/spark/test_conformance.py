@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 import tests.conformance
 from kstreams.processors.columns import Execution
-from tests.conformance.case import Case, read_cases
-from tests.conformance.oracle import problem
-from tests.conformance.spark_engine import Run, run_on_spark
 from tests.conformance.test_joins import BY_COLUMNS, CASES, kind
+from tests.support.conformance.case import Case, read_cases
+from tests.support.conformance.result_check import problem
+from tests.support.conformance.spark_engine import Run, run_on_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -29,9 +29,9 @@ from kstreams.errors import KStreamsError
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB
-from tests.crash.failpoints import POINTS, Point
-from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, Killed
-from tests.crash.workload import (
+from tests.support.crash.failpoints import POINTS, Point
+from tests.support.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, Killed
+from tests.support.crash.marking_app import (
     KEYS,
     MARKS,
     OUT,

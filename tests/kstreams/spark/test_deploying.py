@@ -9,8 +9,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tests.deploy.manifests import settings
-from tests.deploy.page import exported, submitted
+from tests.support.deploy.deploying_page import exported, submitted
+from tests.support.deploy.manifests import settings
 
 pytestmark = pytest.mark.spark
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, note, settings
 from pyspark.sql import SparkSession
 
-from tests.differential.case import Case, Result
-from tests.differential.draw_joins import join_cases
-from tests.differential.generate import cases
-from tests.differential.run_on_driver import run_on_driver
-from tests.kstreams.spark.apps import Bench
-from tests.kstreams.spark.run_on_spark import has_wall_clock_work, run_on_spark
+from tests.kstreams.spark.generated_case import has_wall_clock_work, run_on_spark
+from tests.support.generated.case import Case, Result
+from tests.support.generated.driver_run import run_on_driver
+from tests.support.generated.join_topologies import join_cases
+from tests.support.generated.topologies import cases
+from tests.support.spark.bench import Bench
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1_800)]
 

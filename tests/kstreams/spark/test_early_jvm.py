@@ -20,8 +20,8 @@ from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.jvm_command import JvmCommand
 from kstreams.spark.session_settings import OPTIONS, session_settings
 from kstreams.spark.spark_home import spark_home
-from tests.kstreams.spark.apps import WORDS, Bench
 from tests.kstreams.spark.test_java import make_java
+from tests.support.spark.bench import WORDS, Bench
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
 
@@ -31,7 +31,7 @@ from pathlib import Path
 from kstreams import App, Embedded
 from kstreams.spark import worker_prefork
 assert "pyspark" not in sys.modules
-from tests.kstreams.spark.apps import counting
+from tests.support.spark.bench import counting
 from pyspark import SparkContext
 
 home = Path(sys.argv[1])

@@ -20,9 +20,9 @@ from kstreams.serde import NONE
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.spark.apps import Bench
-from tests.packages.kstreams_cli.terminal import say
-from tests.word_counter import CountWords
+from tests.support.apps.word_counter import CountWords
+from tests.support.cli.command_line import say
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

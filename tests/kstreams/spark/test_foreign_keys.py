@@ -25,7 +25,7 @@ from tests.kstreams.joins.foreign.test_foreign_keys import (
     pair,
     values,
 )
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

@@ -26,7 +26,7 @@ from kstreams.state import StateBackend
 from kstreams.stores import timestamped_store
 from kstreams.topology import AppTable
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

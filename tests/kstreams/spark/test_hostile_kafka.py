@@ -39,8 +39,8 @@ from kstreams.durations import minutes
 from kstreams.errors import RecordRefusedError
 from kstreams.stores import KeyValueStore, StoreSpec, session_store
 from kstreams.windows import SessionWindows, windowed, windowed_aggregate
-from tests.kstreams.spark.apps import Bench
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
+from tests.support.spark.bench import Bench
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -19,9 +19,9 @@ from kstreams.app import BatchReport
 from kstreams.connection import Connection, RawRecord
 from kstreams.partitioner import partition_of
 from kstreams.topology import OnError
-from tests.hostile.accounts import LETTERS, Account, Written, identified
-from tests.hostile.records import Hostile, drawn
-from tests.hostile.shapes import IN, OUT, RESULTS, of_windows
+from tests.support.hostile.record_accounting import LETTERS, Account, Written, identified
+from tests.support.hostile.records import Hostile, drawn
+from tests.support.hostile.topologies import IN, OUT, RESULTS, of_windows
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -12,7 +12,7 @@ import pytest
 from kstreams import BYTES, FixedKeyProcessor, Record, Topic, Topology, TopologyBuilder, rekey
 from kstreams.errors import KStreamsError, ProcessingError
 from kstreams.spark.failure import ErrorChannel
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

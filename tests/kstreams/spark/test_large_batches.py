@@ -20,8 +20,8 @@ from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
 from kstreams_kafka.options import Kafka
-from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
+from tests.support.spark.bench import TOTALS, WORDS, Bench, Count, counting, expected_totals
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -20,7 +20,7 @@ from kstreams.sources import Lines, bounded, folder, items
 from kstreams.stores import window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, windowed_aggregate
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

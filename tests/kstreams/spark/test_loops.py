@@ -10,8 +10,8 @@ import pytest
 from kstreams import Record
 from kstreams.errors import LoopError
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.looped import IN, KEYS, OUT, TOTALS, visits, walking
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
+from tests.support.topologies.looped_walks import IN, KEYS, OUT, TOTALS, visits, walking
 
 pytestmark = pytest.mark.spark
 

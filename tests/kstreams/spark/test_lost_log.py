@@ -19,7 +19,7 @@ from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import LogMismatchError, StateCorruptError
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.kstreams.spark.apps import (
+from tests.support.spark.bench import (
     COUNTS,
     TOTALS,
     WORDS,

@@ -17,8 +17,8 @@ from kstreams import TEXT, App, Kafka, Topic, Topology, TopologyBuilder
 from kstreams.errors import MisplacedKeyError, PartitionCountError
 from kstreams.partitioner import partition_of
 from kstreams.topic import Misplaced
-from tests.kstreams.spark.apps import COUNTS, TOTALS, Bench, Count
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
+from tests.support.spark.bench import COUNTS, TOTALS, Bench, Count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -14,7 +14,7 @@ from kstreams.batch.io.embedded.topic_io import EmbeddedIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import ForeignDirectoryError, InvalidNameError, StateCorruptError
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import (
+from tests.support.spark.bench import (
     COUNTS,
     TOTALS,
     WORDS,

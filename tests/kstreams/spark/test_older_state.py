@@ -15,8 +15,8 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
-from tests.kstreams.spark.apps import Bench
-from tests.kstreams.spark.every_kind import NUMBERS, OUTPUTS, RECORDS, every_kind
+from tests.kstreams.spark.every_store_kind import NUMBERS, OUTPUTS, RECORDS, every_kind
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

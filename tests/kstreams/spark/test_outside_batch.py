@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kstreams import ProcessorContext, Record, Topology, TopologyBuilder
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, sums
+from tests.support.spark.bench import COUNTS, TOTALS, WORDS, Bench, Count, sums
 
 pytestmark = pytest.mark.spark
 

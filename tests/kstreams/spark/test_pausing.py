@@ -10,7 +10,7 @@ import pytest
 from kstreams.checkpoint.pause import pause, resume
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import ExecutionError
-from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting, expected_totals
+from tests.support.spark.bench import TOTALS, WORDS, Bench, counting, expected_totals
 
 pytestmark = pytest.mark.spark
 

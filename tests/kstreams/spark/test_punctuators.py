@@ -18,8 +18,8 @@ from kstreams import (
 )
 from kstreams.processors import PunctuationType
 from kstreams.testing import FakeClock
-from tests.kstreams.spark.apps import Bench
-from tests.kstreams.spark.summing import NUMBERS
+from tests.kstreams.spark.running_sum import NUMBERS
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

@@ -10,10 +10,10 @@ import pytest
 from kstreams.app import TaskMove
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId
-from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting
+from tests.kstreams.spark.failing_processors import Trap
 from tests.kstreams.spark.test_bad_input import BAD_PARTITION, GOOD, MORE, check
 from tests.kstreams.spark.test_worker_deaths import DyingCount
-from tests.kstreams.spark.trapped import Trap
+from tests.support.spark.bench import TOTALS, WORDS, Bench, counting
 
 _PATIENCE = timedelta(seconds=90)
 

@@ -14,16 +14,7 @@ from kstreams.batch.io.embedded import topic_io as embedded_io
 from kstreams.checkpoint.checkpoint import query_name
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.state import Memory
-from tests.kstreams.spark.apps import (
-    COUNTS,
-    TOTALS,
-    WORDS,
-    Bench,
-    counting,
-    expected_totals,
-    last_values,
-)
-from tests.kstreams.spark.trapped import (
+from tests.kstreams.spark.failing_processors import (
     LAST,
     LATER,
     MARKS,
@@ -31,6 +22,15 @@ from tests.kstreams.spark.trapped import (
     FailingMemory,
     Trap,
     marking,
+)
+from tests.support.spark.bench import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    counting,
+    expected_totals,
+    last_values,
 )
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from kstreams.errors import CheckpointMismatchError, RegistryUnavailableError
 from kstreams.stores import timestamped_store
 from kstreams_json import json_serde
 from kstreams_registry import SchemaRefusedError, SchemaRegistry, confluent, json_schema
-from tests.serdes.kstreams_registry.fields import Fields
+from tests.support.serdes.schema_serde import Fields
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -47,7 +47,7 @@ def test_failing_run_shows_no_secret(
         "secrets": secrets,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kstreams.spark.secret_run"],
+        [sys.executable, "-m", "tests.kstreams.spark.run_with_secrets"],
         input=json.dumps(given),
         capture_output=True,
         text=True,

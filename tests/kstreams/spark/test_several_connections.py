@@ -18,12 +18,12 @@ from kstreams.operators import flat_map
 from kstreams.sources import Lines, folder
 from kstreams_delta import DeltaTable
 from kstreams_postgres import PostgresTable
-from tests.connectors.kstreams_delta.reading import rows_of
-from tests.connectors.kstreams_postgres.tables import Place, total_row
-from tests.connectors.lakes import Total
 from tests.kstreams.spark.test_file_logs import write
-from tests.packages.kstreams_kafka.samples import read_all
-from tests.word_counter import COUNTS, CountWords
+from tests.support.apps.word_counter import COUNTS, CountWords
+from tests.support.kafka.sample_records import read_all
+from tests.support.sinks.delta_tables import rows_of
+from tests.support.sinks.lake_contract import Total
+from tests.support.sinks.postgres_tables import Place, total_row
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

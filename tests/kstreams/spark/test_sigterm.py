@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from kstreams_rocksdb import RocksDB
-from tests.kill.barriers import Barriers, GatedLog
-from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting, expected_totals
+from tests.support.processes.batch_barriers import Barriers, GatedLog
+from tests.support.spark.bench import TOTALS, WORDS, Bench, counting, expected_totals
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.timeout(300)]
 
@@ -23,8 +23,8 @@ from datetime import timedelta
 from pathlib import Path
 from kstreams import App, Embedded
 from kstreams_rocksdb import RocksDB
-from tests.kill.barriers import GatedLog, Barriers
-from tests.kstreams.spark.apps import counting
+from tests.support.processes.batch_barriers import GatedLog, Barriers
+from tests.support.spark.bench import counting
 
 home = Path(sys.argv[1])
 app = App(

@@ -10,8 +10,8 @@ import pytest
 from kstreams import INT64, TEXT, Record, TopologyBuilder
 from kstreams.io import topic_by
 from kstreams.topology import to_function, to_stdout
-from tests.kstreams.spark.apps import Bench
-from tests.kstreams.spark.summing import NUMBERS, SUMS
+from tests.kstreams.spark.running_sum import NUMBERS, SUMS
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

@@ -28,8 +28,8 @@ from kstreams.stores import timestamped_store, window_store
 from kstreams.windows import HoppingWindows, Windowed, windowed_aggregate
 from kstreams_json import json_serde
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.spark.apps import COUNTS, WORDS, Bench, counting
-from tests.kstreams.spark.summing import NUMBERS, SUMS, store, summing
+from tests.kstreams.spark.running_sum import NUMBERS, SUMS, store, summing
+from tests.support.spark.bench import COUNTS, WORDS, Bench, counting
 
 pytestmark = pytest.mark.spark
 

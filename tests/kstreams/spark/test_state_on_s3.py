@@ -26,7 +26,7 @@ from kstreams_admin.changelog_restore import ChangelogRestore
 from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError
-from tests.kstreams.spark.apps import (
+from tests.support.spark.bench import (
     COUNTS,
     HALVES,
     LOGGED,

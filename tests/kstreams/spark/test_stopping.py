@@ -12,7 +12,7 @@ import pytest
 from kstreams import App
 from kstreams.app import AppState
 from kstreams.errors import ExecutionError
-from tests.kstreams.spark.apps import WORDS, Bench, counting
+from tests.support.spark.bench import WORDS, Bench, counting
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -17,7 +17,7 @@ from kstreams.joins import outer
 from kstreams.serde.numbers import INT64
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

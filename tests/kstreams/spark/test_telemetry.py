@@ -17,7 +17,7 @@ from kstreams.operators import map_values
 from kstreams.task.progress.drop_sample import DropSample
 from kstreams.topology import OnError
 from kstreams_admin.telemetry_reader import TelemetryReader
-from tests.kstreams.spark.apps import Bench
+from tests.support.spark.bench import Bench
 
 pytestmark = pytest.mark.spark
 

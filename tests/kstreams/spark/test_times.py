@@ -26,7 +26,7 @@ from kstreams.processors import PunctuationType
 from kstreams.stores import session_store
 from kstreams.testing import FakeClock
 from kstreams.windows import SessionWindows, windowed, windowed_aggregate
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, sums
+from tests.support.spark.bench import COUNTS, TOTALS, WORDS, Bench, sums
 
 pytestmark = pytest.mark.spark
 

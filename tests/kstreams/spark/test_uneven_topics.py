@@ -8,7 +8,7 @@ from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, View, map_va
 from kstreams.errors import CheckpointMismatchError
 from kstreams.io import Emitter
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count
+from tests.support.spark.bench import COUNTS, TOTALS, WORDS, Bench, Count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import TEXT, Record, Topic, Topology, TopologyBuilder, timestamped_store
 from kstreams.joins import left
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting
+from tests.support.spark.bench import COUNTS, TOTALS, WORDS, Bench, Count, counting
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -27,7 +27,8 @@ from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError, TopicRecreatedError
 from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import (
+from tests.kstreams.spark.test_app import LINES
+from tests.support.spark.bench import (
     COUNTS,
     HALVES,
     TOTALS,
@@ -37,7 +38,6 @@ from tests.kstreams.spark.apps import (
     HalfCount,
     counting,
 )
-from tests.kstreams.spark.test_app import LINES
 
 pytestmark = pytest.mark.spark
 

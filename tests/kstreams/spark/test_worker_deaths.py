@@ -28,7 +28,9 @@ from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
 from kstreams.spark.worker_deaths import WorkerDeaths
-from tests.kstreams.spark.apps import (
+from tests.kstreams.spark.failing_processors import Trap
+from tests.kstreams.spark.test_bad_input import BAD_PARTITION, GOOD, MORE, check, offset_of_bad
+from tests.support.spark.bench import (
     COUNTS,
     TOTALS,
     WORDS,
@@ -38,8 +40,6 @@ from tests.kstreams.spark.apps import (
     expected_totals,
     sums,
 )
-from tests.kstreams.spark.test_bad_input import BAD_PARTITION, GOOD, MORE, check, offset_of_bad
-from tests.kstreams.spark.trapped import Trap
 
 CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider"
 LOST = "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: code 137"
@@ -221,9 +221,9 @@ from pathlib import Path
 from kstreams import App, Embedded
 from kstreams.errors import WorkerDiedError
 from kstreams.spark.session import app_session
-from tests.kstreams.spark.apps import counting
+from tests.support.spark.bench import counting
 from tests.kstreams.spark.test_worker_deaths import DyingCount
-from tests.kstreams.spark.trapped import Trap
+from tests.kstreams.spark.failing_processors import Trap
 
 home = Path(sys.argv[1])
 spark = app_session("deaths", config={"spark.master": "local[2]"})

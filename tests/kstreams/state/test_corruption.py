@@ -14,7 +14,7 @@ from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.versions import TaskVersions
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 _UPKEEP = Upkeep(merge_count=3, floor_bytes=1700, small_bytes=0, chunk_bytes=200)
 

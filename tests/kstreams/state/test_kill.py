@@ -11,8 +11,8 @@ import pytest
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
-from tests.cluster.forked import Forked
-from tests.kstreams.state import committer
+from tests.support.processes import committing_process as committer
+from tests.support.processes.forked_programs import Forked
 
 _KILLS = 10
 _Model = dict[str, dict[bytes, bytes]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstreams_testing.object_store import ObjectStoreContract
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 
 class TestObjectDict(ObjectStoreContract):

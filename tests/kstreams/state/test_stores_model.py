@@ -41,8 +41,8 @@ from kstreams.state.versions.versions import TaskVersions
 from kstreams.views.layered_copy import State
 from kstreams.views.replica import Replica
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.state.models import KEYS, Model, copied, models
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.models.store_models import KEYS, Model, copied, models
+from tests.support.storage.counting_object_store import ObjectDict
 
 _TASK = TaskKey("app", "group", 0)
 _UPKEEP = Upkeep(merge_count=3, max_deltas=5, floor_bytes=2000, small_bytes=4000, chunk_bytes=300)

@@ -38,7 +38,7 @@ from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 Model = dict[str, dict[bytes, bytes]]
 _STORES = ("a", "b")

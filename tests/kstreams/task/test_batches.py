@@ -27,7 +27,7 @@ from kstreams.serde import INT32
 from kstreams.task.records.columns import COLUMNS
 from kstreams.topology import to_stdout
 from tests.kstreams.state.cache.test_overlay import Json
-from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
+from tests.support.apps.one_task import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 
 STREAM = PunctuationType.STREAM_TIME
 

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import Record
 from kstreams.errors import ProcessingError
-from tests.kstreams.task.harness import Calls, OneTask, calls, one_node, queue_of
+from tests.support.apps.one_task import Calls, OneTask, calls, one_node, queue_of
 
 
 def test_collector_thresholds_are_restored_after_batch() -> None:

@@ -25,7 +25,7 @@ from kstreams.errors import KStreamsError, ProcessingError, SerializationError
 from kstreams.processors.on_error import dead_letter_topic
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import to_stdout
-from tests.kstreams.task.harness import IN, OUT
+from tests.support.apps.one_task import IN, OUT
 
 LETTERS = DeadLetter("letters")
 LETTER = dead_letter_topic(LETTERS)

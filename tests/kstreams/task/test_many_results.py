@@ -11,7 +11,7 @@ import pytest
 from kstreams import BYTES, TEXT, DeadLetter, Processor, Record, Topic, TopologyBuilder, flat_map
 from kstreams.errors import SerializationError
 from kstreams.task.output import collector
-from tests.kstreams.task.harness import IN, OneTask, one_node, queue_of, values
+from tests.support.apps.one_task import IN, OneTask, one_node, queue_of, values
 
 MANY = 200_000
 

@@ -24,7 +24,7 @@ from kstreams.processors import PunctuationType
 from kstreams.stores import list_store, session_store, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windowed import Windowed
-from tests.kstreams.task.harness import IN, OUT
+from tests.support.apps.one_task import IN, OUT
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 RECORD = Record("late", 1, 0)

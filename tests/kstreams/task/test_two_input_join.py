@@ -26,7 +26,7 @@ from kstreams.joins import JoinProcessor, outer, within
 from kstreams.operators import flat_map_values, map_values
 from kstreams.stores import join_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
+from tests.support.apps.one_task import IN, OUT, OneTask, queue_of, values
 
 Call = Callable[[Any], None]
 STORE = key_value_store("seen", key=TEXT, value=INT64)

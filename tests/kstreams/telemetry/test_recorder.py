@@ -28,9 +28,9 @@ from kstreams.testing import RecordingSink
 from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_generated_logs.item_log import ItemLog, items
 from kstreams_generated_logs.numbered import NumberedContents
-from tests.kstreams.telemetry.reported import report
-from tests.kstreams.views.committing import topology
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import topology
+from tests.support.apps.counts_store import COUNTS
+from tests.support.apps.sample_reports import report
 
 
 @pytest.fixture

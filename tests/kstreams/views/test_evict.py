@@ -24,8 +24,8 @@ from kstreams.stores import list_store
 from kstreams.views.view import View
 from kstreams.windowed import Windowed
 from kstreams.windows import TumblingWindows
-from tests.kstreams.views.committing import PARTITIONS, Committing
-from tests.kstreams.views.counted import BACKENDS, COUNTS
+from tests.support.apps.committing_app import PARTITIONS, Committing
+from tests.support.apps.counts_store import BACKENDS, COUNTS
 
 
 @BACKENDS

@@ -23,8 +23,8 @@ from kstreams.stores import key_value_store, list_store
 from kstreams.views import RowChange, RowChanges
 from kstreams.views.row_changes import VersionSteps
 from kstreams.views.view import View
-from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
-from tests.kstreams.views.counted import CHANGES, COUNTS
+from tests.support.apps.committing_app import PARTITIONS, Committing, LogInMemory
+from tests.support.apps.counts_store import CHANGES, COUNTS
 
 _POLL = milliseconds(5)
 

@@ -21,7 +21,7 @@ from kstreams.testing import TopologyTestDriver
 from kstreams.views.view import View
 from kstreams.windowed import Windowed
 from kstreams.windows import HoppingWindows, TumblingWindows, windowed_aggregate
-from tests.kstreams.views.committing import PARTITIONS, Committing
+from tests.support.apps.committing_app import PARTITIONS, Committing
 
 
 def test_window_session_and_timestamped_stores_are_read(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from kstreams.durations import milliseconds, seconds
 from kstreams.errors import ExecutionError
 from kstreams.views.view import View
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
 
 
 def test_recovered_needs_all_partitions_at_newest_commit(tmp_path: Path) -> None:

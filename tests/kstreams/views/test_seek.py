@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kstreams.errors import SerializationError, StoreError
 from kstreams.views.view import View
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
 
 _KEYS = [f"k{n:02}" for n in range(30)]
 

@@ -29,7 +29,7 @@ from kstreams.testing import FakeClock, TopologyTestDriver
 from kstreams.views import RowChange, RowChanges, TopicView
 from kstreams_json import json_serde
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.views.counted import BACKENDS
+from tests.support.apps.counts_store import BACKENDS
 
 STOCK = Topic("stock", key=TEXT, value=INT64, nulls="pass")
 _OUT = Topic("out", key=TEXT, value=INT64, nulls="pass")

@@ -30,8 +30,8 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing import FakeClock
 from kstreams.views.view import View
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
-from tests.kstreams.views.counted import BACKENDS, CHANGES, COUNTS
+from tests.support.apps.committing_app import PARTITIONS, Committing, LogInMemory
+from tests.support.apps.counts_store import BACKENDS, CHANGES, COUNTS
 
 
 @BACKENDS

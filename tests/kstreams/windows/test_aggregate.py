@@ -32,7 +32,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.running import SOURCE, run
+from tests.support.windows.windowed_runs import SOURCE, run
 
 TUMBLING = TumblingWindows(milliseconds(10))
 COUNTS = window_store("counts", key=TEXT, value=INT64)

@@ -33,8 +33,8 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.running import SOURCE, Result, Row, driver_of, store_for
 from tests.kstreams.windows.test_properties import any_windows, by_window, model, rows_of
+from tests.support.windows.windowed_runs import SOURCE, Result, Row, driver_of, store_for
 
 TUMBLING = TumblingWindows(milliseconds(10), grace=milliseconds(5))
 SESSION = SessionWindows(milliseconds(3), grace=milliseconds(5))

@@ -39,7 +39,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.both_executions import (
+from tests.support.windows.compared_executions import (
     AGGREGATORS,
     EMISSIONS,
     aggregation,
@@ -51,7 +51,7 @@ from tests.kstreams.windows.both_executions import (
     same,
     scaled,
 )
-from tests.kstreams.windows.running import Row, run
+from tests.support.windows.windowed_runs import Row, run
 
 
 @settings(max_examples=150)

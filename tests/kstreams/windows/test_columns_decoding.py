@@ -35,11 +35,11 @@ from kstreams.windows import (
 )
 from kstreams_json import json_serde
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.both_executions import (
+from tests.support.windows.compared_executions import (
     WINDOWS,
     aggregation,
 )
-from tests.kstreams.windows.running import SOURCE, run, store_for
+from tests.support.windows.windowed_runs import SOURCE, run, store_for
 
 
 def test_only_aggregated_field_of_json_is_decoded() -> None:

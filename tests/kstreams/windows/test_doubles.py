@@ -29,7 +29,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
-from tests.kstreams.windows.running import store_for
+from tests.support.windows.windowed_runs import store_for
 
 SOURCE: Topic[str, float] = Topic("in", TEXT, DOUBLE)
 AGGREGATORS: dict[str, tuple[Any, Any]] = {

@@ -20,8 +20,9 @@ from kstreams.topology import to_function
 from kstreams.windows import HoppingWindows, SessionWindows, TumblingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.task.harness import OneTask, queue_of, records
-from tests.kstreams.windows.running import (
+from tests.kstreams.windows.test_properties import any_windows, rows_of, time_windows
+from tests.support.apps.one_task import OneTask, queue_of, records
+from tests.support.windows.windowed_runs import (
     ALL,
     SOURCE,
     Result,
@@ -31,7 +32,6 @@ from tests.kstreams.windows.running import (
     store_for,
     topology_of,
 )
-from tests.kstreams.windows.test_properties import any_windows, rows_of, time_windows
 
 Handle = tuple[str, int, int]
 

@@ -27,7 +27,7 @@ from kstreams.windows.records.bounds import Spans
 from kstreams.windows.records.session import SessionAggregate
 from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.graph.execution.test_execution import execution
-from tests.kstreams.windows.running import SOURCE
+from tests.support.windows.windowed_runs import SOURCE
 
 ROWS = [("a", 1, 0), ("b", 2, 3), ("a", 4, 4), ("a", 8, 5), ("b", 16, 21), ("a", 32, 22)]
 

@@ -15,8 +15,8 @@ from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.errors import ProcessingError, SerializationError, TopologyError
 from kstreams.windows import HoppingWindows, TumblingWindows, UnlimitedWindows
 from kstreams_json import json_serde
-from tests.kstreams.windows.both_executions import EMISSIONS, by_turns, cuts_of, rows_of
-from tests.kstreams.windows.running import Row, run
+from tests.support.windows.compared_executions import EMISSIONS, by_turns, cuts_of, rows_of
+from tests.support.windows.windowed_runs import Row, run
 
 WINDOWS = TumblingWindows(milliseconds(10))
 KINDS = (

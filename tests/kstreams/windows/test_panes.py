@@ -16,8 +16,8 @@ from kstreams.errors import SerializationError
 from kstreams.serde.composite import TupleSerde
 from kstreams.windows import HoppingWindows, TumblingWindows
 from kstreams.windows.columns import panes, time
-from tests.kstreams.windows.both_executions import cuts_of, keys, values
-from tests.kstreams.windows.running import Row, run
+from tests.support.windows.compared_executions import cuts_of, keys, values
+from tests.support.windows.windowed_runs import Row, run
 
 EDGES: tuple[Any, Any] = combine(first(INT64), last(INT64)), TupleSerde(INT64, INT64)
 TOGETHER: tuple[Any, Any] = (

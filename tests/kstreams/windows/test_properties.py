@@ -18,8 +18,8 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
 )
-from tests.kstreams.windows.models import session_finals, sliding_finals, time_finals
-from tests.kstreams.windows.running import Result, Row, run
+from tests.kstreams.windows.window_models import session_finals, sliding_finals, time_finals
+from tests.support.windows.windowed_runs import Result, Row, run
 
 SIZES = st.integers(1, 12)
 GRACES = st.integers(0, 12)

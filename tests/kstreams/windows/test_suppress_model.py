@@ -26,9 +26,9 @@ from kstreams.errors import LimitError, TopologyError
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.windows.running import SOURCE, Row, store_for
 from tests.kstreams.windows.suppress_model import BufferFullError, SuppressModel, Update
 from tests.kstreams.windows.test_properties import any_windows, model, rows_of
+from tests.support.windows.windowed_runs import SOURCE, Row, store_for
 
 TUMBLING = TumblingWindows(milliseconds(10), grace=milliseconds(3))
 TIMES = st.integers(0, 30)

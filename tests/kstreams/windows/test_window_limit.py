@@ -15,7 +15,7 @@ from kstreams.errors import ProcessingError
 from kstreams.errors.building import TopologyError
 from kstreams.windows import HoppingWindows, split_late, windowed_aggregate
 from kstreams.windows.contract import MAX_WINDOWS
-from tests.kstreams.windows.running import SOURCE, run, store_for, topology_of
+from tests.support.windows.windowed_runs import SOURCE, run, store_for, topology_of
 
 TOO_MANY = HoppingWindows(days(1), milliseconds(100))
 

@@ -18,8 +18,8 @@ from kstreams.views.view import View
 from kstreams.windows import TumblingWindows, Windowed
 from kstreams_admin.difference import changed_rows
 from kstreams_admin.flat_rows import rows_of
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
 
 CONTENT = st.dictionaries(st.sampled_from("abcdefgh"), st.none() | st.integers(0, 2))
 

@@ -31,9 +31,9 @@ from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.report_lines import reports_name, to_line
 from kstreams.telemetry.unread import Unread
 from kstreams_admin.telemetry_reader import TelemetryReader
-from tests.kstreams.telemetry.reported import report
-from tests.kstreams.views.committing import topology
-from tests.kstreams.views.counted import COUNTS
+from tests.support.apps.committing_app import topology
+from tests.support.apps.counts_store import COUNTS
+from tests.support.apps.sample_reports import report
 
 PLACE = TopicPartition("lines", 3)
 LIVING = Live(

@@ -15,7 +15,7 @@ from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.checkpoint.storage.object_home import ObjectHome
 from kstreams_cli.program import PROGRAM
 from kstreams_serve.server import Server
-from tests.kill.offline import (
+from tests.support.apps.offline_app import (
     GONE,
     KEPT,
     LOG,
@@ -26,10 +26,10 @@ from tests.kill.offline import (
     place,
     start,
 )
-from tests.outside_store import offer
-from tests.packages.kstreams_cli.terminal import kstreams
+from tests.support.cli.command_line import kstreams
+from tests.support.storage.entry_point_store import offer
 
-TOPOLOGY_OPTION = ("--topology", "tests.kill.offline:TOPOLOGY")
+TOPOLOGY_OPTION = ("--topology", "tests.support.apps.offline_app:TOPOLOGY")
 PAIRS = {f"k{n}": n for n in range(9)}
 COMMANDS = {
     "state list": (["app"], "kept"),
@@ -39,7 +39,10 @@ COMMANDS = {
     "state export": (["app", "kept", "kept.json"], "Wrote kept.json"),
     "state verify": (["app"], "in"),
     "state savepoint": (["app", "tuesday"], "tuesday"),
-    "state fork": (["{app}@monday", "copy", "--source-log", "tests.kill.offline:LOG"], "copy"),
+    "state fork": (
+        ["{app}@monday", "copy", "--source-log", "tests.support.apps.offline_app:LOG"],
+        "copy",
+    ),
     "state restore": (
         ["app", "--from-changelog", *TOPOLOGY_OPTION, "--data", "topics", "--yes"],
         "kept",
@@ -52,13 +55,13 @@ COMMANDS = {
     "pause": (["app"], "is paused since"),
     "resume": (["app"], "was not paused"),
     "plan": (
-        ["tests.kill.offline:TOPOLOGY", "--app-id", "app", "--data", "topics"],
+        ["tests.support.apps.offline_app:TOPOLOGY", "--app-id", "app", "--data", "topics"],
         "all state stays",
     ),
     "reset": (["app", "--yes"], "Reset app"),
     "serve": ([], "app at http"),
     "run": (
-        ["tests.kill.offline:TOPOLOGY", "--data", "topics"],
+        ["tests.support.apps.offline_app:TOPOLOGY", "--data", "topics"],
         "embedded topics are for one machine",
     ),
 }
@@ -100,7 +103,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def where(url: str) -> tuple[str, ...]:
-    return ("--checkpoint", url, "--log", "tests.kill.offline:LOG")
+    return ("--checkpoint", url, "--log", "tests.support.apps.offline_app:LOG")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -110,7 +113,7 @@ def test_command_accepts_a_checkpoint_url(
     monkeypatch.setattr(Server, "run", lambda _, begun: begun())
     arguments, says = COMMANDS[name]
     options = {
-        "serve": (app, "--log", "tests.kill.offline:LOG"),
+        "serve": (app, "--log", "tests.support.apps.offline_app:LOG"),
         **dict.fromkeys(("run", "pause", "resume"), ("--checkpoint", app)),
         "state fork": where(place("copy")),
     }.get(name, where(app))

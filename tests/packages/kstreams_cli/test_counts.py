@@ -9,9 +9,9 @@ from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.cli.command_line import kstreams, say
 
 WHERE = ("--checkpoint", "c")
 TOTALS = Totals(

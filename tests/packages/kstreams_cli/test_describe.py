@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kstreams_cli.loading import load_topology
-from tests.packages.kstreams_cli.terminal import kstreams, say, words_module
+from tests.support.cli.command_line import kstreams, say, words_module
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from base64 import b64encode
 
 import pytest
 
-from tests.packages.kstreams_cli.explaining import WHERE, counted_words
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.packages.kstreams_cli.committed_word_count import WHERE, counted_words
+from tests.support.cli.command_line import kstreams, say
 
 TOPOLOGY = "explained_words"
 RUN = (*WHERE, "--topology", TOPOLOGY)

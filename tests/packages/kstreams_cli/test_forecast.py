@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kstreams.global_tables.by_hand import ByHand
-from tests.packages.kstreams_cli.terminal import kstreams, say
-from tests.packages.kstreams_explain import topologies as made
+from tests.support.apps.stepped_app import ByHand
+from tests.support.cli.command_line import kstreams, say
+from tests.support.topologies import explained_topologies as made
 
 WHERE = ("--checkpoint", "doubled")
 

@@ -16,7 +16,7 @@ from kstreams.serde import SerdeByText, SerdeRequest
 from kstreams_cli import formats
 from kstreams_cli.formats import Format, find_format, find_serde, offered_names, recorded_serde
 from kstreams_cli.usage import WrongUsageError
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 
 class Cents(Serde[int]):

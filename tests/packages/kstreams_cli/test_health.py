@@ -18,9 +18,9 @@ from kstreams.telemetry.formats import LIVE, TOPOLOGY, to_bytes
 from kstreams.telemetry.live import Live, LiveQuery
 from kstreams.telemetry.outline import GroupOutline, NodeOutline, Outline
 from kstreams.telemetry.unread import Unread
-from tests.kstreams.views.committing import PARTITIONS, Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_cli.terminal import kstreams
+from tests.support.apps.committing_app import PARTITIONS, Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.cli.command_line import kstreams
 
 READ = 4
 

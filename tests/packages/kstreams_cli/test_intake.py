@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kstreams.intakes import MESSAGE_ID
-from tests.packages.kstreams_cli.terminal import kstreams
-from tests.packages.kstreams_intake.scripted import records_of
-from tests.packages.kstreams_webhook.sending import SECRET, Retrying, hook
+from tests.support.cli.command_line import kstreams
+from tests.support.intakes.scripted_intake import records_of
+from tests.support.intakes.webhook_senders import SECRET, Retrying, hook
 
 MODULE = """
 import os

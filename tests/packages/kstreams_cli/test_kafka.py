@@ -9,7 +9,7 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.raw_produce import RawBytes, produce_raw
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -12,9 +12,9 @@ from kstreams import DOUBLE, Embedded
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.stores.key_value.kind import key_value_store
-from tests.kstreams.views.committing import PARTITIONS, Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_cli.terminal import kstreams
+from tests.support.apps.committing_app import PARTITIONS, Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.cli.command_line import kstreams
 
 MODULE = """
 from kstreams import DOUBLE, INT64, TEXT, Topic, TopologyBuilder, filter_, key_value_store

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import Embedded
 from kstreams.connection import RawRecord
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 
 @pytest.fixture(autouse=True)

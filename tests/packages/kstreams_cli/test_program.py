@@ -12,7 +12,7 @@ import typer
 
 from kstreams import plugins
 from kstreams_cli.program import APPS, STATE, TOPICS
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 COMMANDS = [
     *([name] for name in APPS),

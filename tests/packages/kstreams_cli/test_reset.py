@@ -11,9 +11,9 @@ from kstreams import INT64, TEXT, key_value_store
 from kstreams.checkpoint.storage.lock import CheckpointLock
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
-from tests.kstreams.views.committing import Committing
 from tests.packages.kstreams_admin.test_reset import read_files
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.apps.committing_app import Committing
+from tests.support.cli.command_line import kstreams, say
 
 LIFE = "0123456789ab"
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.packages.kstreams_cli.terminal import kstreams, say, words_module
-from tests.packages.kstreams_otel.collector import collecting
+from tests.support.cli.command_line import kstreams, say, words_module
+from tests.support.servers.otel_collector import collecting
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -15,7 +15,7 @@ import pytest
 from kstreams import INT64, TEXT, key_value_store
 from kstreams.errors import ServerUnavailableError, StoreError
 from kstreams.views import RemoteView
-from tests.packages.kstreams_cli.terminal import say, words_module
+from tests.support.cli.command_line import say, words_module
 
 _TOKEN = "a-token-of-the-tests"
 _PROGRAM = "from kstreams_cli import main; main()"

@@ -15,9 +15,9 @@ import pytest
 
 from kstreams_serve.server import Server
 from kstreams_serve.settings import Limits
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_cli.terminal import kstreams
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.cli.command_line import kstreams
 
 _TOKEN = "a-token-of-the-tests"
 

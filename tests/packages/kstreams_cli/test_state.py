@@ -32,8 +32,8 @@ from kstreams.stores import (
 )
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from kstreams_admin.flat_rows import columns_of, key_serde, rows_of
-from tests.kstreams.views.committing import Committing
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.apps.committing_app import Committing
+from tests.support.cli.command_line import kstreams, say
 
 
 class Odd(Serde[int]):

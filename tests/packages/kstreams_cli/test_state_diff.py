@@ -13,9 +13,9 @@ from kstreams.durations import milliseconds
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.cli.command_line import kstreams, say
 
 WHERE = ("--checkpoint", "c")
 

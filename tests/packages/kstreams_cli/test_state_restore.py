@@ -8,7 +8,7 @@ import pytest
 
 from kstreams.checkpoint.storage.lock import CheckpointLock
 from tests.packages.kstreams_admin.test_changelog_restore import LOGGED, PAIRS, Logging
-from tests.packages.kstreams_cli.terminal import kstreams
+from tests.support.cli.command_line import kstreams
 
 COMMAND = (
     "state", "restore", "app", "--from-changelog",

@@ -15,8 +15,8 @@ from kstreams.serde import compressed, csv_row
 from kstreams_json import json_serde
 from kstreams_msgpack import msgpack_serde
 from kstreams_xml import xml_serde
-from tests.kstreams.views.committing import Committing
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.apps.committing_app import Committing
+from tests.support.cli.command_line import kstreams, say
 
 WHERE = ("--checkpoint", "c")
 SHOWN = {"id": 1, "item": "tea"}

@@ -16,9 +16,9 @@ from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.document import seal
 from kstreams.state.log.pointer import Pointer
 from kstreams_cli.verification import Verification
-from tests.kstreams.views.committing import Committing
-from tests.packages.kstreams_cli.terminal import kstreams, say
 from tests.packages.kstreams_cli.test_state import COUNTS, WHERE
+from tests.support.apps.committing_app import Committing
+from tests.support.cli.command_line import kstreams, say
 
 COMMITS = "c/state/commits/viewed.{epoch}.in"
 

@@ -13,7 +13,7 @@ from kstreams.connection import RawRecord
 from kstreams.durations import minutes
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from kstreams_cli import tail
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kstreams import Embedded
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 
 def test_topics_are_created_listed_described_and_deleted() -> None:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from kstreams import Embedded
-from tests.packages.kstreams_cli.terminal import kstreams, say
-from tests.packages.kstreams_dead_letters.letters import ORDERS, add, headers_of, records
+from tests.support.cli.command_line import kstreams, say
+from tests.support.topologies.dead_letter_topics import ORDERS, add, headers_of, records
 
 
 @pytest.fixture

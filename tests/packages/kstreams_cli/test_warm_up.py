@@ -11,7 +11,7 @@ import pytest
 
 from kstreams.spark.class_archive import class_archive
 from tests.kstreams.spark.test_java import make_java
-from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.support.cli.command_line import kstreams, say
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
 

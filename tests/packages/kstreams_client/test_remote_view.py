@@ -36,9 +36,9 @@ from kstreams.testing import FakeClock
 from kstreams.windowed import Windowed
 from kstreams.windows import TumblingWindows
 from kstreams_client.remote_view import RemoteView
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.serving import TOKEN, VIEWER, Served, serving
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import TOKEN, VIEWER, Served, serving
 
 SHORT = timedelta(seconds=3)
 

@@ -11,7 +11,7 @@ from kstreams.errors import UnknownTopicError
 from kstreams_dead_letters.letter import Letter
 from kstreams_dead_letters.listing import letters_before
 from kstreams_dead_letters.replaying import Choice, replay_letters
-from tests.packages.kstreams_dead_letters.letters import ORDERS, headers_of
+from tests.support.topologies.dead_letter_topics import ORDERS, headers_of
 
 Place = tuple[int, int]
 

@@ -13,7 +13,7 @@ from kstreams.errors import LimitError
 from kstreams_dead_letters.replaying import Choice, replay_letters
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.redelivery import KafkaRedelivery
-from tests.packages.kstreams_dead_letters.letters import add, headers_of, records
+from tests.support.topologies.dead_letter_topics import add, headers_of, records
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
 

@@ -17,9 +17,9 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import WorkingStore
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.stores import timestamped_store
-from tests.packages.kstreams_explain import topologies as made
-from tests.packages.kstreams_explain.replaying import Explained
 from tests.packages.kstreams_explain.test_explained import events, lines
+from tests.support.apps.replayed_app import Explained
+from tests.support.topologies import explained_topologies as made
 
 WORDS = Topic("words", TEXT, TEXT)
 

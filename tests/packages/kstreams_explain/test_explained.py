@@ -11,8 +11,8 @@ from kstreams import Topology
 from kstreams.errors import ReplayError
 from kstreams.state.stores.spec import StoreSpec
 from kstreams_explain.explained import Explanation
-from tests.packages.kstreams_explain import topologies as made
-from tests.packages.kstreams_explain.replaying import Batch, Explained
+from tests.support.apps.replayed_app import Batch, Explained
+from tests.support.topologies import explained_topologies as made
 
 
 def lines(*texts: str, at: int = 0) -> Batch:

@@ -15,9 +15,9 @@ from kstreams.operators import map_
 from kstreams.sources import Lines, folder
 from kstreams_explain.traced import trace_record
 from kstreams_kafka.options import Kafka
-from tests.packages.kstreams_explain import topologies as made
-from tests.packages.kstreams_explain.replaying import Explained
 from tests.packages.kstreams_explain.test_explained import check_chain, lines, values
+from tests.support.apps.replayed_app import Explained
+from tests.support.topologies import explained_topologies as made
 
 
 @pytest.mark.kafka

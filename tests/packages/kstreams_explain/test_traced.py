@@ -8,9 +8,9 @@ import pytest
 
 from kstreams.errors import ReplayError
 from kstreams_explain.traced import Trace, trace_record
-from tests.packages.kstreams_explain import topologies as made
-from tests.packages.kstreams_explain.replaying import Explained
 from tests.packages.kstreams_explain.test_explained import events, lines
+from tests.support.apps.replayed_app import Explained
+from tests.support.topologies import explained_topologies as made
 
 
 def steps(trace: Trace) -> list[tuple[str, str, object, str]]:

@@ -16,8 +16,8 @@ from kstreams_forecast import restore_speed
 from kstreams_forecast.app_forecast import Prices, app_restore_speed, forecast_app
 from kstreams_forecast.forecasts import DAY_MS, QueryForecast, forecast_query, measured_commits
 from kstreams_forecast.restore_speed import measured_speed
-from tests.kstreams.global_tables.by_hand import ByHand
-from tests.packages.kstreams_explain import topologies as made
+from tests.support.apps.stepped_app import ByHand
+from tests.support.topologies import explained_topologies as made
 
 PARTITIONS = {"events": 4}
 

@@ -11,8 +11,8 @@ from kstreams import BYTES, Topic
 from kstreams.intakes import MESSAGE_ID, Delivery, IntakeReport, IntakeRunner
 from kstreams.io import Kafka
 from kstreams.topology import DeadLetter
-from tests.packages.kstreams_intake.scripted import Scripted
-from tests.servers.fixtures import Broker
+from tests.support.intakes.scripted_intake import Scripted
+from tests.support.servers.fixtures import Broker
 
 pytestmark = pytest.mark.kafka
 

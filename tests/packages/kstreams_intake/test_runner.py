@@ -33,7 +33,7 @@ from kstreams.intakes import (
 )
 from kstreams.serde import BYTES
 from kstreams.topology import DeadLetter
-from tests.packages.kstreams_intake.scripted import FailingTopics, Scripted, records_of
+from tests.support.intakes.scripted_intake import FailingTopics, Scripted, records_of
 
 RAW = Topic("raw", key=BYTES, value=BYTES, null_keys="pass")
 NUMBERS = Topic("numbers", key=NONE, value=INT64)

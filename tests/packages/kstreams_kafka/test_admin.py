@@ -21,7 +21,7 @@ from kstreams.errors import (
 )
 from kstreams_kafka.admin import KafkaAdmin
 from kstreams_kafka.options import Kafka
-from tests.servers.fixtures import Broker
+from tests.support.servers.fixtures import Broker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -14,7 +14,7 @@ from kstreams.connection import Connection, TopicAdmin
 from kstreams.errors import TopicExistsError, UnknownTopicError
 from kstreams.partitioner import partition_of
 from kstreams_kafka.options import Kafka
-from tests.packages.kstreams_kafka.samples import read_all, sasl
+from tests.support.kafka.sample_records import read_all, sasl
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

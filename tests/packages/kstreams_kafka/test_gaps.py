@@ -16,8 +16,8 @@ from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.range_reader import OffsetRange, RangeReader
-from tests.packages.kstreams_kafka.samples import fill
 from tests.packages.kstreams_kafka.test_topic_io import planner
+from tests.support.kafka.sample_records import fill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -12,7 +12,7 @@ from kstreams.errors import RecordRefusedError
 from kstreams.record import Headers
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.range_reader import OffsetRange, RangeReader
-from tests.packages.kstreams_kafka.samples import read_all
+from tests.support.kafka.sample_records import read_all
 
 pytestmark = [
     pytest.mark.kafka,

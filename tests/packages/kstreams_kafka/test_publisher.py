@@ -25,7 +25,7 @@ from kstreams_kafka.options import Kafka
 from kstreams_kafka.publisher import Publisher
 from kstreams_kafka.sink import placed_rows
 from kstreams_kafka.staged_rows import from_table, to_table
-from tests.packages.kstreams_kafka.samples import output_table, read_all
+from tests.support.kafka.sample_records import output_table, read_all
 
 pytestmark = [
     pytest.mark.kafka,

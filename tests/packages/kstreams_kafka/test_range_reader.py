@@ -23,7 +23,7 @@ from kstreams.raw_batch import INPUT_SCHEMA, TooManyBytesError
 from kstreams_kafka import range_reader
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.range_reader import OffsetRange, RangeReader
-from tests.packages.kstreams_kafka.samples import fill, sasl
+from tests.support.kafka.sample_records import fill, sasl
 
 pytestmark = [
     pytest.mark.kafka,

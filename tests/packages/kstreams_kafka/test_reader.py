@@ -13,7 +13,7 @@ from kstreams.connection import RawRecord, TopicReader
 from kstreams.errors import BrokerUnavailableError, KafkaOptionsError, UnknownTopicError
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.reader import KafkaReader
-from tests.packages.kstreams_kafka.samples import sasl
+from tests.support.kafka.sample_records import sasl
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

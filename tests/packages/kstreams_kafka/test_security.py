@@ -15,7 +15,7 @@ from kstreams.partitioner import partition_by
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.range_reader import OffsetRange, RangeReader
 from kstreams_kafka.sink import write_rows
-from tests.packages.kstreams_kafka.samples import output_table
+from tests.support.kafka.sample_records import output_table
 
 pytestmark = [
     pytest.mark.kafka,

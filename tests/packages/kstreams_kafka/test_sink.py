@@ -23,7 +23,7 @@ from kstreams.partitioner import Murmur2Partitioner, partition_by, partition_of
 from kstreams.raw_batch import ID_HEADER
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.sink import write_rows
-from tests.packages.kstreams_kafka.samples import output_table, read_all, sasl
+from tests.support.kafka.sample_records import output_table, read_all, sasl
 
 pytestmark = [
     pytest.mark.kafka,

@@ -30,7 +30,7 @@ from kstreams.task.output.outputs import TaskOutput
 from kstreams_kafka.feed import KafkaFeed
 from kstreams_kafka.options import Kafka
 from kstreams_kafka.topic_io import KafkaIO
-from tests.packages.kstreams_kafka.samples import fill, output_table, read_all
+from tests.support.kafka.sample_records import fill, output_table, read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -24,7 +24,7 @@ from kstreams_kafka.partition_counts import PartitionCounts
 from kstreams_kafka.sink import topic_limits, write_apart, write_rows
 from kstreams_kafka.topic_io import KafkaIO
 from kstreams_kafka.topic_limits import BARE_LIMITS, KafkaLimits, limits_of
-from tests.packages.kstreams_kafka.samples import output_table, read_all
+from tests.support.kafka.sample_records import output_table, read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

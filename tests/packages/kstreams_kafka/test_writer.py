@@ -19,7 +19,7 @@ from kstreams.errors import (
     UnknownTopicError,
 )
 from kstreams_kafka.options import Kafka
-from tests.packages.kstreams_kafka.samples import read_all, sasl
+from tests.support.kafka.sample_records import read_all, sasl
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.packages.kstreams_otel.collector import Collected, collecting
+from tests.support.servers.otel_collector import Collected, collecting
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def collected() -> Any:
     """The spans and metrics of an app in a separate process, because providers are global."""
     with collecting() as found:
         ran = subprocess.run(
-            [sys.executable, "-m", "tests.packages.kstreams_otel.told_app"],
+            [sys.executable, "-m", "tests.packages.kstreams_otel.observed_app"],
             env={
                 "PATH": "/usr/bin:/bin",
                 "OTEL_EXPORTER_OTLP_ENDPOINT": found.url,

@@ -15,10 +15,10 @@ from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams_serve.app_commands import ORDERS
 from kstreams_serve.served_app import ServedApp
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.asked import Asked, asked
-from tests.packages.kstreams_serve.guarded import an_app
-from tests.packages.kstreams_serve.serving import ACTING, ACTOR, TOKEN, Answer
+from tests.packages.kstreams_serve.guards import an_app
+from tests.packages.kstreams_serve.socketless_client import Asked, asked
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import ACTING, ACTOR, TOKEN, Answer
 
 PLACE = "/v1/apps/viewed/orders"
 

@@ -28,9 +28,9 @@ from kstreams.ids import TaskId
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing import FakeClock
 from kstreams_client.remote_view import RemoteView
-from tests.kstreams.views.committing import PARTITIONS, Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.serving import TOKEN, Served, serving
+from tests.support.apps.committing_app import PARTITIONS, Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import TOKEN, Served, serving
 
 KEYS = [f"k{number:02}" for number in range(40)]
 READS = int(os.environ.get("KSTREAMS_SERVE_READS", "150"))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from kstreams_serve.forwarded import TrustedProxies
 from kstreams_serve.settings import ServeError, ServeSettings
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.asked import asked
-from tests.packages.kstreams_serve.guarded import KEY
-from tests.packages.kstreams_serve.serving import ACTOR, TOKENS
+from tests.packages.kstreams_serve.guards import KEY
+from tests.packages.kstreams_serve.socketless_client import asked
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import ACTOR, TOKENS
 
 PROXIES = TrustedProxies(("10.0.0.0/8", "192.168.1.1", "fd00::/8"))
 ADDRESSES = st.ip_addresses().map(str)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.packages.kstreams_serve import what_is_asked, who_asks
-from tests.packages.kstreams_serve.guarded import GUARDS
+from tests.packages.kstreams_serve import access_probes as who_asks
+from tests.packages.kstreams_serve import request_probes as what_is_asked
+from tests.packages.kstreams_serve.guards import GUARDS
 
 
 def test_all_probes_are_registered() -> None:

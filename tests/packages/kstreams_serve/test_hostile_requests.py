@@ -26,9 +26,9 @@ from kstreams_serve.parameters import Parameters
 from kstreams_serve.problems import PROBLEM
 from kstreams_serve.routes import actions_of
 from kstreams_serve.settings import Limits
-from tests.packages.kstreams_serve.asked import Asked, asked_of
-from tests.packages.kstreams_serve.pages.showing import server_of, showcase
-from tests.packages.kstreams_serve.serving import ACTING, ACTOR, Answer, context_of
+from tests.packages.kstreams_serve.socketless_client import Asked, asked_of
+from tests.support.servers.query_server import ACTING, ACTOR, Answer, context_of
+from tests.support.servers.showcase_pages import server_of, showcase
 
 NO_NAMES = ("\0", "a\0b", "a\nb", "\x1b[2J", "\x7f", "\u2028", "a\rb")
 """Texts that are never valid names."""

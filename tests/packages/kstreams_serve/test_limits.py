@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kstreams_serve.settings import Limits
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.serving import TOKEN, Served, serving
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import TOKEN, Served, serving
 
 STORE = "/v1/apps/viewed/stores/counts"
 LIMITS = replace(Limits(), head_seconds=0.3, streams=2, keys=5, key_bytes=50, answer_bytes=400)

@@ -31,10 +31,10 @@ from kstreams_serve.exposition import Family, exposition
 from kstreams_serve.metrics import METRICS, LagWatch, Metrics
 from kstreams_serve.served_app import AppSource, ServedApp
 from kstreams_serve.settings import Limits
-from tests.kstreams.telemetry.reported import report
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.serving import SCRAPER, serving
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.apps.sample_reports import report
+from tests.support.servers.query_server import SCRAPER, serving
 
 TABLE = TopicPartition("table", 0)
 """A partition of a log that is no topic."""

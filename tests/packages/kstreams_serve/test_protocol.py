@@ -13,9 +13,10 @@ import pytest
 
 from kstreams_serve.routes import actions_of
 from kstreams_serve.settings import Limits
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.raw_sockets import (
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import TOKEN, Served, context_of, serving
+from tests.support.servers.raw_sockets import (
     MIB,
     answer_to,
     bounded_memory,
@@ -23,7 +24,6 @@ from tests.packages.kstreams_serve.raw_sockets import (
     flood,
     status_of,
 )
-from tests.packages.kstreams_serve.serving import TOKEN, Served, context_of, serving
 
 FORM = "application/x-www-form-urlencoded"
 LINE = b"x: " + b"y" * 60_000 + b"\r\n"

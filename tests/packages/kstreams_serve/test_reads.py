@@ -24,9 +24,9 @@ from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
 from kstreams_admin.recorded import RecordedSerde
 from kstreams_serve.settings import Limits
-from tests.kstreams.views.committing import PARTITIONS, Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.serving import VIEWER, serving
+from tests.support.apps.committing_app import PARTITIONS, Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import VIEWER, serving
 
 STORE = "/v1/apps/viewed/stores/counts"
 

@@ -30,7 +30,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
 from kstreams_testing.driver import TopologyTestDriver
-from tests.packages.kstreams_testing.counting import (
+from tests.support.topologies.counting_topologies import (
     COUNTS,
     LINES,
     TOTALS,

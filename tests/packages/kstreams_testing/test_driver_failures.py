@@ -21,7 +21,7 @@ from kstreams.errors import (
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams_testing.driver import TopologyTestDriver
-from tests.packages.kstreams_testing.counting import (
+from tests.support.topologies.counting_topologies import (
     COUNTS,
     TOTALS,
     WORDS,

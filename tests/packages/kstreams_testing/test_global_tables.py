@@ -37,7 +37,7 @@ from kstreams.stores import timestamped_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import AppTable, Topology
 from kstreams_json import json_serde
-from tests.kstreams.views.committing import Committing
+from tests.support.apps.committing_app import Committing
 
 WORDS = Topic("words", TEXT, TEXT)
 TEXTS, OUT = Topic("texts", INT64, TEXT), Topic("out", INT64, TEXT)

@@ -18,7 +18,7 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_testing.driver import TopologyTestDriver
-from tests.packages.kstreams_testing.counting import COUNTS, WORDS, Count, counting
+from tests.support.topologies.counting_topologies import COUNTS, WORDS, Count, counting
 
 
 class Liar(FixedKeyProcessor[str, int, int]):

@@ -35,7 +35,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
-from tests.kstreams.looped import IN, KEYS, OUT, TOTALS, Walk, visits, walking
+from tests.support.topologies.looped_walks import IN, KEYS, OUT, TOTALS, Walk, visits, walking
 
 walks = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 8)), max_size=12)
 

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams.intakes import Intake
 from kstreams.testing import IntakeContract
-from tests.packages.kstreams_webhook.sending import SECRET, Retrying, hook
+from tests.support.intakes.webhook_senders import SECRET, Retrying, hook
 
 
 class TestWebhook(IntakeContract):

@@ -16,8 +16,8 @@ from kstreams.connection import RawRecord
 from kstreams.errors import IntakeError
 from kstreams.intakes import MESSAGE_ID, Delivery, IntakeRunner, Webhook
 from kstreams_json import json_serde
-from tests.packages.kstreams_intake.scripted import records_of
-from tests.packages.kstreams_webhook.sending import hook, running, sent, signed
+from tests.support.intakes.scripted_intake import records_of
+from tests.support.intakes.webhook_senders import hook, running, sent, signed
 
 ORDERS = Topic("orders", key=NONE, value=json_serde(dict[str, int]))
 TOKEN = "a-token-of-the-tests"

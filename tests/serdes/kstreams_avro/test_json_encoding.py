@@ -26,8 +26,8 @@ from kstreams.testing import SerdeContract, WrittenBytes
 from kstreams_avro import avro_schema, avro_serde
 from kstreams_avro.by_text import JSON_BY_TEXT
 from kstreams_registry import SchemaRegistry, confluent
-from tests.serdes.kstreams_avro.test_generated import cases
 from tests.serdes.kstreams_avro.test_golden import GOLDEN, VALUES
+from tests.serdes.kstreams_avro.test_random_schemas import cases
 
 BRANCHES: dict[str, Any] = {
     "number": 7.5,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.legacy_pb2 import Grouped, Legacy
-from tests.serdes.kstreams_protobuf.messages import (
+from tests.serdes.kstreams_protobuf.random_messages import (
     canonical_text,
     in_columns,
     may_differ,

@@ -15,8 +15,13 @@ from kstreams.serde.schema import Schema
 from kstreams.testing import SerdeContract, WrittenBytes
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.legacy_pb2 import LARGE, SMALL, Legacy
-from tests.serdes.kstreams_protobuf.messages import canonical_text, in_columns, may_differ, messages
 from tests.serdes.kstreams_protobuf.money_pb2 import Money
+from tests.serdes.kstreams_protobuf.random_messages import (
+    canonical_text,
+    in_columns,
+    may_differ,
+    messages,
+)
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Everything, Mapped, Nothing
 from tests.serdes.kstreams_protobuf.trees_pb2 import Tree
 

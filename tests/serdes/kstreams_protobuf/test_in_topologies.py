@@ -29,11 +29,11 @@ from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_protobuf import protobuf_serde
-from tests.kstreams.windows.both_executions import aggregation
-from tests.kstreams.windows.running import store_for
-from tests.serdes.kstreams_protobuf.messages import messages
 from tests.serdes.kstreams_protobuf.money_pb2 import Money
+from tests.serdes.kstreams_protobuf.random_messages import messages
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Everything
+from tests.support.windows.compared_executions import aggregation
+from tests.support.windows.windowed_runs import store_for
 
 MONEY = protobuf_serde(Money)
 PRICES: Topic[str, Money] = Topic("prices", TEXT, MONEY)

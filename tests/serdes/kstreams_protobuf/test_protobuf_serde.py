@@ -21,8 +21,8 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.plugins import load_plugin
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.legacy_pb2 import Grouped, Legacy
-from tests.serdes.kstreams_protobuf.messages import messages
 from tests.serdes.kstreams_protobuf.money_pb2 import Money
+from tests.serdes.kstreams_protobuf.random_messages import messages
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Everything, Mapped, Nothing
 from tests.serdes.kstreams_protobuf.trees_pb2 import Tree
 

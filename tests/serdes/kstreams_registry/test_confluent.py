@@ -20,7 +20,7 @@ from kstreams_registry import (
     confluent,
 )
 from kstreams_registry.confluent import ConfluentSerde
-from tests.serdes.kstreams_registry.fields import (  # a fixture
+from tests.support.serdes.schema_serde import (  # a fixture
     Fields,
     Messages,
     guid_frame,

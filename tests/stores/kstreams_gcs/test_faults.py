@@ -20,7 +20,7 @@ from devtools.servers.gcs import GcsBucket
 from kstreams.errors import ObjectMissingError, SinkUnavailableError, StateCorruptError
 from kstreams_gcs import GcsUnavailableError
 from kstreams_objects import Columns, JsonLines, Objects
-from tests.connectors.sinking import commit_of, given, write
+from tests.support.sinks.sink_writes import commit_of, given, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.connectors]
 

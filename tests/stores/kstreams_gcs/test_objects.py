@@ -14,7 +14,7 @@ from kstreams.errors import FileChangedError, SourceError
 from kstreams.sources import FileInfo, FileLog, Lines, WhenRead
 from kstreams.state import Directory
 from kstreams_gcs import GCS, GcsAccessError, objects
-from tests.packages.kstreams_files.finishing import FinishingContract
+from tests.support.files.finished_files_contract import FinishingContract
 
 pytestmark = [pytest.mark.slow, pytest.mark.connectors]
 

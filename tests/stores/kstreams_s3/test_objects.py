@@ -19,7 +19,7 @@ from kstreams.state import Directory
 from kstreams.testing import LogContract
 from kstreams_s3 import S3, objects
 from kstreams_s3.client import make_client
-from tests.packages.kstreams_files.finishing import FinishingContract
+from tests.support.files.finished_files_contract import FinishingContract
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

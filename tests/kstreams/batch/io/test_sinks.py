@@ -14,7 +14,7 @@ from kstreams.sinks import CommitId, RefusedRow
 from kstreams.state.log.fields import Fields
 from kstreams.state.log.receipts import Receipts
 from kstreams.testing import RecordingSink
-from tests.kstreams.batch.whole_query import WholeQuery
+from tests.support.apps.one_query import WholeQuery
 
 WORDS = Topic("words", key=TEXT, value=TEXT)
 

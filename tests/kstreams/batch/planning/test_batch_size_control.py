@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kstreams.batch.planning.batch_size_control import Pace
 from kstreams.ids import TopicPartition
-from tests.kstreams.batch.planned import append, groups_of, new_log, planner_on
+from tests.kstreams.batch.embedded_planner import append, groups_of, new_log, planner_on
 
 FIRST, MOST = 250_000, 1_000_000
 

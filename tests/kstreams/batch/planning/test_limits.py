@@ -18,7 +18,7 @@ from kstreams.ids import TopicPartition
 from kstreams.operators import flat_map_values, limit, rekey
 from kstreams.state.log.fields import Fields
 from kstreams.task.task_limits import Allowance
-from tests.kstreams.batch.whole_query import WholeQuery
+from tests.support.apps.one_query import WholeQuery
 
 IN = Topic("in", TEXT, INT64)
 OUT = Topic("out", TEXT, INT64)

@@ -15,7 +15,7 @@ from kstreams.errors import DataLossError
 from kstreams.graph.nodes import Start
 from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.directory import DirectoryObjectStore
-from tests.kstreams.batch.planned import (
+from tests.kstreams.batch.embedded_planner import (
     append,
     groups_of,
     new_log,

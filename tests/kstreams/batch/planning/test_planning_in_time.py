@@ -18,7 +18,7 @@ from kstreams.ids import TopicPartition
 from kstreams.processors.peek import peek
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.task.times.holding import Holding
-from tests.kstreams.batch.planned import (
+from tests.kstreams.batch.embedded_planner import (
     append,
     groups_of,
     new_log,

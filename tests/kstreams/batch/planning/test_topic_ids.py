@@ -13,7 +13,7 @@ from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.errors import TopicRecreatedError
 from kstreams.ids import TopicPartition
 from kstreams.state.log.directory import DirectoryObjectStore
-from tests.kstreams.batch.planned import (
+from tests.kstreams.batch.embedded_planner import (
     append,
     created_again,
     groups_of,

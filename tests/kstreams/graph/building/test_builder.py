@@ -24,7 +24,15 @@ from kstreams.errors.building import TopologyError
 from kstreams.graph.nodes import FunctionSink, ProcessorNode, RepartitionNode, SinkNode, SourceNode
 from kstreams.processors.branch import Branch
 from kstreams.topology import to_function, to_stdout
-from tests.kstreams.graph.wiring import COUNTS, LINES, TOTALS, Count, Keeps, source, word_count
+from tests.support.topologies.word_count import (
+    COUNTS,
+    LINES,
+    TOTALS,
+    Count,
+    Keeps,
+    source,
+    word_count,
+)
 
 
 def only_one() -> Callable[[], Keeps]:

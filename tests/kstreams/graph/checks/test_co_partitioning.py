@@ -15,7 +15,7 @@ from kstreams.partitioner import partition_by
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.windows import SessionWindows, TumblingWindows, windowed
 from kstreams_json import json_serde
-from tests.kstreams.graph.wiring import COUNTS, Keeps
+from tests.support.topologies.word_count import COUNTS, Keeps
 
 JSON = json_serde(str)
 OTHER = key_value_store("other", key=TEXT, value=INT64)

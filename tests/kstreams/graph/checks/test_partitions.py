@@ -13,8 +13,8 @@ from kstreams.graph.checks.partitions import PartitionCounts, Uneven, partition_
 from kstreams.joins import inner
 from kstreams.partitioner import partition_by
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.graph.wiring import COUNTS, Changes, Keeps
-from tests.kstreams.spark.apps import WORDS, Count
+from tests.support.spark.bench import WORDS, Count
+from tests.support.topologies.word_count import COUNTS, Changes, Keeps
 
 SMALL = Topic("small", TEXT, INT64)
 LARGE = Topic("large", TEXT, INT64)

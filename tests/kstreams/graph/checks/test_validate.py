@@ -28,7 +28,7 @@ from kstreams.io import topic_by
 from kstreams.serde import INT32
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_stdout
-from tests.kstreams.graph.wiring import COUNTS, LINES, TOTALS, Changes, Count, Keeps, source
+from tests.support.topologies.word_count import COUNTS, LINES, TOTALS, Changes, Count, Keeps, source
 
 
 class Doubles(FixedKeyProcessor[str, float, float]):

@@ -11,7 +11,7 @@ from kstreams.partitioner import partition_by
 from kstreams.sources import items
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.topology import to_function, to_stdout
-from tests.kstreams.graph.wiring import COUNTS, LINES, Keeps, Tables, source, word_count
+from tests.support.topologies.word_count import COUNTS, LINES, Keeps, Tables, source, word_count
 
 WORD_COUNT = """\
 Topology: word-count

@@ -19,8 +19,8 @@ from kstreams.joins import inner, left, outer
 from kstreams.processors.columns import Execution
 from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.stream_models import InputRecord, Out, bag, pair
 from tests.kstreams.joins.streams.test_stream_join import streams
+from tests.support.models.stream_join_models import InputRecord, Out, bag, pair
 
 STREAM = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
 ROWS = Topic("right", TEXT, TEXT)

@@ -22,7 +22,7 @@ from kstreams.state.cache.resident import ResidentSlot
 from kstreams.state.stores.join import tail
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.stream_models import (
+from tests.support.models.stream_join_models import (
     InputRecord,
     Out,
     Spans,

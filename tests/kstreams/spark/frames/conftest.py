@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kstreams.spark.frames.streams import SETTINGS
+from tests.support.spark.file_streams import SETTINGS
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from kstreams.frames import ResultFrames, SourceFrame, transform_frames
 from kstreams.operators import limit
 from kstreams.state.backend.memory import Memory
 from kstreams.topology import to_stdout
-from tests.kstreams.spark.frames.streams import SETTINGS, Streams
-from tests.kstreams.spark.frames.topologies import (
+from tests.support.spark.file_streams import SETTINGS, Streams
+from tests.support.topologies.frame_topologies import (
     COUNTS,
     KINDS,
     LINES,

@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 
 import tests.conformance
 from kstreams.frames import Operator
-from tests.conformance.case import Case, read_cases
-from tests.conformance.frames_engine import in_time, run_on_played_frames
-from tests.conformance.frames_lanes import run_on_frames
-from tests.conformance.lane import Run
-from tests.conformance.oracle import problem
 from tests.conformance.test_joins import CASES as JOINS
 from tests.conformance.test_joins import kind
+from tests.support.conformance.case import Case, read_cases
+from tests.support.conformance.fake_frames_engine import in_time, run_on_played_frames
+from tests.support.conformance.frames_engine import run_on_frames
+from tests.support.conformance.lane import Run
+from tests.support.conformance.result_check import problem
 
 DATA = Path(tests.conformance.__path__[0]) / "data"
 CUTS = ("1", "3", "all")

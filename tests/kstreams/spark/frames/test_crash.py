@@ -17,9 +17,9 @@ from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB
 from kstreams_s3.store import S3ObjectStore
-from tests.crash.failpoints import POINTS, Point
 from tests.crash.test_matrix import SharedS3
-from tests.kstreams.spark.frames.dying import Dying, NamedLog, Recovery
+from tests.kstreams.spark.frames.crashing_query import Dying, NamedLog, Recovery
+from tests.support.crash.failpoints import POINTS, Point
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

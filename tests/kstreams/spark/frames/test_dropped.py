@@ -16,8 +16,8 @@ from kstreams.operators import map_values
 from kstreams.stores import window_store
 from kstreams.topology import OnError
 from kstreams.windows import windowed, windowed_aggregate
-from tests.kstreams.spark.frames.streams import Streams
-from tests.kstreams.spark.frames.topologies import TUMBLING
+from tests.support.spark.file_streams import Streams
+from tests.support.topologies.frame_topologies import TUMBLING
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

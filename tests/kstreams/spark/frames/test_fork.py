@@ -28,9 +28,9 @@ from kstreams.state.backend.task_key import TaskKey
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB
 from kstreams_testing.resident_objects import ResidentObjects
-from tests.kstreams.spark.apps import Bench
-from tests.kstreams.spark.frames.streams import Row, Streams, rows_of
-from tests.kstreams.spark.frames.topologies import (
+from tests.support.spark.bench import Bench
+from tests.support.spark.file_streams import Row, Streams, rows_of
+from tests.support.topologies.frame_topologies import (
     CLOSED,
     KINDS,
     WORDS,

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from kstreams import View
 from kstreams.errors import CheckpointMismatchError, NoCheckpointError, StoreError
 from kstreams.frames import FrameState
-from tests.kstreams.spark.frames.streams import Streams
-from tests.kstreams.spark.frames.topologies import LINES, TOTALS, joined_count, word_count
-from tests.kstreams.spark.frames.two_sinks import BATCHES, fail, started
+from tests.support.spark.file_streams import Streams
+from tests.support.spark.two_sinks_query import BATCHES, fail, started
+from tests.support.topologies.frame_topologies import LINES, TOTALS, joined_count, word_count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -18,9 +18,9 @@ from kstreams.state.log.directory import Directory
 from kstreams.stores import buffer_store, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import windowed_aggregate
-from tests.kstreams.spark.frames.played import PlayedSession, rows_table
-from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
-from tests.kstreams.spark.frames.topologies import (
+from tests.support.fake_spark.frames import PlayedSession, rows_table
+from tests.support.fake_spark.query import PlayedQuery, new_process
+from tests.support.topologies.frame_topologies import (
     CLOSED,
     COUNTS,
     RELEASED,

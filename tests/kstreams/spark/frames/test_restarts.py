@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from kstreams import Record, Topic, Topology
 from kstreams.errors import CheckpointMismatchError, FencedError, KStreamsError, ProcessingError
 from kstreams.frames import ResultFrames, transform_frames
-from tests.kstreams.spark.frames.streams import Streams, by_topic
 from tests.kstreams.spark.frames.test_transform import on_driver
-from tests.kstreams.spark.frames.topologies import (
+from tests.support.spark.file_streams import Streams, by_topic
+from tests.support.topologies.frame_topologies import (
     COUNTS,
     LINES,
     WORDS,

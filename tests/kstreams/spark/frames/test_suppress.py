@@ -12,9 +12,9 @@ from kstreams.emit import on_close
 from kstreams.errors import CompileError
 from kstreams.stores import window_store
 from kstreams.windows import UnlimitedWindows, windowed_aggregate
-from tests.kstreams.spark.frames.played_query import PlayedQuery
 from tests.kstreams.spark.frames.test_long_runs import OPERATORS, on_driver, rows, start, suppressed
-from tests.kstreams.spark.frames.topologies import RELEASED, WORDS
+from tests.support.fake_spark.query import PlayedQuery
+from tests.support.topologies.frame_topologies import RELEASED, WORDS
 
 
 def test_record_due_on_arrival_is_released_in_its_batch(tmp_path: Path) -> None:

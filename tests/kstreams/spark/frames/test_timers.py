@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from kstreams import Record
 from kstreams.errors import CompileError
 from kstreams.frames import Operator, transform_frames
-from tests.kstreams.spark.frames.streams import Streams, rows_of
-from tests.kstreams.spark.frames.topologies import COUNTS, WORDS, ticking
+from tests.support.spark.file_streams import Streams, rows_of
+from tests.support.topologies.frame_topologies import COUNTS, WORDS, ticking
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -16,8 +16,8 @@ from kstreams.frames import Operator, transform_frames
 from kstreams.state import StateBackend
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.frames.streams import Row, Streams, by_topic
-from tests.kstreams.spark.frames.topologies import (
+from tests.support.spark.file_streams import Row, Streams, by_topic
+from tests.support.topologies.frame_topologies import (
     CLOSED,
     COUNTS,
     LINES,

@@ -17,8 +17,8 @@ from kstreams.serde import DOUBLE, INT32
 from kstreams.serde.base import Serde
 from kstreams.spark.frames.typed_columns import encoded, misfit
 from kstreams_avro import avro_serde
-from tests.kstreams.spark.frames.streams import rows_of
 from tests.kstreams.spark.frames.test_transform import on_driver
+from tests.support.spark.file_streams import rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -21,8 +21,6 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.stores import timestamped_store
 from kstreams.topology import OnError
-from tests.kstreams.spark.frames.played import ROWS, PlayedSession
-from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
 from tests.kstreams.spark.frames.test_typed_columns import (
     CLIMATE,
     PLACE,
@@ -32,6 +30,8 @@ from tests.kstreams.spark.frames.test_typed_columns import (
     Reading,
     shown,
 )
+from tests.support.fake_spark.frames import ROWS, PlayedSession
+from tests.support.fake_spark.query import PlayedQuery, new_process
 
 READING = pa.struct([("celsius", pa.float32()), ("note", pa.string()), ("place", PLACE)])
 _TYPES = {"key": pa.int32(), "value": READING}

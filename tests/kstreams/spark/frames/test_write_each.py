@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kstreams.spark.frames.streams import Streams
-from tests.kstreams.spark.frames.topologies import LINES
-from tests.kstreams.spark.frames.two_sinks import (
+from tests.support.servers.fixtures import ROOT
+from tests.support.spark.file_streams import Streams
+from tests.support.spark.two_sinks_query import (
     BATCHES,
     EXPECTED,
     fail,
@@ -20,7 +20,7 @@ from tests.kstreams.spark.frames.two_sinks import (
     found,
     started,
 )
-from tests.servers.fixtures import ROOT
+from tests.support.topologies.frame_topologies import LINES
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -42,7 +42,7 @@ def test_driver_killed_between_two_sinks_loses_nothing(
     streams = Streams(tmp_path, stream_session)
     for batch in BATCHES:
         streams.write(LINES, batch)
-    command = [sys.executable, "-m", "tests.kstreams.spark.frames.two_sinks", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.support.spark.two_sinks_query", str(tmp_path)]
     died = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL
     started(streams, fail).awaitTermination()

@@ -17,7 +17,7 @@ from kstreams.state.log.document import seal
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.staged import Staged
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 PREFIX = "commits/app.life.query"
 COMMIT = Commit(

@@ -10,7 +10,7 @@ from kstreams.clock import FakeClock, WatchedClock
 from kstreams.state.backend.task_key import TaskKey, garbage_prefix
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import ObjectRef, Pointer
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 _TASK = TaskKey("app", "group", 3)
 _DAY = timedelta(days=1)

@@ -11,7 +11,7 @@ from kstreams import INT64, TEXT, key_value_store
 from kstreams.state.log.durable import checked_link
 from kstreams.state.log.lineage import Link, line_problem
 from kstreams.state.log.pointer import Pointer
-from tests.kstreams.views.committing import Committing
+from tests.support.apps.committing_app import Committing
 
 SPEC = key_value_store("counts", key=TEXT, value=INT64)
 BATCHES = 40

@@ -15,7 +15,7 @@ from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.versions import TaskVersions
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 _Pairs = list[tuple[bytes, "bytes | None"]]
 

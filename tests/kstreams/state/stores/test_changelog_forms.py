@@ -44,7 +44,11 @@ from kstreams.stores import (
     window_store,
 )
 from kstreams.windowed import Windowed
-from tests.kstreams.state.stores.join.changes import put_packed, put_remembered, remembered
+from tests.kstreams.state.stores.join.join_store_changes import (
+    put_packed,
+    put_remembered,
+    remembered,
+)
 
 Change = tuple[int, int, int | None]
 Step = Callable[[Any, Change], object]

@@ -21,7 +21,7 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 _SNAPSHOTS = Upkeep(merge_count=99, max_deltas=5, floor_bytes=100_000, chunk_bytes=90)
 _MERGERS = Upkeep(merge_count=3, floor_bytes=1 << 40, small_bytes=0)

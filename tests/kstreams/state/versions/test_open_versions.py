@@ -22,8 +22,8 @@ from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.store import RocksStore
-from tests.kstreams.state.object_dict import ObjectDict
 from tests.kstreams.state.test_versions_model import CHANGES, Staying, VersionsMachine
+from tests.support.storage.counting_object_store import ObjectDict
 
 _STEP = st.tuples(st.integers(0, 19), st.integers(0, 9), CHANGES)
 _HISTORY = st.lists(_STEP, min_size=12, max_size=40)

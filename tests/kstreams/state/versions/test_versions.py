@@ -20,7 +20,7 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.state.object_dict import ObjectDict
+from tests.support.storage.counting_object_store import ObjectDict
 
 _OWNED = ("attempts", "locks")
 _Change = tuple[bytes, "bytes | None"]

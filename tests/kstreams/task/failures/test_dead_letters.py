@@ -12,7 +12,7 @@ from kstreams.processors import Headers
 from kstreams.task.failures.dead_letters import fitted, letter_of_record, letter_of_result
 from kstreams.task.records.columns import rows_of
 from kstreams.topic_limits import NO_LIMITS, TopicLimits
-from tests.kstreams.task.harness import Calls, OneTask, one_node, queue_of
+from tests.support.apps.one_task import Calls, OneTask, one_node, queue_of
 
 WALL_MS = 50_000
 ERROR = ProcessingError("it failed")

@@ -28,7 +28,7 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.task.records.columns import rows_of
 from kstreams.topology import to_function, to_stdout
 from tests.kstreams.state.cache.test_overlay import Json
-from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
+from tests.support.apps.one_task import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
 
 TOTALS = key_value_store("totals", key=TEXT, value=INT64)
 NOTES = key_value_store("notes", key=TEXT, value=Json())

@@ -14,7 +14,7 @@ from kstreams.errors import MisplacedKeyError
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.windows import SessionWindows, TumblingWindows, windowed
-from tests.kstreams.task.harness import OneTask, Raw, queue_of
+from tests.support.apps.one_task import OneTask, Raw, queue_of
 
 PARTITIONS = 8
 STORE = key_value_store("both", key=TEXT, value=INT64)

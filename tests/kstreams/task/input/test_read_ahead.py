@@ -9,7 +9,7 @@ import pytest
 from kstreams import INT64, TEXT, FixedKeyProcessor, ProcessorContext, Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.stores.key_value.kind import key_value_store
-from tests.kstreams.task.harness import OneTask, one_node, queue_of, values
+from tests.support.apps.one_task import OneTask, one_node, queue_of, values
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 

@@ -17,7 +17,7 @@ from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.task.output.collector import Collector
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.topology import to_function, to_stdout
-from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
+from tests.support.apps.one_task import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 
 _RECORDS = st.builds(
     Record,

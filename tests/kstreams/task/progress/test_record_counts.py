@@ -23,7 +23,7 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.state.log.totals import NodeCounts
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.topology import to_stdout
-from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of
+from tests.support.apps.one_task import IN, OUT, OneTask, queue_of
 
 ROWS = [("a", 1, 1), ("b", 2, 2), ("c", 3, 3), (None, 4, 4)]
 

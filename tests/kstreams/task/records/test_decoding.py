@@ -12,7 +12,7 @@ from kstreams.processors import Headers
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.task.records.columns import rows_of
 from tests.kstreams.state.cache.test_overlay import Json
-from tests.kstreams.task.harness import (
+from tests.support.apps.one_task import (
     OUT,
     Calls,
     OneTask,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.task.records.queues import merged_order
-from tests.kstreams.task.harness import queue_of
+from tests.support.apps.one_task import queue_of
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=8), min_size=1, max_size=4))

@@ -15,7 +15,7 @@ from kstreams.processors.on_error import OnError
 from kstreams.serde import INT64
 from kstreams.stores import key_value_store, timestamped_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.serde.versioned_frame import VersionedText
+from tests.support.serdes.versioned_frame import VersionedText
 
 IN = Topic("in", key=TEXT, value=VersionedText())
 OUT = Topic("out", key=TEXT, value=VersionedText())

@@ -13,7 +13,7 @@ from kstreams.processors import Headers
 from kstreams.raw_batch import HEADERS_TYPE, headers_array
 from kstreams.task.records.columns import rows_of
 from kstreams.task.records.queues import Queue
-from tests.kstreams.task.harness import Calls, OneTask, one_node, queue_of, values
+from tests.support.apps.one_task import Calls, OneTask, one_node, queue_of, values
 
 NAME = b"\xff\xfe"
 

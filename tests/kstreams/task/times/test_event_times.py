@@ -20,7 +20,7 @@ from kstreams.times import EARLIEST_MS, LATEST_MS
 from kstreams.topology import wall_clock
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
+from tests.support.apps.one_task import IN, OUT, OneTask, queue_of, records
 
 OTHER: Topic[str, int] = Topic("other", TEXT, INT64)
 WINDOWS = TumblingWindows(milliseconds(10))

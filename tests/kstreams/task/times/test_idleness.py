@@ -17,7 +17,7 @@ from kstreams.state.stores.window.kind import window_store
 from kstreams.topology import wall_clock
 from kstreams.windows import SessionWindows, TumblingWindows, windowed, windowed_aggregate
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
+from tests.support.apps.one_task import IN, OUT, OneTask, queue_of, values
 
 
 class Ticks(Processor[str, int, str, int]):

@@ -14,7 +14,7 @@ from kstreams.ids import TopicPartition
 from kstreams.processors import PunctuationType
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.times import LATEST_MS
-from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
+from tests.support.apps.one_task import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
 
 STREAM, WALL = PunctuationType.STREAM_TIME, PunctuationType.WALL_CLOCK_TIME
 

@@ -12,7 +12,7 @@ from kstreams.serde.numbers import DOUBLE
 from kstreams.serde.text import TEXT
 from kstreams.windowed import Windowed
 from kstreams.windows.records.emission.batch_end import BatchEndEmitter
-from tests.kstreams.processors.recording import Recording
+from tests.support.apps.recording_context import Recording
 
 
 class Batch(Recording):

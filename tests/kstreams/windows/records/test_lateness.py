@@ -10,7 +10,7 @@ from kstreams import Record
 from kstreams.windows.late import Late
 from kstreams.windows.plan import Routes
 from kstreams.windows.records.lateness import late_call, lateness_clock
-from tests.kstreams.processors.recording import Recording
+from tests.support.apps.recording_context import Recording
 
 
 class Context(Recording):

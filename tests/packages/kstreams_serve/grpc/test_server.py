@@ -32,10 +32,10 @@ from kstreams_serve.roles import Role
 from kstreams_serve.served_app import AppSource
 from kstreams_serve.server import Server
 from kstreams_serve.settings import Limits, ServeSettings
-from tests.kstreams.views.committing import Committing
-from tests.kstreams.views.counted import COUNTS
-from tests.packages.kstreams_serve.raw_sockets import MIB, connected, resident_bytes
-from tests.packages.kstreams_serve.serving import SCRAPER, TOKEN, TOKENS, VIEWER, context_of
+from tests.support.apps.committing_app import Committing
+from tests.support.apps.counts_store import COUNTS
+from tests.support.servers.query_server import SCRAPER, TOKEN, TOKENS, VIEWER, context_of
+from tests.support.servers.raw_sockets import MIB, connected, resident_bytes
 
 ROOT = Path(__file__).parents[4]
 REPLIES: dict[str, Any] = {

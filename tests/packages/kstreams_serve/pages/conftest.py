@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, expect
 from devtools.browser import chromium, chromium_path
 from devtools.showcase import Names, Showcase
 from kstreams.clock import SystemClock
-from tests.packages.kstreams_serve.pages.showing import showcase, showing
-from tests.packages.kstreams_serve.serving import Served
+from tests.support.servers.query_server import Served
+from tests.support.servers.showcase_pages import showcase, showing
 
 _PATIENCE_MS = 30_000
 """Timeout for expected changes of a page; the speed of pages is not tested here."""

@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, Route, expect
 from devtools.showcase import Showcase
 from kstreams.checkpoint.pause import present_pause
 from kstreams.clock import SystemClock
-from tests.packages.kstreams_serve.pages.showing import paths_of, refused_paths, showcase, showing
+from tests.packages.kstreams_serve.pages.browser_visits import visiting
 from tests.packages.kstreams_serve.pages.test_hostile import PAYLOADS, hostile
-from tests.packages.kstreams_serve.pages.visiting import visiting
-from tests.packages.kstreams_serve.serving import ACTING, ACTOR, Served
+from tests.support.servers.query_server import ACTING, ACTOR, Served
+from tests.support.servers.showcase_pages import paths_of, refused_paths, showcase, showing
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 

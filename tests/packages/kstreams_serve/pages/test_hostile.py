@@ -10,7 +10,8 @@ import pytest
 from devtools.showcase import Names
 from kstreams.clock import SystemClock
 from kstreams_serve.pages.rendering import regions_of
-from tests.packages.kstreams_serve.pages.showing import (
+from tests.support.servers.query_server import Served
+from tests.support.servers.showcase_pages import (
     Element,
     Html,
     html,
@@ -18,7 +19,6 @@ from tests.packages.kstreams_serve.pages.showing import (
     showcase,
     showing,
 )
-from tests.packages.kstreams_serve.serving import Served
 
 PAYLOADS = (
     "<script>alert(1)</script>",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kstreams.clock import SystemClock
 from kstreams_serve.pages.rendering import regions_of
-from tests.packages.kstreams_serve.pages.showing import paths_of, showcase, showing
-from tests.packages.kstreams_serve.serving import TOKEN, VIEWER, Served
+from tests.support.servers.query_server import TOKEN, VIEWER, Served
+from tests.support.servers.showcase_pages import paths_of, showcase, showing
 
 
 @contextmanager

@@ -10,14 +10,14 @@ from kstreams.clock import SystemClock
 from kstreams_admin.moments import iso
 from kstreams_dead_letters.replaying import replay_letters
 from kstreams_forecast.app_forecast import Prices, forecast_app
-from tests.packages.kstreams_serve.pages.showing import (
+from tests.support.servers.query_server import Served
+from tests.support.servers.showcase_pages import (
     MOST_BYTES,
     html,
     paths_of,
     showcase,
     showing,
 )
-from tests.packages.kstreams_serve.serving import Served
 
 
 def test_dead_letters_page_shows_origin_and_reason_with_paging(tmp_path: Path) -> None:

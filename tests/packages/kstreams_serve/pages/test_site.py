@@ -17,7 +17,8 @@ from kstreams.clock import SystemClock
 from kstreams_cli.program import PROGRAM
 from kstreams_serve.pages.site import Site
 from kstreams_serve.roles import Role
-from tests.packages.kstreams_serve.pages.showing import (
+from tests.support.servers.query_server import SCRAPER, TOKEN, VIEWER, Served, context_of
+from tests.support.servers.showcase_pages import (
     MOST_BYTES,
     html,
     paths_of,
@@ -25,7 +26,6 @@ from tests.packages.kstreams_serve.pages.showing import (
     showcase,
     showing,
 )
-from tests.packages.kstreams_serve.serving import SCRAPER, TOKEN, VIEWER, Served, context_of
 
 
 def test_each_page_has_title_navigation_and_labels_for_screen_readers(

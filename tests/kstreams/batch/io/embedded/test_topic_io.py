@@ -18,7 +18,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.task.output.outputs import TaskOutput
-from tests.packages.kstreams_kafka.samples import output_table
+from tests.support.kafka.sample_records import output_table
 
 SIZE = 10_000
 

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.servers.spark_connect import SparkConnectServer
-from tests.kstreams.spark.frames.streams import SETTINGS, Streams
-from tests.servers.fixtures import connect_to
+from tests.support.servers.fixtures import connect_to
+from tests.support.spark.file_streams import SETTINGS, Streams
 
 
 @pytest.fixture(scope="session")

@@ -13,12 +13,12 @@ import pytest
 
 from devtools.servers.spark_connect import SparkConnectServer
 from kstreams import Record
-from tests.kstreams.spark.frames import two_sinks
-from tests.kstreams.spark.frames.connect.client import started
-from tests.kstreams.spark.frames.streams import SETTINGS, Streams, by_topic
+from tests.kstreams.spark.frames.connect.client_process import started
 from tests.kstreams.spark.frames.test_transform import on_driver
-from tests.kstreams.spark.frames.topologies import COUNTS, LINES, word_count
-from tests.servers.fixtures import ROOT, connect_to
+from tests.support.servers.fixtures import ROOT, connect_to
+from tests.support.spark import two_sinks_query as two_sinks
+from tests.support.spark.file_streams import SETTINGS, Streams, by_topic
+from tests.support.topologies.frame_topologies import COUNTS, LINES, word_count
 
 pytestmark = [
     pytest.mark.spark,
@@ -39,7 +39,7 @@ def server(tmp_path: Path) -> Iterator[SparkConnectServer]:
 
 
 def client(server: SparkConnectServer, home: Path, stack: ExitStack) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.kstreams.spark.frames.connect.client"]
+    command = [sys.executable, "-m", "tests.kstreams.spark.frames.connect.client_process"]
     process = subprocess.Popen([*command, server.url, str(home)], cwd=ROOT)
     stack.callback(process.wait)
     stack.callback(process.kill)

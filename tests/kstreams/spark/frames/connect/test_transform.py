@@ -11,9 +11,9 @@ from kstreams import TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.errors import ProcessingError
 from kstreams.frames import Operator, transform_frames
 from kstreams.operators import map_values
-from tests.kstreams.spark.frames.streams import Streams, by_topic
 from tests.kstreams.spark.frames.test_transform import CASES, TEXT_LINES, on_driver
-from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+from tests.support.spark.file_streams import Streams, by_topic
+from tests.support.topologies.frame_topologies import COUNTS, LINES, WORDS, word_count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

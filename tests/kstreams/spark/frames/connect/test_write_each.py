@@ -8,9 +8,9 @@ import pytest
 
 from kstreams.errors import CompileError
 from kstreams.frames import transform_frames, write_each
-from tests.kstreams.spark.frames.streams import Streams
-from tests.kstreams.spark.frames.topologies import COUNTS, LINES, word_count
-from tests.kstreams.spark.frames.two_sinks import fail_between_the_sinks
+from tests.support.spark.file_streams import Streams
+from tests.support.spark.two_sinks_query import fail_between_the_sinks
+from tests.support.topologies.frame_topologies import COUNTS, LINES, word_count
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

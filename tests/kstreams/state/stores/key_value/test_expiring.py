@@ -14,7 +14,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.key_value.expiring import ExpiringRows, TtlClock
 from kstreams.state.stores.key_value.kind import key_value_store
-from tests.kstreams.state.backends import BACKENDS, held
+from tests.support.storage.store_backends import BACKENDS, held
 
 TTL = 10
 

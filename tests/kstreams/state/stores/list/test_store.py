@@ -9,7 +9,7 @@ from kstreams import BYTES, INT64
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.list.kind import list_store
 from kstreams.state.stores.list.rows import ListRows
-from tests.kstreams.state.backends import BACKENDS, held
+from tests.support.storage.store_backends import BACKENDS, held
 
 SPEC = list_store("l", key=BYTES, value=INT64)
 KEYS = (b"", b"a", b"a\x00", b"b")

@@ -14,8 +14,8 @@ from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.versioned.store import VersionedValue
-from tests.kstreams.state.backends import BACKENDS, held
-from tests.kstreams.state.models import RETENTION, VersionedPuts
+from tests.support.models.store_models import RETENTION, VersionedPuts
+from tests.support.storage.store_backends import BACKENDS, held
 
 SPEC = versioned_key_value_store(
     "v", key=BYTES, value=INT64, retention=timedelta(milliseconds=RETENTION)
