@@ -15,10 +15,11 @@ from kstreams.errors import TopologyError
 from kstreams.options import checks_options
 from kstreams.processors.aggregate_columns import AggregateColumns
 from kstreams.processors.closure import ClosureProcessor, HandsOn
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
-from kstreams.processors.supplier import StoreParameters
+from kstreams.processors.supplier import OneStoreSupplier, StoreParameters
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
@@ -40,7 +41,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class AggregateSupplier(Generic[K, V_contra, A_co]):
+class AggregateSupplier(OneStoreSupplier, Generic[K, V_contra, A_co]):
     """Makes the processors of `aggregate` and `reduce`, and brings their store.
 
     Hand it to `TopologyBuilder.add_processor`, or to `TopologyBuilder.aggregate_table`.
@@ -56,23 +57,19 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
         return _Aggregate(self.aggregator, self.store, self.emit)
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
-
-    @property
     def store_parameters(self) -> StoreParameters:
         """Return the aggregator, on which the states depend."""
         return {self.store.name: aggregator_parameters(self.aggregator)}
 
-    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        each = isinstance(self.emit, EachUpdate)
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an aggregation of records."""
+        return NodeForm(
+            (Need.RECORDS,), self._by_columns, output=Output.RESULTS, execution=self.execution
+        )
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
+        source, each = rows.records, isinstance(self.emit, EachUpdate)
         form = form_or_reason(
             self.aggregator,
             key=source.key,

@@ -9,8 +9,10 @@ from typing import Any, Generic
 
 import pyarrow as pa
 
+from kstreams.processors.column_form import Input, Need, NodeForm
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.each_row import EachRow, each_row, row_error
+from kstreams.processors.entered import entered
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
 from kstreams.processors.returned import TEXT_TYPES, text_returned
 from kstreams.serde.objects import objects_of
@@ -45,15 +47,17 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         """Return a new processor that works by records."""
         return self.by_records()
 
-    def chained(self) -> ColumnProcessor:
-        """Return a new processor that works by columns."""
-        return self.by_columns()
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator that keeps nothing."""
+        need = Need.COLUMNS | Need.RESULTS | Need.DECODED
+        return NodeForm((need,), self._processor, follower=True)
 
-    def in_pieces(self) -> ColumnProcessor:
-        """Return a processor that releases its results, for tables that no later node keeps."""
+    def _processor(self, rows: Input) -> ColumnProcessor:
         made = self.by_columns()
-        made.rows = _PIECE
-        return made
+        if rows.need is Need.RESULTS:  # no later node keeps the forwarded objects
+            made.rows = _PIECE
+        return entered(made, rows)
 
 
 class Chained(EachRow):

@@ -20,21 +20,11 @@ __all__ = (
     "LAST_PLACE",
     "PLACE",
     "STREAM_TIME",
-    "BatchEndSupplier",
-    "ChainedSupplier",
-    "ColumnAnswerSupplier",
-    "ColumnChangesSupplier",
     "ColumnInterceptor",
     "ColumnJoinProcessor",
-    "ColumnJoinSupplier",
-    "ColumnLookupSupplier",
     "ColumnProcessor",
     "ColumnSource",
-    "ColumnSupplier",
-    "ColumnTableJoinSupplier",
-    "ColumnTableSupplier",
     "Execution",
-    "TableViewSupplier",
 )
 
 Execution = Literal["auto", "records", "columns"]
@@ -62,13 +52,11 @@ class ColumnSource:
         key: The serde of the keys.
         value: The serde of the values.
         nulls: Whether values may be null.
-        punctuated: Whether a node below has a stream-time punctuator.
     """
 
     key: Serde[Any]
     value: Serde[Any]
     nulls: bool
-    punctuated: bool
 
     def objects(self, column: pa.ChunkedArray) -> list[Any]:
         """Return the objects of a column of values.
@@ -132,131 +120,6 @@ class ColumnJoinProcessor(ColumnProcessor):
     @abstractmethod
     def join(self) -> None:
         """Join the taken tables in the order of `place`, and forward results in that order."""
-
-
-@runtime_checkable
-class ColumnSupplier(Protocol):
-    """A supplier of record processors whose work can be done by columns too."""
-
-    @property
-    def execution(self) -> Execution:
-        """Return how the node is to run."""
-        ...
-
-    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        ...
-
-
-@runtime_checkable
-class ColumnJoinSupplier(Protocol):
-    """A supplier of processors with two inputs whose work can be done by columns too."""
-
-    @property
-    def execution(self) -> Execution:
-        """Return how the node is to run."""
-        ...
-
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none.
-
-        One that is no `ColumnJoinProcessor` gets the left input alone.
-        """
-        ...
-
-
-@runtime_checkable
-class ColumnTableSupplier(Protocol):
-    """A supplier of processors that keep a table, for joins that look it up by columns."""
-
-    def column_table(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none.
-
-        It forwards nothing.
-        """
-        ...
-
-
-@runtime_checkable
-class ColumnChangesSupplier(Protocol):
-    """A supplier of processors that keep a table and forward its changes."""
-
-    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new column processor, or the reason why there is none.
-
-        Args:
-            source: The input; None below another column processor.
-        """
-        ...
-
-
-@runtime_checkable
-class ColumnTableJoinSupplier(Protocol):
-    """A supplier of joins of two tables, each kept by a `ColumnChangesSupplier`."""
-
-    def column_table_join(self) -> ColumnProcessor | str:
-        """Return a new processor of both tables' changes by columns, or why there is none."""
-        ...
-
-
-@runtime_checkable
-class BatchEndSupplier(Protocol):
-    """A supplier that may say that its processors forward nothing before a batch ends."""
-
-    @property
-    def at_batch_end(self) -> bool:
-        """Return whether all is forwarded when a batch ends, by records and by columns."""
-        ...
-
-
-@runtime_checkable
-class ColumnAnswerSupplier(Protocol):
-    """A supplier of joins that take changes of a table, and read it when a batch ends."""
-
-    def column_answer(self, source: ColumnSource) -> ColumnProcessor:
-        """Return a new column processor.
-
-        Args:
-            source: The left input; the right input is a table by columns.
-        """
-        ...
-
-
-@runtime_checkable
-class ColumnLookupSupplier(Protocol):
-    """A supplier of joins whose right input is a table, kept by a `ColumnTableSupplier`."""
-
-    @property
-    def execution(self) -> Execution:
-        """Return how the node is to run."""
-        ...
-
-    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new column processor of the left input, or the reason why there is none.
-
-        Args:
-            source: The left input; None below another column processor.
-        """
-        ...
-
-
-@runtime_checkable
-class TableViewSupplier(Protocol):
-    """A supplier of processors that make a table of another one."""
-
-    @property
-    def is_view(self) -> bool:
-        """Return whether it keeps nothing: who looks the table up reads the other one."""
-        ...
-
-
-@runtime_checkable
-class ChainedSupplier(Protocol):
-    """A supplier of record processors that keep nothing, and can follow a column processor."""
-
-    def chained(self) -> ColumnProcessor | str:
-        """Return a new processor for tables of a column processor, or the reason against it."""
-        ...
 
 
 @runtime_checkable

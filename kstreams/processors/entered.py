@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kstreams.processors.column_form import Input, Need
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
@@ -13,7 +14,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.carried import carried_objects, stays_bytes
 from kstreams.serde.held_objects import HeldObjects
 
-__all__ = ("Entered",)
+__all__ = ("Entered", "entered")
 
 
 class Entered(ColumnProcessor):
@@ -56,3 +57,8 @@ class Entered(ColumnProcessor):
 
     def _typed(self, serde: Serde[Any], column: pa.Array) -> pa.Array:
         return self._objects.column(carried_objects(serde, column))
+
+
+def entered(operator: ColumnProcessor, rows: Input) -> ColumnProcessor:
+    """Return an operator for the rows of its input: if they are encoded, behind a conversion."""
+    return Entered(operator, rows.records) if rows.need is Need.DECODED else operator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, cast
 
@@ -14,6 +14,7 @@ from kstreams.errors import TopologyError
 from kstreams.names import shown_name
 from kstreams.processors.chained import Chained, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import NodeForm
 from kstreams.processors.context import BatchContext, ProcessorContext
 from kstreams.processors.processor import BaseProcessor
 from kstreams.record import Record
@@ -45,6 +46,11 @@ class LimitSupplier(Protocol):
 @dataclass(frozen=True)
 class _Limits(ChainSupplier[Any, Any, Any, Any]):
     count: int
+
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator that stops the task at the record that reaches it."""
+        return replace(super().column_form, may_stop=True)
 
 
 def limit(count: int) -> LimitSupplier:

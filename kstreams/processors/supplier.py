@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from kstreams.errors import TopologyError
 from kstreams.parameters import Parameters
@@ -13,6 +13,7 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = (
     "CheckedSupplier",
     "KeyedSupplier",
+    "OneStoreSupplier",
     "ParameterSupplier",
     "StoreParameters",
     "StoreSupplier",
@@ -127,6 +128,26 @@ class KeyedSupplier(Protocol):
     def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
         """Return the stores whose keys are those of the records."""
         ...
+
+
+class OneStoreSupplier:
+    """The base of suppliers of processors with one store, whose keys are those of the records.
+
+    Attributes:
+        store: The store.
+    """
+
+    store: StoreSpec[Any]
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
 
 
 def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError
-from kstreams.graph.columns.execution import ExecutionPlanner
-from kstreams.graph.columns.shared_ancestors import joins_behind
+from kstreams.graph.execution.planner import ExecutionPlanner
+from kstreams.graph.execution.shared_ancestors import joins_behind
 from kstreams.graph.nodes import (
     AnyNode,
     AnyProcessor,

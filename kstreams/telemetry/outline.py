@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kstreams.graph.columns.execution import ExecutionPlanner
+from kstreams.graph.execution.planner import ExecutionPlanner
 from kstreams.graph.named_topics import dead_letter_topics
 from kstreams.graph.nodes import (
     AnyNode,

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from kstreams.windowed import NEVER_ENDS, Windowed
 from kstreams.windows.aggregate import windowed_aggregate
+from kstreams.windows.contract import Closing, TimeWindows
+from kstreams.windows.engine import windowed
 from kstreams.windows.kinds.calendar import CalendarUnit, CalendarWindows, Weekday
-from kstreams.windows.kinds.contract import Closing, TimeWindows
 from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.serdes import windowed
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.kinds.tumbling import TumblingWindows

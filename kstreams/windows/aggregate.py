@@ -18,22 +18,16 @@ from kstreams.processors.emission import (
     OnClose,
     once_per_batch,
 )
-from kstreams.state.stores.kind import StoreKind, check_kind
-from kstreams.state.stores.session.kind import SESSION
+from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.session.store import SessionStore
-from kstreams.state.stores.sliding.kind import SLIDING
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.window.kind import WindowKind
 from kstreams.state.stores.window.store import WindowStore
-from kstreams.windows.columns.choice import column_processor
-from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.contract import TimeWindows
+from kstreams.windows.engine import engine_of
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.plan import AggregationPlan
-from kstreams.windows.records.session import SessionAggregate
-from kstreams.windows.records.sliding import SlidingAggregate
-from kstreams.windows.records.time import TimeAggregate
 from kstreams.windows.supplier import WindowedSupplier
 
 __all__ = ("windowed_aggregate",)
@@ -138,35 +132,18 @@ def windowed_aggregate(
     where Kafka Streams breaks its own rules: final results are not lost in a jump of stream time,
     none is repeated, and the windows of a late record exist.
     """
-    by_records, store_kind = _kinds(windows)
-    check_kind(store, store_kind, f"{type(windows).__name__} need")
+    engine = engine_of(windows)
+    check_kind(store, engine.store_kind, f"{type(windows).__name__} need")
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
             hint="define the store with value=aggregator.state.",
         )
-    _check_merge(windows, aggregator, store.name)
-    return WindowedSupplier(
-        AggregationPlan(windows, aggregator, store, emit, execution), by_records, column_processor
-    )
-
-
-def _check_merge(windows: object, aggregator: object, store: str) -> None:
-    """Check that an aggregator can merge states, where windows need that."""
-    if isinstance(windows, (SessionWindows, SlidingWindows)) and not can_merge(aggregator):
+    if engine.merges_states and not can_merge(aggregator):
         raise TopologyError(
-            f"{type(windows).__name__} merge states, and the aggregator of store {store!r} has no "
-            "merge function",
+            f"{type(windows).__name__} merge states, and the aggregator of store {store.name!r} "
+            "has no merge function",
             hint="pass one: fold(..., merge=lambda earlier, later: ...).",
         )
-
-
-def _kinds(
-    windows: TimeWindows | SlidingWindows | SessionWindows,
-) -> tuple[Any, StoreKind[Any]]:
-    if isinstance(windows, SessionWindows):
-        return SessionAggregate, SESSION
-    if isinstance(windows, SlidingWindows):
-        return SlidingAggregate, SLIDING
-    return TimeAggregate, WindowKind("window", windows)
+    return WindowedSupplier(AggregationPlan(windows, aggregator, store, emit, execution))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from kstreams._types import K
 from kstreams.aggregators.aggregator import aggregator_parameters
 from kstreams.parameters import Parameters, parameters_of
-from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Need, NodeForm, Output
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.processors.supplier import StoreParameters
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
-from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.unlimited import never_closes
+from kstreams.windows.engine import WindowEngine, engine_of, never_closes
 from kstreams.windows.plan import AggregationPlan, Routes
 
 __all__ = ("WindowedSupplier",)
@@ -37,17 +35,17 @@ class WindowedSupplier(Generic[K, V, A]):
 
     Args:
         plan: The aggregation.
-        by_records: Makes a processor that aggregates by records.
-        by_columns: Makes one that aggregates by columns, or says why there is none.
     """
 
     plan: AggregationPlan
-    by_records: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
-    by_columns: Callable[[AggregationPlan, ColumnSource], ColumnProcessor | str]
 
     def __call__(self) -> BaseProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
-        return self.by_records(self.plan)
+        return self._engine.by_records(self.plan)
+
+    @property
+    def _engine(self) -> WindowEngine:
+        return engine_of(self.plan.windows)
 
     @property
     def stores(self) -> tuple[StoreSpec[object], ...]:
@@ -71,11 +69,6 @@ class WindowedSupplier(Generic[K, V, A]):
         return found
 
     @property
-    def execution(self) -> Execution:
-        """Return how the node is to run."""
-        return self.plan.execution
-
-    @property
     def window_emission(self) -> Emission:
         """Return when results are forwarded."""
         return self.plan.emit
@@ -86,28 +79,20 @@ class WindowedSupplier(Generic[K, V, A]):
         return self.plan.emits_on_close and never_closes(self.plan.windows)
 
     @property
-    def at_batch_end(self) -> bool:
-        """Return whether all results are those of a batch; late records go at once."""
-        return isinstance(self.plan.emit, OncePerBatch) and self.plan.routes is None
-
-    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        return self.by_columns(self.plan, source)
+    def column_form(self) -> NodeForm:
+        """Return the form of an aggregation; without late records, all results are of a batch."""
+        plan = self.plan
+        return NodeForm(
+            (Need.RECORDS,),
+            partial(self._engine.column_processor, plan),
+            output=Output.RESULTS,
+            execution=plan.execution,
+            at_batch_end=isinstance(plan.emit, OncePerBatch) and plan.routes is None,
+        )
 
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the definition."""
-        windows = self.plan.windows
-        if not isinstance(windows, HoppingWindows):
-            return ()
-        count = windows.windows_of_a_record
-        if count <= windows.max_windows:
-            return ()
-        problem = (
-            f"by windows of {windows.size} at an advance of {windows.advance} each record is "
-            f"aggregated in {count:,} windows, and {windows.max_windows:,} is the most: advance "
-            f"by more, or allow it with HoppingWindows(..., max_windows={count:_})"
-        )
-        return (problem,)
+        return self._engine.problems
 
     def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:
         """Return this supplier with children named for results and late records."""

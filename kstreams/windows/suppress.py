@@ -11,13 +11,13 @@ from kstreams.options import checks_options
 from kstreams.parameters import Parameters, parameters_of
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
-from kstreams.processors.supplier import StoreParameters, StoreSupplier
+from kstreams.processors.supplier import OneStoreSupplier, StoreParameters, StoreSupplier
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
-from kstreams.windows.kinds.unlimited import never_closes
+from kstreams.windows.engine import never_closes
 from kstreams.windows.records.suppress import SuppressProcessor
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
@@ -30,7 +30,7 @@ VOut = TypeVar("VOut", covariant=True)
 
 
 @dataclass(frozen=True)
-class _SuppressSupplier(Generic[K, VIn, VOut]):
+class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
     """Makes the processors of `suppress`, and brings their store.
 
     Args:
@@ -75,16 +75,6 @@ class _SuppressSupplier(Generic[K, VIn, VOut]):
     @property
     def _by_window(self) -> bool:
         return isinstance(self.until, UntilWindowCloses)
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from kstreams.options import checks_options
 from kstreams.times import forever, span_ms
-from kstreams.windows.kinds.contract import Closing
+from kstreams.windows.contract import Closing
 
 __all__ = (
     "Full",

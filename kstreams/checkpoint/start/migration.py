@@ -15,7 +15,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.kind import Content
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.rows import WindowRows
-from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.contract import TimeWindows
 from kstreams.windows.kinds.session import SessionWindows
 
 __all__ = ("Migration", "migrate_store")

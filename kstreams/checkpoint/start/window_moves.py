@@ -12,7 +12,7 @@ from kstreams.parameters import Parameters, parameters_of
 from kstreams.state.stores.kind import Content
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.rows import WindowRows
-from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.contract import TimeWindows
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.supplier import WindowedSupplier
 

@@ -10,8 +10,8 @@ from kstreams.errors import TopologyError
 from kstreams.graph.checks.co_partitioning import serde_problems, shared_store_problems
 from kstreams.graph.checks.loops import loop_problems, unfed_loops, with_hops
 from kstreams.graph.checks.type_checks import type_problems
-from kstreams.graph.columns.execution import execution_problems
 from kstreams.graph.depth import MAX_DEPTH, deepest
+from kstreams.graph.execution.planner import execution_problems
 from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.nodes import (

@@ -14,7 +14,8 @@ from kstreams.joins.foreign.foreign_messages import ENTER, LEAVE_RESULT, MOVE, o
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import TableRows
-from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.column_form import Input, Need, NodeForm
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import BatchContext, ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -58,9 +59,13 @@ class ForeignAnswer:
         """Return a new processor."""
         return _Answer(self)
 
-    def column_answer(self, source: ColumnSource) -> ColumnProcessor:
-        """Return a new processor that works by columns."""
-        return ForeignAnswerColumns(source, self.entered, self.answers)
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join of subscriptions with the changes of a table."""
+        return NodeForm((Need.RECORDS, Need.CHANGES), self._by_columns)
+
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor:
+        return ForeignAnswerColumns(left.records, self.entered, self.answers)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -14,7 +14,8 @@ from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import How
 from kstreams.joins.tables.compaction import by_key
 from kstreams.processors.closure import ClosureProcessor, HandsOn
-from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -46,10 +47,13 @@ class ForeignResults:
         """Return a new processor."""
         return _Results(self.store)
 
-    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        if source is None:
-            return "it is not directly below a repartition edge"
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a table of responses."""
+        return NodeForm((Need.RECORDS,), self._by_columns, output=Output.CHANGES)
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
+        source = rows.records
         if not has_key_codes(source.key):
             return f"keys of {source.key.name} do not differ by their bytes as they come"
         return ForeignResultColumns(self.store, source)

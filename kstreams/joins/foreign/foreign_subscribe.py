@@ -15,6 +15,7 @@ from kstreams.joins.foreign.foreign_keys import Foreign, ForeignKeys, ForeignNam
 from kstreams.joins.foreign.foreign_sending import ForeignSending, Steps, Subscribing
 from kstreams.joins.foreign.subscribe_columns import ForeignSubscribeColumns
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.column_form import Input, Need, NodeForm
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -37,8 +38,12 @@ class ForeignSubscribe(Subscribing):
         """Return a new processor."""
         return _Subscribe(self)
 
-    def chained(self) -> ColumnProcessor:
-        """Return a new processor by columns for the tables of a table by columns."""
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator on changes."""
+        return NodeForm((Need.COLUMNS,), self._by_columns, follower=True)
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor:
         return ForeignSubscribeColumns(self)
 
 

@@ -10,8 +10,10 @@ from kstreams.joins.columns.global_join import GlobalJoinColumns
 from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.closure import ClosureProcessor, HandsOn
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.entered import entered
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import VersionedReader
@@ -45,18 +47,17 @@ class GlobalJoin:
         """Return which records without a row give a result."""
         return {"how": self.joiner.how}
 
-    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        return self._by_columns(source)
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator that takes encoded records too."""
+        need = Need.COLUMNS | Need.DECODED | Need.RECORDS
+        return NodeForm((need,), self._by_columns, execution=self.execution, follower=True)
 
-    def chained(self) -> ColumnProcessor | str:
-        """Return a new processor below a column processor, or the reason why not."""
-        return self._by_columns(None)
-
-    def _by_columns(self, source: ColumnSource | None) -> ColumnProcessor | str:
+    def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
         if self.table.kind.has_history:
             return "its table is versioned"
-        return GlobalJoinColumns(self.table, self.joiner, self.by, source)
+        source = rows.source if rows.need is Need.RECORDS else None
+        return entered(GlobalJoinColumns(self.table, self.joiner, self.by, source), rows)
 
     def __call__(self) -> _GlobalJoin:
         """Return a new processor."""

@@ -10,8 +10,10 @@ from kstreams.joins.columns.stream_table import StreamTableColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.table_rows import TableRows, derivation
+from kstreams.joins.lookup_form import lookup_form
+from kstreams.joins.table_rows import RowMaker, TableRows
 from kstreams.joins.tables.history import history_reader
+from kstreams.processors.column_form import NodeForm
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -44,15 +46,15 @@ class StreamTableJoin:
     versioned: bool = False
     execution: Execution = "auto"
 
-    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        found = derivation(self.rows)
-        if found is None:
-            return "its table is a join without a store"
-        stored, maker = found
-        if source is not None and source.key != self.rows.key:
-            return f"keys come as {source.key.name}, and the table's are {self.rows.key.name}"
-        return StreamTableColumns(stored.store, self.joiner, source, maker)
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join that looks up rows of its table."""
+        return lookup_form(self.rows, self.execution, self._columns)
+
+    def _columns(
+        self, store: StoreSpec[Any], source: ColumnSource | None, maker: RowMaker | None
+    ) -> ColumnProcessor:
+        return StreamTableColumns(store, self.joiner, source, maker)
 
     def __call__(self) -> _StreamTableJoin:
         """Return a new processor."""

@@ -11,9 +11,11 @@ from kstreams.joins.columns.as_of_join import AsOfColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import Joiner
+from kstreams.joins.lookup_form import lookup_form
 from kstreams.joins.streams.due_index import Upcoming
-from kstreams.joins.table_rows import TableRows, derivation
+from kstreams.joins.table_rows import RowMaker, TableRows
 from kstreams.joins.tables.history import history_reader, versions_of
+from kstreams.processors.column_form import NodeForm
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
@@ -51,22 +53,16 @@ class AsOfJoin:
     waiting: StoreSpec[Any]
     execution: Execution = "auto"
 
-    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        found = derivation(self.history)
-        if found is None:
-            return "its table is a join without a store"
-        if source is not None and source.key != self.history.key:
-            return f"keys come as {source.key.name}, and the table's are {self.history.key.name}"
-        stored, maker = found
-        return AsOfColumns(
-            stored.store,
-            self.joiner,
-            source,
-            maker,
-            grace_ms=self.grace_ms,
-            waiting=self.waiting,
-        )
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join that looks up rows of its table."""
+        return lookup_form(self.history, self.execution, self._columns)
+
+    def _columns(
+        self, store: StoreSpec[Any], source: ColumnSource | None, maker: RowMaker | None
+    ) -> ColumnProcessor:
+        grace, waiting = self.grace_ms, self.waiting
+        return AsOfColumns(store, self.joiner, source, maker, grace_ms=grace, waiting=waiting)
 
     def problems(self) -> tuple[str, ...]:
         """Return the problem of a grace that is longer than the history of the table."""

@@ -7,21 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kstreams.columns.keys import has_key_codes
 from kstreams.joins.columns.self_join import SelfJoinColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
-from kstreams.joins.join_terms import Terms
-from kstreams.joins.joiner import Joiner
 from kstreams.joins.streams.closing import Closing
 from kstreams.joins.streams.partners import partner_finder, remembering
-from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.joins.streams.supplier import WithinSupplier
+from kstreams.processors.column_form import Input, Reason
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED
 from kstreams.state.stores.join.rows import JoinRows
 from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
-from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
 __all__ = ("SelfJoin",)
@@ -30,7 +27,7 @@ _Process = Callable[[Record[Any, Any]], None]
 
 
 @dataclass(frozen=True)
-class SelfJoin:
+class SelfJoin(WithinSupplier):
     """Makes the processors of an inner `join_streams` for one stream on both sides.
 
     The results are those of `StreamJoin` for a record that comes to the left side and then to
@@ -48,35 +45,13 @@ class SelfJoin:
     records join themselves.
     """
 
-    joiner: Joiner[Any, Any, Any, Any]
-    within: Within
-    store: StoreSpec[Any]
-    execution: Execution = "auto"
-
     def __call__(self) -> _SelfJoin:
         """Return a new processor."""
         return _SelfJoin(self)
 
-    @property
-    def join_terms(self) -> Terms:
-        """Return the kind of join, the window and the grace."""
-        return {"how": self.joiner.how, **self.within.terms}
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
-
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        if not has_key_codes(left.key):
-            return f"keys of {left.key.name} are compared by their objects"
-        return SelfJoinColumns(self.within, self.joiner, self.store, (left, left))
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        sources = left.records, left.records
+        return SelfJoinColumns(self.within, self.joiner, self.store, sources)
 
 
 class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):

@@ -6,22 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kstreams.columns.keys import has_key_codes
 from kstreams.durations import milliseconds
 from kstreams.joins.columns.stream_join import StreamJoinColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor
-from kstreams.joins.join_terms import Terms
-from kstreams.joins.joiner import Joiner
 from kstreams.joins.streams.closing import Closing
 from kstreams.joins.streams.partners import GONE, partner_finder, remembering, settle
-from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource, Execution
+from kstreams.joins.streams.supplier import WithinSupplier
+from kstreams.processors.column_form import Input, Reason
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED, WAITING
 from kstreams.state.stores.join.rows import JoinRows
 from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
-from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
 __all__ = ("StreamJoin",)
@@ -30,7 +27,7 @@ _Process = Callable[[Record[Any, Any]], None]
 
 
 @dataclass(frozen=True)
-class StreamJoin:
+class StreamJoin(WithinSupplier):
     """Makes the processors of `join_streams`, and brings their store.
 
     Each side remembers its records for `before + after + grace` from the newest record of that
@@ -48,39 +45,18 @@ class StreamJoin:
     wait for the grace and are final (KAFKA-19536), and come first (KAFKA-10847).
     """
 
-    joiner: Joiner[Any, Any, Any, Any]
-    within: Within
-    store: StoreSpec[Any]
-    execution: Execution = "auto"
     of_itself: bool = False
 
     def __call__(self) -> _StreamJoin:
         """Return a new processor."""
         return _StreamJoin(self)
 
-    @property
-    def join_terms(self) -> Terms:
-        """Return which records without a partner give a result, and how near partners are."""
-        return {"how": self.joiner.how, **self.within.terms}
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
-
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnJoinProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        if not has_key_codes(left.key):
-            return f"keys of {left.key.name} are compared by their objects"
-        if left.punctuated or right.punctuated:
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        if left.punctuated:
             return "a node after it has a stream-time punctuator"
+        sources = left.records, right.records
         return StreamJoinColumns(
-            self.within, self.joiner, self.store, (left, right), of_itself=self.of_itself
+            self.within, self.joiner, self.store, sources, of_itself=self.of_itself
         )
 
 

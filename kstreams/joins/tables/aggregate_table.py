@@ -11,7 +11,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
-from kstreams.processors.supplier import StoreParameters
+from kstreams.processors.supplier import OneStoreSupplier, StoreParameters
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.rows import TimestampedRows
@@ -26,7 +26,7 @@ def aggregated_rows(aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec
 
 
 @dataclass(frozen=True)
-class AggregateTable:
+class AggregateTable(OneStoreSupplier):
     """Makes the processors of `aggregate_table`, and brings their store.
 
     Source: `KGroupedStream#aggregate`.
@@ -38,16 +38,6 @@ class AggregateTable:
     def __call__(self) -> _AggregateTable:
         """Return a new processor."""
         return _AggregateTable(self.aggregator, self.store)
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
 
     @property
     def store_parameters(self) -> StoreParameters:

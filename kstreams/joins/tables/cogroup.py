@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kstreams.joins.change import Change
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import OneStoreSupplier
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.rows import TimestampedRows
@@ -17,7 +18,7 @@ __all__ = ("GroupUpdate",)
 
 
 @dataclass(frozen=True)
-class GroupUpdate:
+class GroupUpdate(OneStoreSupplier):
     """Makes the processors of one input of a `cogroup`, with the shared store.
 
     Args:
@@ -33,16 +34,6 @@ class GroupUpdate:
     def __call__(self) -> _GroupUpdate:
         """Return a new processor."""
         return _GroupUpdate(self.update, self.store)
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
 
 
 class _GroupUpdate(ClosureProcessor[Any, Any, Any, "Change[Any]"]):

@@ -10,6 +10,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.columns.derive import DerivedChanges
 from kstreams.joins.table_rows import keeping
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -32,14 +33,14 @@ class Derive:
         """Return a new processor."""
         return _Derive(self.function, self.store)
 
-    def chained(self) -> ColumnProcessor | str:
-        """Return a new columnar processor for a child of a columnar table, or why there is none."""
-        return "it has a store" if self.store is not None else DerivedChanges(self.function)
-
     @property
-    def is_view(self) -> bool:
-        """Return whether it has no store."""
-        return self.store is None
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator on changes; without a store it is a view."""
+        need = Need.COLUMNS
+        return NodeForm((need,), self._by_columns, follower=True, is_view=self.store is None)
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
+        return "it has a store" if self.store is not None else DerivedChanges(self.function)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

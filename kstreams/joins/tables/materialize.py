@@ -11,8 +11,10 @@ from kstreams.joins.change import Change
 from kstreams.joins.columns.materialize import MaterializeColumns
 from kstreams.joins.columns.table_changes import TableChanges
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import OneStoreSupplier
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 
@@ -20,7 +22,7 @@ __all__ = ("Materialize",)
 
 
 @dataclass(frozen=True)
-class Materialize:
+class Materialize(OneStoreSupplier):
     """Makes the processors that put records into a table's store, and brings the store.
 
     A null value deletes the row. Null keys are dropped as `null-key`; rows older than a
@@ -38,39 +40,43 @@ class Materialize:
         """Return a new processor."""
         return _Materialize(self.store)
 
-    def column_table(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a table: it forwards changes, or keeps rows that joins look up."""
+        looked_up = NodeForm((Need.RECORDS,), self._rows, output=Output.NOTHING)
+        need = Need.RECORDS | Need.COLUMNS | Need.BATCH_END
+        return NodeForm((need,), self._changes, output=Output.CHANGES, looked_up=looked_up)
+
+    def _rows(self, rows: Input) -> ColumnProcessor | Reason:
+        """Return a processor that keeps rows, or the reason why there is none."""
+        source = rows.records
+        reason = self._encoded_reason(source)
+        return MaterializeColumns(self.store, source) if reason is None else reason
+
+    def _encoded_reason(self, source: ColumnSource) -> Reason | None:
+        """Return why rows cannot be kept with encoded keys as they come."""
         if not self.store.kind.has_table_columns:
             return f"a {self.store.kind.name} store cannot be read by columns"
         if source.key != self.store.key:
             return f"keys come as {source.key.name} and are kept as {self.store.key.name}"
         if not has_key_codes(source.key):
             return f"keys of {source.key.name} do not differ by their bytes as they come"
-        return MaterializeColumns(self.store, source)
+        return None
 
-    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that forwards changes by columns, or why there is none."""
-        kind, key = self.store.kind, self.store.key
+    def _changes(self, rows: Input) -> ColumnProcessor | Reason:
+        """Return a processor that forwards changes, or the reason why there is none."""
+        kind, key, source = self.store.kind, self.store.key, rows.source
         if kind.has_history:
             return f"changes of a {kind.name} store are made one by one"
-        if source is None:
-            if not kind.has_table_columns:
-                return f"a {kind.name} store cannot be read by columns"
-            if not key.ordered.hashes_by_bytes:
-                return f"keys of {key.name} do not differ as their bytes do"
-            return TableChanges(self.store, None)
-        found = self.column_table(source)
-        return found if isinstance(found, str) else TableChanges(self.store, source)
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
+        if source is not None:
+            reason = self._encoded_reason(source)
+        elif not kind.has_table_columns:
+            reason = f"a {kind.name} store cannot be read by columns"
+        elif not key.ordered.hashes_by_bytes:
+            reason = f"keys of {key.name} do not differ as their bytes do"
+        else:
+            reason = None
+        return TableChanges(self.store, source) if reason is None else reason
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -13,6 +13,7 @@ from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import DerivedRows, RowOf, StoredRows, TableRows, keeping
 from kstreams.joins.tables.compaction import by_key
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -52,8 +53,13 @@ class TableJoin:
         """Return a new processor."""
         return _TableJoin(self)
 
-    def column_table_join(self) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join of the changes of two tables."""
+        need = Need.CHANGES | Need.ROWS
+        return NodeForm((need, need), self._by_columns)
+
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
         for table in (self.left, self.right):
             if not isinstance(table, (StoredRows, DerivedRows)):
                 return "it joins the result of another join"

@@ -10,6 +10,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.columns.to_stream import StreamOfChanges
 from kstreams.joins.tables.compaction import compacted
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import Input, Need, NodeForm
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch
@@ -33,8 +34,12 @@ class ToStream:
         """Return a new processor."""
         return _ToStream(self.key, each=isinstance(self.emit, EachUpdate))
 
-    def chained(self) -> ColumnProcessor:
-        """Return a new columnar processor for a child of a columnar table."""
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of an operator on changes."""
+        return NodeForm((Need.COLUMNS,), self._by_columns, follower=True)
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor:
         return StreamOfChanges(self.key, each=isinstance(self.emit, EachUpdate))
 
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from math import gcd
-from typing import Any
 
 import numpy as np
 
 from kstreams._types import Ints
-from kstreams.windowed import NEVER_ENDS
-from kstreams.windows.kinds.calendar import CalendarWindows
-from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.tumbling import TumblingWindows
-from kstreams.windows.kinds.unlimited import UnlimitedWindows
+from kstreams.windows.contract import TimeWindows
 
-__all__ = ("Assigned", "Assigner", "assigner")
+__all__ = ("Assigned", "Assigner", "searched")
 
 
 @dataclass(frozen=True)
@@ -62,64 +55,12 @@ class Assigner:
         self.pane_ms = pane_ms
 
 
-def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
-    """Return the assigner of the windows, or None for custom kinds."""
-    match windows:
-        case TumblingWindows(size_ms=size):
-            return Assigner(_tumbling(size), lambda closed: closed - size + 1)
-        case HoppingWindows(size_ms=size, advance_ms=advance):
-            most = windows.windows_of_a_record
-            pane = gcd(size, advance) if most > 1 else 0
-            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1, most, pane)
-        case CalendarWindows():
-            return Assigner(_searched(windows), partial(_closed_before, windows))
-        case UnlimitedWindows():
-            after = windows.start_ms + 1
-            closed_before = partial(_unlimited_closed_before, after)
-            return Assigner(_searched(windows), closed_before)
-        case _:
-            return None
+def searched(windows: TimeWindows) -> Callable[[Ints], Assigned]:
+    """Return a function that assigns times by the windows themselves, with one call a window.
 
-
-def _tumbling(size: int) -> Callable[[Ints], Assigned]:
-    def assign(times: Ints) -> Assigned:
-        rows = np.arange(len(times))
-        if len(times) and times.min() < 0:
-            rows = np.flatnonzero(times >= 0)
-            times = times[rows]
-        starts = times - times % size
-        return Assigned(rows, starts, starts + size, size)
-
-    return assign
-
-
-def _hopping(size: int, advance: int) -> Callable[[Ints], Assigned]:
-    def assign(times: Ints) -> Assigned:
-        rows = np.flatnonzero(times >= 0)
-        times = times[rows]
-        first = np.maximum(times - size + advance, 0) // advance
-        counts = times // advance - first + 1
-        ends = np.cumsum(counts)
-        ramp = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        starts = (np.repeat(first, counts) + ramp) * advance
-        return Assigned(np.repeat(rows, counts), starts, starts + size, advance)
-
-    return assign
-
-
-def _closed_before(windows: CalendarWindows, closed: int) -> int:
-    """Return the start of a time's window: what began before it has ended by that time."""
-    found = windows.starts(closed)
-    return found[0] if found else closed  # before the first of all windows, or after the last
-
-
-def _unlimited_closed_before(after: int, closed: int) -> int | None:
-    """Return a start after the only one, if a run has closed the window without an end."""
-    return after if closed == NEVER_ENDS else None
-
-
-def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], Assigned]:
-    """Ask the windows themselves, once for each window that is met."""
+    Args:
+        windows: Windows that do not overlap.
+    """
 
     def assign(times: Ints) -> Assigned:
         order = np.argsort(times, kind="stable")

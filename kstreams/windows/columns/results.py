@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from kstreams._types import Ints
 from kstreams.processors.columns import STREAM_TIME
-from kstreams.windows.kinds.windowed_type import WindowedType
+from kstreams.windows.keys.windowed_type import WindowedType
 
 __all__ = ("Placed", "Results", "by_place", "joined", "order_by")
 

@@ -1,3 +1,3 @@
-"""The kinds of windows, and windowed keys."""
+"""The built-in kinds of windows, one in each file, with its engine."""
 
 from __future__ import annotations

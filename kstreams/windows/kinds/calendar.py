@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
+from functools import partial
 from math import gcd
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from kstreams.options import checks_options
 from kstreams.times import span_ms
+from kstreams.windows.columns.assignment import Assigner, searched
+from kstreams.windows.engine import WindowEngine, time_engine
+from kstreams.windows.keys.serdes import SpanWindowedSerde
 
 __all__ = ("CalendarUnit", "CalendarWindows", "Weekday")
 
@@ -92,6 +96,20 @@ class CalendarWindows:
         """Return the end: the start of the next window that is not empty."""
         start, end = self._last[0]
         return end if start == start_ms else self._window(start_ms)[1]
+
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by these windows, whose keys have both bounds."""
+        serde = partial(SpanWindowedSerde, kind="calendar")
+        return time_engine(self, self._assigner, windowed=serde)
+
+    def _assigner(self) -> Assigner:
+        return Assigner(searched(self), self._closed_before)
+
+    def _closed_before(self, closed: int) -> int:
+        """Return the start of a time's window: earlier windows have ended by that time."""
+        found = self.starts(closed)
+        return found[0] if found else closed  # before the first of all windows, or after the last
 
     def _window(self, timestamp_ms: int) -> tuple[int, int]:
         period = self._period(self._local_date(timestamp_ms))

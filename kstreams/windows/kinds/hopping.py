@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from math import gcd
 
+import numpy as np
+
+from kstreams._types import Ints
 from kstreams.times import positive_ms, span_ms
-from kstreams.windows.kinds.contract import MAX_WINDOWS
+from kstreams.windows.columns.assignment import Assigned, Assigner
+from kstreams.windows.contract import MAX_WINDOWS
+from kstreams.windows.engine import WindowEngine, time_engine
+from kstreams.windows.records.bounds import Spans
 
 __all__ = ("HoppingWindows",)
 
@@ -67,3 +73,37 @@ class HoppingWindows:
     def end(self, start_ms: int) -> int:
         """Return the end."""
         return start_ms + self.size_ms
+
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by these windows."""
+        spans = Spans(gcd(self.size_ms, self.advance_ms), self.windows_of_a_record)
+        return time_engine(self, self._assigner, spans=spans, problems=self._problems())
+
+    def _problems(self) -> tuple[str, ...]:
+        """Return the problem of a record in too many windows."""
+        count = self.windows_of_a_record
+        if count <= self.max_windows:
+            return ()
+        problem = (
+            f"by windows of {self.size} at an advance of {self.advance} each record is "
+            f"aggregated in {count:,} windows, and {self.max_windows:,} is the most: advance "
+            f"by more, or allow it with HoppingWindows(..., max_windows={count:_})"
+        )
+        return (problem,)
+
+    def _assigner(self) -> Assigner:
+        most = self.windows_of_a_record
+        pane = gcd(self.size_ms, self.advance_ms) if most > 1 else 0
+        return Assigner(self._assigned, lambda closed: closed - self.size_ms + 1, most, pane)
+
+    def _assigned(self, times: Ints) -> Assigned:
+        size, advance = self.size_ms, self.advance_ms
+        rows = np.flatnonzero(times >= 0)
+        times = times[rows]
+        first = np.maximum(times - size + advance, 0) // advance
+        counts = times // advance - first + 1
+        ends = np.cumsum(counts)
+        ramp = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        starts = (np.repeat(first, counts) + ramp) * advance
+        return Assigned(np.repeat(rows, counts), starts, starts + size, advance)

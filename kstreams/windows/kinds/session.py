@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
+from kstreams.state.stores.session.kind import SESSION
 from kstreams.times import span_ms
+from kstreams.windows.columns.session import SessionWindowColumns
+from kstreams.windows.engine import WindowEngine
+from kstreams.windows.keys.serdes import SpanWindowedSerde
+from kstreams.windows.records.session import SessionAggregate
 
 __all__ = ("SessionWindows",)
 
@@ -37,3 +43,11 @@ class SessionWindows:
         gap_ms, grace_ms = span_ms("gap", self.gap), span_ms("grace", self.grace)
         object.__setattr__(self, "gap_ms", gap_ms)
         object.__setattr__(self, "close_delay_ms", gap_ms + grace_ms + 1)
+
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by these windows, whose keys have both bounds, end first."""
+        serde = partial(SpanWindowedSerde, kind="session")
+        return WindowEngine(
+            SESSION, SessionAggregate, SessionWindowColumns, serde, merges_states=True
+        )

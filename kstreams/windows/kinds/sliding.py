@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
+from kstreams._types import K
+from kstreams.state.stores.sliding.kind import SLIDING
 from kstreams.times import span_ms
+from kstreams.windows.columns.sliding import SlidingWindowColumns
+from kstreams.windows.engine import WindowEngine
+from kstreams.windows.keys.serdes import TimeWindowedSerde
+from kstreams.windows.records.sliding import SlidingAggregate
 
 __all__ = ("SlidingWindows",)
 
@@ -36,3 +43,19 @@ class SlidingWindows:
     def __post_init__(self) -> None:
         object.__setattr__(self, "difference_ms", span_ms("difference", self.difference))
         object.__setattr__(self, "close_delay_ms", span_ms("grace", self.grace) + 1)
+
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by these windows."""
+        serde = partial(_SlidingWindowedSerde, windows=self)
+        return WindowEngine(
+            SLIDING, SlidingAggregate, SlidingWindowColumns, serde, merges_states=True
+        )
+
+
+class _SlidingWindowedSerde(TimeWindowedSerde[K]):
+    """Windowed keys, whose windows are all of one length."""
+
+    def _end(self, start_ms: int) -> int:
+        difference_ms: int = self._windows.difference_ms
+        return start_ms + difference_ms

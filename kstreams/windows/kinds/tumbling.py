@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from math import gcd
 
+import numpy as np
+
+from kstreams._types import Ints
 from kstreams.times import positive_ms, span_ms
+from kstreams.windows.columns.assignment import Assigned, Assigner
+from kstreams.windows.engine import WindowEngine, time_engine
+from kstreams.windows.records.bounds import Spans
 
 __all__ = ("TumblingWindows",)
 
@@ -44,3 +50,19 @@ class TumblingWindows:
     def end(self, start_ms: int) -> int:
         """Return the end."""
         return start_ms + self.size_ms
+
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by these windows."""
+        return time_engine(self, self._assigner, spans=Spans(self.size_ms))
+
+    def _assigner(self) -> Assigner:
+        return Assigner(self._assigned, lambda closed: closed - self.size_ms + 1)
+
+    def _assigned(self, times: Ints) -> Assigned:
+        rows, size = np.arange(len(times)), self.size_ms
+        if len(times) and times.min() < 0:
+            rows = np.flatnonzero(times >= 0)
+            times = times[rows]
+        starts = times - times % size
+        return Assigned(rows, starts, starts + size, size)

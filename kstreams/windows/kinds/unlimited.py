@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kstreams.clock import to_ms
-from kstreams.times import forever, span_ms
 from kstreams.windowed import NEVER_ENDS
-from kstreams.windows.kinds.contract import Closing
+from kstreams.windows.columns.assignment import Assigner, searched
+from kstreams.windows.engine import WindowEngine, time_engine
 
-__all__ = ("UnlimitedWindows", "never_closes")
-
-_FOREVER_MS = span_ms("forever", forever)
+__all__ = ("UnlimitedWindows",)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,14 @@ class UnlimitedWindows:
         """Return the largest time there is."""
         return NEVER_ENDS
 
+    @property
+    def engine(self) -> WindowEngine:
+        """The engine of aggregations by this window."""
+        return time_engine(self, self._assigner, never_ends=True)
 
-def never_closes(windows: Closing) -> bool:
-    """Return whether stream time never closes windows: they have no end, or grace forever."""
-    return isinstance(windows, UnlimitedWindows) or windows.close_delay_ms >= _FOREVER_MS
+    def _assigner(self) -> Assigner:
+        return Assigner(searched(self), self._closed_before)
+
+    def _closed_before(self, closed: int) -> int | None:
+        """Return a start after the only one, if a run has closed the window without an end."""
+        return self.start_ms + 1 if closed == NEVER_ENDS else None

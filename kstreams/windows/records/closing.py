@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
-from kstreams.windows.kinds.contract import Closing
+from kstreams.windows.contract import Closing
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.rules import close_time, closed_end
 

@@ -9,8 +9,9 @@ from kstreams._types import K
 from kstreams.record import Record
 from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.window.rows import WindowRows
-from kstreams.windows.kinds.bounds import WindowBounds
-from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.contract import TimeWindows
+from kstreams.windows.plan import AggregationPlan
+from kstreams.windows.records.bounds import Spans, WindowBounds
 from kstreams.windows.records.closing import Closer
 from kstreams.windows.records.emission.emitter import Emitter, Process
 from kstreams.windows.records.lateness import LateCall, LatenessClock
@@ -28,8 +29,16 @@ A = TypeVar("A", covariant=True)
 class TimeAggregate(WindowedProcessor[K, V, A]):
     """Keeps a state for each key and window; a record may be late for one, and not the next.
 
+    Args:
+        plan: The aggregation.
+        spans: Spans with the same windows, if the kind has them.
+
     Source: `org.apache.kafka.streams.kstream.internals.KStreamWindowAggregate`.
     """
+
+    def __init__(self, plan: AggregationPlan, spans: Spans | None = None) -> None:
+        super().__init__(plan)
+        self._spans = spans
 
     def aggregation(
         self,
@@ -45,7 +54,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         delay, on_close = windows.close_delay_ms, self.plan.emits_on_close
         rows: WindowRows[Any, Any] = WindowRows.of(store)
         get, put = rows.reader(), rows.writer()
-        bounds = WindowBounds(windows)
+        bounds = WindowBounds(windows, self._spans)
         span = bounds.span_ms
         update = None if on_close else emitter.update
         closer = _TimeCloser(rows, windows.end, emitter if on_close else None)

@@ -17,7 +17,7 @@ from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.serde.base import Serde
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
-from kstreams.windows.kinds.windowed_type import WindowedType
+from kstreams.windows.keys.windowed_type import WindowedType
 
 KEYS: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
     "text": (TEXT, st.sampled_from("abc")),

@@ -6,7 +6,7 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
 from kstreams.aggregators import count
-from kstreams.graph.columns.execution import ExecutionPlanner
+from kstreams.graph.execution.planner import ExecutionPlanner
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.processors import Supplier
 from kstreams.processors.columns import Execution

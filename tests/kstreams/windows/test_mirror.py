@@ -22,6 +22,7 @@ MIRRORED = {
 
 RECORDS_ALONE = {
     "blocks": "columns merge ranges in `kstreams/columns/ranges.py`",
+    "bounds": "columns assign all times of a table at once, in `assignment`",
     "closing": "columns close windows after each table, in `processor`",
     "emission/at_once": "columns forward updates as one table, in `processor`",
     "emission/choice": "columns have a base for all emissions",
@@ -32,7 +33,6 @@ RECORDS_ALONE = {
 COLUMNS_ALONE = {
     "assignment": "records ask the kind of windows for each time",
     "batch": "records come one by one",
-    "choice": "records need no reason",
     "fallback": "columns leave some keys to records",
     "panes": "records go into each of their windows",
     "results": "the type of results in columns",

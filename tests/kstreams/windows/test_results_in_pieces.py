@@ -37,7 +37,7 @@ from kstreams.windows import (
 )
 from kstreams_json import json_serde
 from kstreams_testing.driver import TopologyTestDriver
-from tests.kstreams.graph.columns.test_execution import execution as execution_of
+from tests.kstreams.graph.execution.test_execution import execution as execution_of
 from tests.support.windows.compared_executions import EMISSIONS, cuts_of, rows_of
 from tests.support.windows.windowed_runs import SOURCE, Row, store_for
 

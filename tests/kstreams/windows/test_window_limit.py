@@ -14,7 +14,7 @@ from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.errors import ProcessingError
 from kstreams.errors.building import TopologyError
 from kstreams.windows import HoppingWindows, split_late, windowed_aggregate
-from kstreams.windows.kinds.contract import MAX_WINDOWS
+from kstreams.windows.contract import MAX_WINDOWS
 from tests.support.windows.windowed_runs import SOURCE, run, store_for, topology_of
 
 TOO_MANY = HoppingWindows(days(1), milliseconds(100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -33,7 +34,8 @@ from kstreams.emit import (
     on_close,
     once_per_batch,
 )
-from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.column_form import Input, NodeForm
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.serde.composite import TupleSerde
 from kstreams.topology import to_function
 from kstreams.windows import (
@@ -162,8 +164,6 @@ def same(one: list[Any], other: list[Any]) -> bool:
 class ByTurns:
     """A supplier whose node alternates between both executions, batch by batch."""
 
-    execution = "auto"
-
     def __init__(self, supplier: Any, executions: tuple[str, ...]) -> None:
         self._supplier = supplier
         self._executions = cycle(executions)
@@ -172,12 +172,18 @@ class ByTurns:
     def __call__(self) -> Any:
         return self._supplier()
 
-    def column_processor(self, source: ColumnSource) -> Any:
-        if next(self._executions) == "records":
-            return "it is the turn of records"
-        found = self._supplier.column_processor(source)
-        assert isinstance(found, ColumnProcessor)
-        return found
+    @property
+    def column_form(self) -> NodeForm:
+        form: NodeForm = self._supplier.column_form
+
+        def build(rows: Input) -> Any:
+            if next(self._executions) == "records":
+                return "it is the turn of records"
+            found = form.build(rows)
+            assert isinstance(found, ColumnProcessor)
+            return found
+
+        return replace(form, build=build)
 
 
 def by_turns(

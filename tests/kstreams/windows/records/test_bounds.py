@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kstreams.durations import milliseconds
 from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows
-from kstreams.windows.kinds.bounds import WindowBounds
+from kstreams.windows.engine import engine_of
+from kstreams.windows.records.bounds import WindowBounds
 
 KINDS = (
     TumblingWindows(milliseconds(7)),
@@ -20,31 +21,35 @@ KINDS = (
 )
 
 
+def bounds_of(windows: Any) -> WindowBounds:
+    return WindowBounds(windows, engine_of(windows).spans)
+
+
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
 @given(times=st.lists(st.integers(-20, 10**9) | st.integers(-5, 60), max_size=30))
 def test_cached_bounds_equal_bounds_of_windows(windows: Any, times: list[int]) -> None:
-    bounds = WindowBounds(windows)
+    bounds = bounds_of(windows)
     for time in [*times, *times]:
         expected = [(start, windows.end(start)) for start in windows.starts(time)]
         assert list(bounds[time // bounds.span_ms]) == expected
 
 
 def test_number_of_cached_times_is_bounded() -> None:
-    bounds = WindowBounds(TumblingWindows(milliseconds(1)))
+    bounds = bounds_of(TumblingWindows(milliseconds(1)))
     for time in range(5000):
         assert list(bounds[time]) == [(time, time + 1)]
         assert len(bounds) <= 1024
 
 
 def test_number_of_cached_windows_is_bounded() -> None:
-    bounds = WindowBounds(HoppingWindows(milliseconds(3000), milliseconds(1)))
+    bounds = bounds_of(HoppingWindows(milliseconds(3000), milliseconds(1)))
     for time in range(10_000, 10_100):
         assert len(bounds[time]) == 3000
         assert sum(map(len, bounds.values())) <= 1 << 16
 
 
 def test_bounds_of_calendar_windows_are_not_cached() -> None:
-    bounds = WindowBounds(CalendarWindows("day"))
+    bounds = bounds_of(CalendarWindows("day"))
     for time in range(100):
         assert len(bounds[time]) == 1
     assert len(bounds) == 0

@@ -1,16 +1,14 @@
-"""Bounds of the windows that hold a time."""
+"""Bounds of the windows that contain a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
+from dataclasses import dataclass
 
 from kstreams.errors import ProcessingError
-from kstreams.windows.kinds.contract import MAX_WINDOWS, TimeWindows
-from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.tumbling import TumblingWindows
+from kstreams.windows.contract import MAX_WINDOWS, TimeWindows
 
-__all__ = ("Bounds", "WindowBounds")
+__all__ = ("Bounds", "Spans", "WindowBounds")
 
 Bounds = Sequence[tuple[int, int]]
 """Start and end of windows, ms, by start."""
@@ -20,37 +18,44 @@ _MAX_WINDOWS = 1 << 16
 """The maximum number of cached spans and windows."""
 
 
-class WindowBounds(dict[int, Bounds]):
-    """The windows that hold a time: `bounds[time_ms // bounds.span_ms]`.
-
-    All times of a span lie in the same windows. Those of tumbling and hopping windows are
-    remembered, so that a record costs one look-up; other kinds are asked for each time.
-    A time that too many windows hold is a `ProcessingError`.
+@dataclass(frozen=True)
+class Spans:
+    """Spans from one multiple of a length to the next, in which all times have the same windows.
 
     Args:
-        windows: The kind of windows.
+        length_ms: The length of a span.
+        most: The maximum number of windows that contain a time.
+    """
+
+    length_ms: int
+    most: int = 1
+
+
+class WindowBounds(dict[int, Bounds]):
+    """The windows that contain a time: `bounds[time_ms // bounds.span_ms]`.
+
+    The windows of a span are cached, so that a record costs one look-up. Without spans, the windows
+    are computed for each time. A time that too many windows contain is a `ProcessingError`.
+
+    Args:
+        windows: The windows.
+        spans: Spans with the same windows, if the kind has them.
 
     Attributes:
         span_ms: Length of a span.
     """
 
-    def __init__(self, windows: TimeWindows) -> None:
+    def __init__(self, windows: TimeWindows, spans: Spans | None = None) -> None:
         super().__init__()
         self._windows = windows
         self._limit: int = getattr(windows, "max_windows", MAX_WINDOWS)
         self.span_ms, self._room = 1, 0
-        match windows:
-            case TumblingWindows(size_ms=size):
-                self.span_ms, self._room = size, _MAX_SPANS
-            case HoppingWindows(size_ms=size, advance_ms=advance):
-                self.span_ms = gcd(size, advance)
-                room = _MAX_WINDOWS // windows.windows_of_a_record
-                self._room = min(_MAX_SPANS, max(1, room))
-            case _:
-                pass
+        if spans is not None:
+            self.span_ms = spans.length_ms
+            self._room = min(_MAX_SPANS, max(1, _MAX_WINDOWS // spans.most))
 
     def __missing__(self, span: int) -> Bounds:
-        """Return the windows of a span that is not remembered."""
+        """Return the windows of a span that is not cached."""
         found = self._windows_of(span * self.span_ms)
         if self._room:
             if len(self) >= self._room:

@@ -17,41 +17,16 @@ from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array, has_all, int64_column
 from kstreams.serde.composite import CompositeSerde
 from kstreams.windowed import Windowed
-from kstreams.windows.kinds.calendar import CalendarWindows
-from kstreams.windows.kinds.contract import TimeWindows
-from kstreams.windows.kinds.session import SessionWindows
-from kstreams.windows.kinds.sliding import SlidingWindows
-from kstreams.windows.kinds.windowed_type import WindowedType
+from kstreams.windows.keys.windowed_type import WindowedType
 
-__all__ = ("SpanWindowedSerde", "TimeWindowedSerde", "windowed")
+__all__ = ("SpanWindowedSerde", "TimeWindowedSerde")
 
 
 _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")
 
 
-def windowed(
-    key: Serde[K], windows: TimeWindows | SlidingWindows | SessionWindows
-) -> Serde[Windowed[K]]:
-    """Return the serde of windowed keys, in the format of Kafka Streams' topics.
-
-    Key bytes and start for windows of one size; key bytes, end and start for sessions. Calendar
-    windows do not exist in Kafka Streams: key bytes, start and end.
-
-    Args:
-        key: The serde of the keys.
-        windows: The windows of the keys, which determine the end of a window.
-
-    Source: `WindowedSerdes.TimeWindowedSerde`, `WindowedSerdes.SessionWindowedSerde`.
-    """
-    if isinstance(windows, SessionWindows):
-        return SpanWindowedSerde(key, "session")
-    if isinstance(windows, CalendarWindows):
-        return SpanWindowedSerde(key, "calendar")
-    return TimeWindowedSerde(key, windows)
-
-
-class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
+class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
     """Key bytes, then the start in 8 bytes, big-endian.
 
     Args:
@@ -63,7 +38,7 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
 
     type_token = Windowed
 
-    def __init__(self, key: Serde[K], windows: TimeWindows | SlidingWindows) -> None:
+    def __init__(self, key: Serde[K], windows: Any) -> None:  # noqa: ANN401  # any kind
         super().__init__("time-windowed", key)
         self.tail_bytes = _ONE.size + key.tail_bytes
         self._key = key
@@ -111,10 +86,9 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
         return _appended(self._key.from_arrow(key), start.to_numpy())
 
     def _end(self, start_ms: int) -> int:
-        windows = self._windows
-        if isinstance(windows, SlidingWindows):
-            return start_ms + windows.difference_ms
-        return windows.end(start_ms)
+        """Return the end of the window with a start."""
+        end: int = self._windows.end(start_ms)
+        return end
 
     def __eq__(self, other: object) -> bool:
         """Compare key serde and windows."""
@@ -129,7 +103,7 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
         return type(self), (self._key, self._windows)
 
 
-class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
+class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
     """Key bytes, then both bounds, 8 bytes each, big-endian: the end first for sessions.
 
     Args:

@@ -1,0 +1,188 @@
+"""The nodes around a node, and the reasons that they give against columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from kstreams.graph.execution.reasons import (
+    INTERCEPTED,
+    below_processor,
+    continues_after_failures,
+    follows_loop,
+    mixed_below,
+    other_serdes,
+    store_shared,
+)
+from kstreams.graph.nodes import (
+    AnyNode,
+    Entry,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+    serdes_of,
+)
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.column_form import NodeForm, Reason
+from kstreams.processors.columns import ColumnSource
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.topic import Topic
+
+__all__ = ("Neighbors",)
+
+
+class Neighbors:
+    """The nodes of a group by their place in it.
+
+    Args:
+        group: The group.
+        forms: The column form of each node that has one.
+        intercepted: Whether an interceptor cannot wrap column processors.
+
+    Attributes:
+        children: The nodes below each node.
+        places: Position of each node in the group's order.
+        users: The nodes that use each store.
+    """
+
+    def __init__(
+        self, group: PartitionGroup, forms: Mapping[str, NodeForm], *, intercepted: bool
+    ) -> None:
+        self._forms = forms
+        self._entries: dict[str, Entry] = {entry.name: entry for entry in group.inputs}
+        self._followers = group.followers
+        self._intercepted = intercepted
+        self.children = group.children()
+        self.places = {node.name: place for place, node in enumerate(group.nodes)}
+        self.users: dict[str, list[str]] = {}
+        for node in group.processors:
+            for spec in (*node.stores, *node.reads):
+                self.users.setdefault(spec.name, []).append(node.name)
+
+    def first(self, names: Iterable[str]) -> str:
+        """Return the name that comes first in the group's order."""
+        return min(names, key=self.places.__getitem__)
+
+    def source(self, parents: Sequence[str]) -> ColumnSource:
+        """Return the records that parents forward; all parents are entries."""
+        entries = [self._entries[parent] for parent in parents]
+        key, value = serdes_of(entries[0])
+        nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
+        return ColumnSource(key, value, nulls)
+
+    def group_reason(self) -> Reason | None:
+        """Return why no node of the group can run by columns."""
+        if self._intercepted:
+            return INTERCEPTED
+        for entry in self._entries.values():
+            if entry.on_error != "fail":
+                return continues_after_failures(entry.name)
+        return None
+
+    def records_reason(self, parents: Sequence[str]) -> Reason | None:
+        """Return why parents do not forward records of sources as columns."""
+        reason = self.group_reason()
+        if reason is not None:
+            return reason
+        for parent in parents:
+            if parent not in self._entries:
+                return below_processor(parent)
+        for parent in parents:
+            if parent in self._followers:
+                return follows_loop(parent)
+        if len({serdes_of(self._entries[parent]) for parent in parents}) > 1:
+            return other_serdes(parents)
+        return None
+
+    def shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> Reason | None:
+        """Return why a node cannot run by columns because other nodes use its stores."""
+        users = {user for spec in stores for user in self.users[spec.name]} - {node.name}
+        return store_shared(self.first(users)) if users else None
+
+    def mixed(
+        self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
+    ) -> Reason | None:
+        """Return which node below a node gets records from elsewhere too.
+
+        Such a node would get its records in another order: by columns, all records of one parent
+        come before those of the other one. A node that forwards when a batch ends is no problem: it
+        does so by records too.
+
+        Args:
+            node: The node.
+            others: Names of other nodes whose records are in order in any case.
+            but_for: Names of nodes to which the order of their inputs does not matter.
+        """
+        if self.at_batch_end(node.name):
+            return None
+        below = self._below(node, but_for)
+        known = {node.name, *others, *(other.name for other in below)}
+        for other in below:
+            if not known.issuperset(other.parents):
+                return mixed_below(other.name)
+        return None
+
+    def at_batch_end(self, name: str) -> bool:
+        """Return whether a node forwards nothing before a batch ends."""
+        form = self._forms.get(name)
+        return form is not None and form.at_batch_end
+
+    def take_decoded(self, node: ProcessorNode, joins: Collection[str]) -> bool:
+        """Return whether an operator and all nodes below it can take decoded records.
+
+        All that the operator forwards has to go to operators, edges, tables, their joins and
+        topics. Other nodes may need the current record; and an object that a function could change
+        after forwarding it would be encoded before the change by records, and after it by columns.
+
+        Args:
+            node: The operator.
+            joins: Joins of changes that run by columns.
+        """
+        if not self._takes_columns(node) or self.records_reason(node.parents) is not None:
+            return False
+        below = self._below(node, joins)
+        return (
+            bool(below)
+            and not self.mixed(node, but_for=joins)
+            and all(map(self._takes_columns, below))
+        )
+
+    def encode_at_once(self, node: ProcessorNode) -> bool:
+        """Return whether edges and topics alone are below a node, which encode its output."""
+        below = self.children[node.name]
+        return bool(below) and not self.mixed(node) and all(map(self._encodes, below))
+
+    def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
+        """Return the nodes that a node's records may reach, in the group's order."""
+        found: dict[str, AnyNode] = {}
+        waiting = list(self.children[node.name])
+        while waiting:
+            other = waiting.pop()
+            if other.name not in found and other.name not in but_for:
+                found[other.name] = other
+                waiting.extend(self.children[other.name])
+        return sorted(found.values(), key=lambda other: self.places[other.name])
+
+    def _takes_columns(self, node: AnyNode) -> bool:
+        """Return whether a node takes the columns of an operator with decoded records."""
+        match node:
+            case ProcessorNode(name=name):
+                form = self._forms.get(name)
+                return form is not None and form.takes_columns and not form.may_stop
+            case SinkNode(target=Topic() as topic):
+                return topic.key.immutable and topic.value.immutable
+            case RepartitionNode():
+                return not node.counts_hops
+            case _:
+                return False
+
+    def _encodes(self, node: AnyNode) -> bool:
+        """Return whether a node encodes its input at once: no function can change it later."""
+        match node:
+            case RepartitionNode():
+                return node.key.immutable and node.value.immutable and self._takes_columns(node)
+            case SinkNode():
+                return self._takes_columns(node)
+            case _:
+                return False

@@ -1,0 +1,306 @@
+"""The choice of execution for each node of a group, by records or by columns, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstreams.errors import TopologyError
+from kstreams.graph.execution import reasons
+from kstreams.graph.execution.neighbors import Neighbors
+from kstreams.graph.execution.shared_ancestors import joins_behind
+from kstreams.graph.execution.tables import Tables
+from kstreams.graph.nodes import JoinNode, ProcessorNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.column_form import (
+    Input,
+    Need,
+    NodeForm,
+    Output,
+    Reason,
+    column_form_of,
+)
+from kstreams.processors.columns import ColumnProcessor, Execution
+
+__all__ = ("ExecutionPlanner", "execution_problems")
+
+_OF_RECORDS = (Need.RECORDS, Need.DECODED)
+_HINT = "leave execution='auto', which runs it by records then."
+
+
+class ExecutionPlanner:
+    """Chooses the execution of a group's nodes.
+
+    The choice follows from the topology, except for two facts that only a run knows: whether a node
+    has a stream-time punctuator, and whether an interceptor cannot wrap column processors.
+
+    Args:
+        group: The nodes.
+        intercepted: Whether there is such an interceptor.
+    """
+
+    def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
+        self._nodes = {node.name: node for node in group.processors}
+        offered = {
+            name: form
+            for name, node in self._nodes.items()
+            if (form := column_form_of(node.supplier)) is not None
+        }
+        self._neighbors = Neighbors(group, offered, intercepted=intercepted)
+        self._tables = Tables(self._nodes, offered, self._neighbors)
+        self._forms = {name: self._chosen(name, form) for name, form in offered.items()}
+        self._last = max((self._neighbors.places[name] for name in self._nodes), default=-1)
+        self._made: dict[tuple[str, bool], ColumnProcessor | Reason] = {}
+        self._together = {name for name, form in self._forms.items() if form.takes_changes}
+        self._apart: dict[str, Reason] = {}
+        if self._together:
+            self._choose_joins_of_changes(group)
+
+    def _choose_joins_of_changes(self, group: PartitionGroup) -> None:
+        """Find which joins that take changes of tables run by columns, and why others do not.
+
+        A table runs by columns if all joins that take its changes do, and they do if their
+        tables do. The search assumes this of all joins, and removes one after another that cannot
+        run by columns, until the assumption holds.
+        """
+        obstacles: dict[str, Reason] = {
+            name: reasons.BOTH_INPUTS
+            for behind in joins_behind(group).values()
+            for name in self._together.intersection(behind)
+        }
+        while True:
+            self._apart.update(obstacles)
+            self._together.difference_update(obstacles)
+            self._made.clear()
+            found = {
+                name: self._found(self._nodes[name], punctuated=False)
+                for name in sorted(self._together)
+            }
+            obstacles = {name: why for name, why in found.items() if isinstance(why, Reason)}
+            if not obstacles:
+                return
+
+    def _chosen(self, name: str, form: NodeForm) -> NodeForm:
+        """Return the form of a node; for a table that is looked up, its form for look-ups."""
+        if form.looked_up is not None and self._tables.is_looked_up(self._nodes[name]):
+            return form.looked_up
+        return form
+
+    def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:
+        """Return a new column processor for a node; None runs it by records.
+
+        Args:
+            node: The node.
+            punctuated: Whether a node after it has a stream-time punctuator.
+
+        Raises:
+            TopologyError: The node asks for columns and cannot run by them; the reason is named.
+        """
+        asked = self._asked(node)
+        if asked == "records":
+            return None
+        found = self._found(node, punctuated=punctuated)
+        if isinstance(found, ColumnProcessor):
+            return found
+        if asked == "columns":
+            raise TopologyError(_refusal(node, found), hint=_HINT)
+        return None
+
+    def problem(self, node: ProcessorNode) -> str | None:
+        """Return the problem of a node that asks for columns and cannot run by them, or None."""
+        if self._asked(node) != "columns":
+            return None
+        found = self._found(node, punctuated=False)
+        return None if isinstance(found, ColumnProcessor) else f"{_refusal(node, found)}: {_HINT}"
+
+    def summary(self, node: ProcessorNode) -> str | None:
+        """Return a node's execution and the reason; None for nodes that have one execution only.
+
+        A fact that only a run knows is shown as a condition.
+        """
+        if self._asked(node) == "records":
+            return "records (asked for)"
+        found = self._found(node, punctuated=False)
+        if not isinstance(found, ColumnProcessor):
+            return f"records ({found})" if found else None
+        if self._neighbors.places[node.name] < self._last:
+            found = self._found(node, punctuated=True)
+        if not isinstance(found, ColumnProcessor):
+            return "columns (records if a node after it has a stream-time punctuator)"
+        return "columns"
+
+    def _asked(self, node: ProcessorNode) -> Execution:
+        """Return the requested execution of a node."""
+        form = self._forms.get(node.name)
+        return "auto" if form is None else form.execution
+
+    def _found(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | Reason:
+        """Return a column processor, or the reason why there is none: the same at each call.
+
+        A table depends on itself if a join looks it up for a stream of its own changes. Such a
+        table runs by records, as its processor by columns would forward no changes.
+        """
+        place = node.name, punctuated
+        if place not in self._made:
+            self._made[place] = ""  # for calls of a node that depends on itself
+            self._made[place] = self._make(node, punctuated=punctuated)
+        return self._made[place]
+
+    def _make(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | Reason:
+        form = self._forms.get(node.name)
+        if form is None:
+            return ""
+        if node.name in self._apart:
+            return self._apart[node.name]
+        inputs = self._inputs(node, form, punctuated=punctuated)
+        if isinstance(inputs, Reason):
+            return inputs
+        reason = self._reason(node, form, inputs)
+        return form.build(*inputs) if reason is None else reason
+
+    def _inputs(
+        self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
+    ) -> list[Input] | Reason:
+        """Return the inputs of a node, or the reason why one of them meets no need."""
+        inputs = []
+        for parents, need in _ports(node, form):
+            met = self._met(node, parents, need)
+            if isinstance(met, Reason):
+                return met
+            records = met in _OF_RECORDS
+            source = self._neighbors.source(parents) if records else None
+            inputs.append(Input(met, source, punctuated))
+        return inputs
+
+    def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
+        """Return the first need that parents meet, in the order below, or why they meet none."""
+        reason: Reason | None
+        if Need.CHANGES in need:
+            reason = self._changes_reason(parents[0], need)
+            return need if reason is None else reason
+        if Need.COLUMNS in need and self._follows(parents):
+            return Need.COLUMNS
+        if Need.RESULTS in need and self._takes_results(node):
+            return Need.RESULTS
+        if Need.DECODED in need and self._neighbors.take_decoded(node, self._together):
+            return Need.DECODED
+        if Need.BATCH_END in need and self._end_with_batch(parents):
+            reason = self._neighbors.group_reason()
+            return Need.BATCH_END if reason is None else reason
+        if Need.RECORDS in need:
+            reason = self._neighbors.records_reason(parents)
+            return Need.RECORDS if reason is None else reason
+        return Need.ROWS if Need.ROWS in need else ""
+
+    def _changes_reason(self, port: str, need: Need) -> Reason | None:
+        """Return why a join cannot take the changes of a table by columns."""
+        if Need.ROWS in need:
+            table = self._tables.above(port)
+            if table is None:
+                return reasons.other_group(port)
+            found = self._found(table, punctuated=False)
+            if isinstance(found, Reason):
+                return reasons.table_by_records(table.name, found)
+        return None if self._follows([port]) else reasons.table_by_records(port)
+
+    def _reason(
+        self, node: ProcessorNode, form: NodeForm, inputs: Sequence[Input]
+    ) -> Reason | None:
+        """Return why a node whose inputs are met cannot run by columns."""
+        if form.follower and inputs[0].need is not Need.RECORDS:
+            return None
+        match form.output:
+            case Output.NOTHING:
+                return self._lookups_reason(node)
+            case Output.CHANGES:
+                return self._tables.changes_reason(node, self._together)
+            case _:
+                return self._own_reason(node, form) or self._rows_reason(node, form)
+
+    def _own_reason(self, node: ProcessorNode, form: NodeForm) -> Reason | None:
+        """Return why a node cannot run by columns because of the nodes around it."""
+        looked_up = _looked_up(node, form)
+        tables = node.parents if form.takes_changes else looked_up
+        kept = {spec for name in tables for spec in self._tables.stores_above(name)}
+        own = [spec for spec in node.stores if spec not in kept]
+        return self._neighbors.shared(node, own) or self._neighbors.mixed(node, *looked_up)
+
+    def _rows_reason(self, node: ProcessorNode, form: NodeForm) -> Reason | None:
+        """Return why a node cannot look up rows by columns: their table runs by records."""
+        for name in _looked_up(node, form):
+            table = self._tables.above(name)
+            found = "" if table is None else self._found(table, punctuated=False)
+            if isinstance(found, Reason):
+                return reasons.table_by_records(name, found or None)
+        return None
+
+    def _lookups_reason(self, table: ProcessorNode) -> Reason | None:
+        """Return why a table cannot run by columns together with the joins that look it up.
+
+        The table forwards nothing then, so that each of its readers has to be such a join, and each
+        join has to run by columns if the table does.
+        """
+        for name in sorted(self._tables.readers(table)):
+            if not self._tables.looks_up(name):
+                return reasons.table_read(name)
+            join, form = self._nodes[name], self._forms[name]
+            reads = any(self._tables.above(port) is table for port in _looked_up(join, form))
+            if not reads or form.execution == "records":
+                return reasons.join_by_records(name)
+            found = self._inputs(join, form, punctuated=False)
+            reason = found if isinstance(found, Reason) else self._own_reason(join, form)
+            if reason is not None:
+                return reasons.join_by_records(name, reason)
+        return None
+
+    def _takes_results(self, node: ProcessorNode) -> bool:
+        """Return whether a node is between an aggregation by columns and edges or topics.
+
+        The aggregation has to run by columns for any punctuators of other nodes.
+        """
+        above = self._nodes.get(node.parents[0])
+        if len(node.parents) > 1 or above is None or not self._neighbors.encode_at_once(node):
+            return False
+        form = self._forms.get(above.name)
+        if form is None or form.output is not Output.RESULTS or form.execution == "records":
+            return False
+        places, first = self._neighbors.places, self._neighbors.places[above.name]
+        others = any(places[name] > first for name in self._nodes.keys() - {node.name})
+        return isinstance(self._found(above, punctuated=others), ColumnProcessor)
+
+    def _end_with_batch(self, parents: Sequence[str]) -> bool:
+        """Return whether all records come from one node when a batch ends."""
+        return len(parents) == 1 and self._neighbors.at_batch_end(parents[0])
+
+    def _follows(self, parents: Sequence[str]) -> bool:
+        """Return whether all records come from one node by columns that is no aggregation."""
+        form = self._forms.get(parents[0])
+        if len(parents) > 1 or form is None or form.output is Output.RESULTS:
+            return False
+        if form.execution == "records":
+            return False
+        return isinstance(self._found(self._nodes[parents[0]], punctuated=False), ColumnProcessor)
+
+
+def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Yield the problems of nodes that ask for columns and cannot run by columns."""
+    for group in groups:
+        planner = ExecutionPlanner(group)
+        for node in group.processors:
+            problem = planner.problem(node)
+            if problem is not None:
+                yield problem
+
+
+def _ports(node: ProcessorNode, form: NodeForm) -> list[tuple[Sequence[str], Need]]:
+    """Return the parents of each input of a node, with the need of the input."""
+    ports = [[port] for port in node.ports] if isinstance(node, JoinNode) else [node.parents]
+    return list(zip(ports, form.needs, strict=True))
+
+
+def _looked_up(node: ProcessorNode, form: NodeForm) -> list[str]:
+    """Return the parents of a node whose rows it looks up without taking their changes."""
+    return [parents[0] for parents, need in _ports(node, form) if need is Need.ROWS]
+
+
+def _refusal(node: ProcessorNode, reason: Reason) -> str:
+    return f"node {node.name!r} cannot run by columns: {reason}"

@@ -1,0 +1,83 @@
+"""The planner's reasons against execution by columns; suppliers have their own.
+
+Each is the second half of a sentence that `Topology.describe` shows as `records (<reason>)`, and an
+error as `node 'x' cannot run by columns: <reason>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kstreams.processors.column_form import Reason
+
+__all__ = (
+    "BOTH_INPUTS",
+    "INTERCEPTED",
+    "below_processor",
+    "continues_after_failures",
+    "follows_loop",
+    "join_by_records",
+    "mixed_below",
+    "other_group",
+    "other_serdes",
+    "store_shared",
+    "table_by_records",
+    "table_read",
+)
+
+BOTH_INPUTS: Reason = "a record may reach both of its inputs"
+INTERCEPTED: Reason = "an interceptor has no bind_columns"
+
+
+def continues_after_failures(entry: str) -> Reason:
+    """Return the reason of a group that skips records of an entry that fail."""
+    return f"{entry!r} goes on after records that fail (on_error)"
+
+
+def below_processor(parent: str) -> Reason:
+    """Return the reason of a node that is not directly below sources."""
+    return f"it is below processor {parent!r}, rather than directly below a source"
+
+
+def follows_loop(loop: str) -> Reason:
+    """Return the reason of a node below a loop that does not move stream time."""
+    return f"records of loop {loop!r} do not move stream time"
+
+
+def other_serdes(entries: Iterable[str]) -> Reason:
+    """Return the reason of a node below sources with different serdes."""
+    return f"its sources {' and '.join(map(repr, entries))} have different serdes"
+
+
+def store_shared(user: str) -> Reason:
+    """Return the reason of a node whose store another node uses."""
+    return f"node {user!r} uses its store too"
+
+
+def mixed_below(node: str) -> Reason:
+    """Return the reason of a node whose output reaches a node with other inputs."""
+    return f"node {node!r} below it gets records from elsewhere too"
+
+
+def table_read(reader: str) -> Reason:
+    """Return the reason of a table with a reader that does not run by columns with it."""
+    return f"node {reader!r} gets its changes or reads its store"
+
+
+def join_by_records(join: str, why: Reason | None = None) -> Reason:
+    """Return the reason of a table that a join by records looks up."""
+    return _with_cause(f"join {join!r} runs by records", why)
+
+
+def table_by_records(table: str, why: Reason | None = None) -> Reason:
+    """Return the reason of a join whose table runs by records."""
+    return _with_cause(f"its table {table!r} runs by records", why)
+
+
+def other_group(table: str) -> Reason:
+    """Return the reason of a join with a table of another group."""
+    return f"table {table!r} is of another group"
+
+
+def _with_cause(reason: Reason, why: Reason | None) -> Reason:
+    return reason if why is None else f"{reason}: {why}"

@@ -1,0 +1,97 @@
+"""The tables of a group: their rows, and the nodes that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from kstreams.graph.execution.neighbors import Neighbors
+from kstreams.graph.execution.reasons import table_read
+from kstreams.graph.nodes import ProcessorNode
+from kstreams.processors.column_form import NodeForm, Reason
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("Tables",)
+
+
+class Tables:
+    """The tables of a group, by the node that keeps the rows of each.
+
+    Args:
+        nodes: The processor nodes of the group, by name.
+        forms: The column form of each node that has one.
+        neighbors: The nodes around each node.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, ProcessorNode],
+        forms: Mapping[str, NodeForm],
+        neighbors: Neighbors,
+    ) -> None:
+        self._nodes = nodes
+        self._forms = forms
+        self._neighbors = neighbors
+
+    def above(self, port: str) -> ProcessorNode | None:
+        """Return the node that keeps the rows of a table; None if another group has it.
+
+        Args:
+            port: The node of the table, or of one that is derived from it without a store.
+        """
+        node = self._nodes.get(port)
+        while node is not None and not node.stores and len(node.parents) == 1:
+            node = self._nodes.get(node.parents[0])
+        return node
+
+    def stores_above(self, port: str) -> tuple[StoreSpec[Any], ...]:
+        """Return the stores of the table above a port."""
+        table = self.above(port)
+        return () if table is None else table.stores
+
+    def is_looked_up(self, table: ProcessorNode) -> bool:
+        """Return whether joins look a table up, or no node takes its changes."""
+        readers = self.readers(table)
+        return not readers or any(self.looks_up(reader) for reader in readers)
+
+    def looks_up(self, name: str) -> bool:
+        """Return whether a node looks up rows of a table without taking its changes."""
+        form = self._forms.get(name)
+        return form is not None and form.looks_up
+
+    def readers(self, table: ProcessorNode) -> set[str]:
+        """Return the nodes that read a table's store or take its changes.
+
+        A view of the table is no reader, but the nodes that read the view are.
+        """
+        found = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
+        waiting = list(self._neighbors.children[table.name])
+        while waiting:
+            child = waiting.pop()
+            form = self._forms.get(child.name)
+            if form is not None and form.is_view:
+                waiting.extend(self._neighbors.children[child.name])
+            else:
+                found.add(child.name)
+        return found - {table.name}
+
+    def changes_reason(self, table: ProcessorNode, joins: Collection[str]) -> Reason | None:
+        """Return why a table cannot forward changes by columns because of the nodes around it.
+
+        Other readers of its store may read only after all rows of the batch are put: at the end of
+        the batch, or rows that have not changed.
+
+        Args:
+            table: The node that keeps the table.
+            joins: Joins of changes that run by columns.
+        """
+        own = {name for name in joins if self._joins(name, table)}
+        users = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
+        others = users - own - {table.name}
+        if others:
+            return table_read(self._neighbors.first(others))
+        return self._neighbors.mixed(table, but_for=own)
+
+    def _joins(self, name: str, table: ProcessorNode) -> bool:
+        """Return whether a join takes the changes of a table."""
+        return any(self.above(port) is table for port in self._nodes[name].parents)

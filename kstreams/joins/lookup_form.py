@@ -1,0 +1,39 @@
+"""The column form of joins that look up rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from kstreams.joins.table_rows import RowMaker, TableRows, derivation
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("LookupColumns", "lookup_form")
+
+LookupColumns: TypeAlias = Callable[
+    [StoreSpec[Any], "ColumnSource | None", "RowMaker | None"], ColumnProcessor
+]
+"""Takes the store of the table, the source of encoded records, and a function that derives rows."""
+
+
+def lookup_form(rows: TableRows, execution: Execution, make: LookupColumns) -> NodeForm:
+    """Return the form of a join of a stream with a table.
+
+    Args:
+        rows: The rows of the table.
+        execution: The requested execution.
+        make: Makes the processor.
+    """
+
+    def build(left: Input, right: Input) -> ColumnProcessor | Reason:
+        found, source = derivation(rows), left.source
+        if found is None:
+            return "its table is a join without a store"
+        if source is not None and source.key != rows.key:
+            return f"keys come as {source.key.name}, and the table's are {rows.key.name}"
+        stored, maker = found
+        return make(stored.store, source, maker)
+
+    return NodeForm((Need.RECORDS | Need.COLUMNS, Need.ROWS), build, execution=execution)

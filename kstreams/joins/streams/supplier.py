@@ -1,0 +1,56 @@
+"""The common part of joins of two streams within a window, and of a stream with itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.columns.keys import has_key_codes
+from kstreams.joins.join_terms import Terms
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.within import Within
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
+from kstreams.processors.supplier import OneStoreSupplier
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("WithinSupplier",)
+
+
+@dataclass(frozen=True)
+class WithinSupplier(OneStoreSupplier, ABC):
+    """Creates the processors of `join_streams`, and brings their store.
+
+    Args:
+        joiner: The joiner.
+        within: The window and the grace.
+        store: The `join_store` of the records of both sides.
+        execution: By records or by columns.
+    """
+
+    joiner: Joiner[Any, Any, Any, Any]
+    within: Within
+    store: StoreSpec[Any]
+    execution: Execution = "auto"
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return the kind of join, the window and the grace."""
+        return {"how": self.joiner.how, **self.within.terms}
+
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join of records of two sides."""
+        needs = Need.RECORDS, Need.RECORDS
+        return NodeForm(needs, self._checked, execution=self.execution)
+
+    def _checked(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        key = left.records.key
+        if not has_key_codes(key):
+            return f"keys of {key.name} are compared by their objects"
+        return self._by_columns(left, right)
+
+    @abstractmethod
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        """Return a processor by columns, or why there is none; keys are compared as bytes."""

@@ -1,0 +1,148 @@
+"""The column form of a node: the interface between suppliers and the planner of executions.
+
+A supplier whose node can run by columns has a property `column_form`. It states, as data, the rows
+that each input of the node takes and the rows that the node forwards; `build` makes the processor.
+The planner (`kstreams.graph.execution`) compares these needs with the nodes around, and needs to
+know no supplier. A new operator, aggregation or join adds a property and changes no planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+
+__all__ = ("ColumnSupplier", "Input", "Need", "NodeForm", "Output", "Reason", "column_form_of")
+
+Reason: TypeAlias = str
+"""Why a node cannot run by columns. Empty for nodes that have one execution only."""
+
+
+class Need(Flag):
+    """The rows that an input of a node can take; several if any of them will do.
+
+    Attributes:
+        RECORDS: Encoded records of sources and repartition edges directly above.
+        DECODED: These records as typed keys and values, if all nodes below take columns.
+        COLUMNS: Tables of the column processor directly above.
+        RESULTS: Tables of the aggregation directly above, if only edges and topics are below.
+        BATCH_END: Records that a node above forwards when the batch ends, and none before.
+        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node reads rows of the
+            table too.
+        ROWS: No rows: the node reads rows of the table above, which runs by columns.
+    """
+
+    RECORDS = auto()
+    DECODED = auto()
+    COLUMNS = auto()
+    RESULTS = auto()
+    BATCH_END = auto()
+    CHANGES = auto()
+    ROWS = auto()
+
+
+class Output(Enum):
+    """The rows that a node forwards by columns.
+
+    Attributes:
+        RESULTS: Results of an aggregation.
+        COLUMNS: Any rows of other nodes; a node below takes them by `Need.COLUMNS`.
+        CHANGES: Changes of the table that the node keeps.
+        NOTHING: Nothing: nodes below read the rows of the table that the node keeps.
+    """
+
+    RESULTS = auto()
+    COLUMNS = auto()
+    CHANGES = auto()
+    NOTHING = auto()
+
+
+@dataclass(frozen=True)
+class Input:
+    """The rows that an input of a node gets.
+
+    Args:
+        need: The need that the rows meet.
+        source: The sources of `Need.RECORDS` and `Need.DECODED`; None for other rows.
+        punctuated: Whether a node below has a stream-time punctuator.
+    """
+
+    need: Need
+    source: ColumnSource | None = None
+    punctuated: bool = False
+
+    @property
+    def records(self) -> ColumnSource:
+        """Return the sources of an input of records.
+
+        Raises:
+            TypeError: The input gets other rows.
+        """
+        if self.source is None:
+            raise TypeError(f"an input of {self.need} has no sources")
+        return self.source
+
+
+@dataclass(frozen=True)
+class NodeForm:
+    """The needs and the output of a node by columns, and its processor.
+
+    Args:
+        needs: The rows that each input takes: of a join the left one, then the right one.
+        build: Returns a new processor for an `Input` for each need, or a reason against it.
+        output: The rows that the node forwards.
+        execution: The requested execution.
+        follower: Whether the node keeps nothing, and forwards in the order of its input: below a
+            node by columns, the checks of that node's surroundings hold for it.
+        at_batch_end: Whether the node forwards nothing before a batch ends, by records too.
+        may_stop: Whether by records the node may stop the task at a record. Then neither it nor an
+            operator above it takes decoded records.
+        is_view: Whether the node makes a table that it keeps no rows of: nodes that look the table
+            up read the table above.
+        looked_up: The form instead of this one if nodes below look the table up, or none reads it.
+    """
+
+    needs: tuple[Need, ...]
+    build: Callable[..., ColumnProcessor | Reason]
+    output: Output = Output.COLUMNS
+    execution: Execution = "auto"
+    follower: bool = False
+    at_batch_end: bool = False
+    may_stop: bool = False
+    is_view: bool = False
+    looked_up: NodeForm | None = None
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether all inputs take tables of column processors."""
+        return all(need & (Need.COLUMNS | Need.CHANGES) for need in self.needs)
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether an input takes the changes of a table, and nothing else."""
+        return any(Need.CHANGES in need for need in self.needs)
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether the node looks up rows of a table without taking its changes."""
+        return Need.ROWS in self.needs
+
+
+@runtime_checkable
+class ColumnSupplier(Protocol):
+    """A supplier of record processors whose work can be done by columns too."""
+
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the column form of the node."""
+        ...
+
+
+def column_form_of(supplier: object) -> NodeForm | None:
+    """Return the column form of a supplier's node; None for a class or function without one."""
+    if isinstance(supplier, type) or not isinstance(supplier, ColumnSupplier):
+        return None
+    return supplier.column_form
