@@ -1,9 +1,8 @@
-"""The driver's log of committed batches: the truth about versions, for everyone else.
+"""The driver's log of committed batches, which decides the versions that count.
 
-One immutable JSON object a batch, created only if it is absent, so that of two drivers
-one wins. Each names the one before it, so that none can be missing unnoticed. The log
-begins with an object that says whose it is. Views, repairs after a crash and clean-up
-start from it.
+Each batch has one immutable JSON object, which is created only if it is absent, so one of two
+drivers wins. Each object names the previous one, so a missing object is noticed. The first object
+of the log names its owner. Views, repairs after a crash and cleanup start from this log.
 """
 
 from __future__ import annotations
@@ -19,12 +18,7 @@ from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.beginning import Beginning
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import Fields, checked_digest, checked_integer
-from kstreams.state.log.loop_objects import (
-    LoopPart,
-    object_names,
-    parts_from_json,
-    parts_to_json,
-)
+from kstreams.state.log.loop_objects import LoopPart, object_names, parts_from_json, parts_to_json
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 from kstreams.state.log.staged import Staged

@@ -44,11 +44,7 @@ from kstreams.stores import (
     window_store,
 )
 from kstreams.windowed import Windowed
-from tests.kstreams.state.stores.join.join_store_changes import (
-    put_packed,
-    put_remembered,
-    remembered,
-)
+from tests.kstreams.state.stores.join import join_store_changes as joins
 
 Change = tuple[int, int, int | None]
 Step = Callable[[Any, Change], object]
@@ -217,8 +213,8 @@ KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
     "paced": (rate_limit_store("s", key=INT64, value=INT64), put_paced, paced),
     "pending": (emit_buffer_store("s", key=INT64, value=INT64), put_pending, pending),
 }
-for name, remember in (("join", put_remembered), ("join-blocks", put_packed)):
-    KINDS[name] = (join_store("s", key=INT64, left=INT64, right=INT64), remember, remembered)
+for name, remember in (("join", joins.put_remembered), ("join-blocks", joins.put_packed)):
+    KINDS[name] = (join_store("s", key=INT64, left=INT64, right=INT64), remember, joins.remembered)
 KINDS["queue"] = (queue_store("s", key=INT64, value=INT64), put_queued, queued)
 kinds = pytest.mark.parametrize("kind", KINDS)
 
