@@ -32,6 +32,7 @@ _FACES_OF_PACKAGES = {
     ("kstreams.testing", "kstreams_intake"),
     ("kstreams.testing", "kstreams_testing"),
     ("kstreams.views", "kstreams_client"),
+    ("kstreams.views", "kstreams_topic_view"),
 }
 """Public modules of the core whose names are defined in other packages."""
 

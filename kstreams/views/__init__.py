@@ -30,14 +30,21 @@ from kstreams.views.commit_callbacks import Following
 from kstreams.views.place import QueryVersion, ViewedApp, ViewedQuery
 from kstreams.views.row_changes import RowChange, RowChanges
 from kstreams.views.scan import KeyScan, ViewScan
-from kstreams.views.topic_settings import PartitionProgress
-from kstreams.views.topic_view import TopicView
 from kstreams.views.view import View
 
 if TYPE_CHECKING:
     from kstreams_client.remote_view import RemoteView
-else:  # the client imports this package
-    __getattr__ = lazy_names(__name__, {"RemoteView": "kstreams_client.remote_view"})
+    from kstreams_topic_view.topic_settings import PartitionProgress
+    from kstreams_topic_view.topic_view import TopicView
+else:  # these packages import this one
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "PartitionProgress": "kstreams_topic_view.topic_settings",
+            "RemoteView": "kstreams_client.remote_view",
+            "TopicView": "kstreams_topic_view.topic_view",
+        },
+    )
 
 __all__ = (
     "BufferedResult",

@@ -64,6 +64,12 @@ ENGINE = {
     "TopicView.__init__": "likewise: its own takes a topic",
     "App.__init__": "`Embedded` or `Kafka`, which is checked at the call",
     "IntakeRunner.__init__": "likewise",
+    "CalendarWindows.engine": "how an aggregation gets the engine of the kind",
+    "HoppingWindows.engine": "likewise",
+    "SessionWindows.engine": "likewise",
+    "SlidingWindows.engine": "likewise",
+    "TumblingWindows.engine": "likewise",
+    "UnlimitedWindows.engine": "likewise",
     "Directory.open": "an `ObjectStore`, of which tests ask more",
     "Embedded.log": "the segments themselves, for the library and its tests",
     "Emitter.__init__": "`Embedded` or `Kafka`, which do not know each other",
@@ -76,6 +82,7 @@ ENGINE = {
     "Table.rows": "how a task reads it",
     "Upkeep": "called by a task at the end of a commit",
     "VersionedTable.history": "how a task reads its versions",
+    "windowed": "any windows that bring an engine",
     "WindowedSupplier": "handed on to add_processor or split_late",
 }
 """Public names with a parameter only the engine uses (it creates live stores), and its purpose."""

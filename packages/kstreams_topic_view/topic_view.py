@@ -15,9 +15,9 @@ from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.topic import Topic
 from kstreams.views.commit_callbacks import Following
-from kstreams.views.topic_reader import TopicReader
-from kstreams.views.topic_settings import PartitionProgress, TopicSettings
 from kstreams.views.versioned_reads import VersionedReads
+from kstreams_topic_view.topic_reader import TopicReader
+from kstreams_topic_view.topic_settings import PartitionProgress, TopicSettings
 
 __all__ = ("TopicView",)
 

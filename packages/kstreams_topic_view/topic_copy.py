@@ -20,7 +20,7 @@ from kstreams.views.layered_copy import LayeredCopy, State, WorkingCopy, slices
 
 __all__ = ("TopicCopy",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _CHECKED_KEYS = 1_000
 
 

@@ -21,9 +21,9 @@ from kstreams.topic import Topic
 from kstreams.views.layered_copy import WorkingCopy
 from kstreams.views.pinned import Pinned
 from kstreams.views.scan import ViewScan
-from kstreams.views.topic_copy import TopicCopy
-from kstreams.views.topic_home import SavedTopic, TopicHome
-from kstreams.views.topic_settings import PartitionProgress, TopicSettings
+from kstreams_topic_view.topic_copy import TopicCopy
+from kstreams_topic_view.topic_home import SavedTopic, TopicHome
+from kstreams_topic_view.topic_settings import PartitionProgress, TopicSettings
 
 __all__ = ("TopicReader",)
 

@@ -1,0 +1,1 @@
+"""Tests of `kstreams_topic_view`."""
