@@ -20,8 +20,6 @@ JOBS ?= 2
 # Tests on Spark and Kafka wait for servers, too.
 ENGINE_JOBS ?= 3
 
-# All code except the tests.
-SOURCES := kstreams packages connectors stores serdes native examples devtools benchmarks deploy scripts
 
 stage = @printf '\n=== %s ===\n' '$(1)'
 
@@ -53,9 +51,8 @@ check-lint: setup
 
 .PHONY: check-prose
 check-prose: setup
-	$(call stage,check: English of errors and comments)
-	@$(RUN_PYTHON) -m devtools.prose --kind error
-	@$(RUN_PYTHON) -m devtools.prose --kind comment $(SOURCES)
+	$(call stage,check: English)
+	@$(RUN_PYTHON) -m devtools.prose | grep -v '0.00 *$$'
 
 .PHONY: check-mypy
 check-mypy: setup

@@ -322,8 +322,8 @@ class TopologyTestDriver(DriverOutside):
     def store_contents(self, spec: StoreSpec[Ranges[K, tuple[K, V]]]) -> dict[K, V]:
         """Return the content of a store with rows by key, of all partitions, ordered by partition.
 
-        Values are those of the store's `range`: for a timestamped store pairs of value and time
-        (ms), for a list store all elements.
+        Values are the same as from the `range` of the store: for a timestamped store pairs of value
+        and time (ms), for a list store all elements.
         """
         contents: dict[K, V] = {}
         for task in self._store_tasks(spec):

@@ -109,7 +109,7 @@ class ResidentState:
         self.overlay.forget()
 
     def write_waiting(self) -> Changes:
-        """Write the puts of a test since the last batch, and return them."""
+        """Write the puts of a test since the last batch; return the changes."""
         waiting = self.overlay.changes()
         self.write(waiting)
         return waiting

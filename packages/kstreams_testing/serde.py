@@ -90,7 +90,7 @@ class SerdeContract(Generic[T]):
         return {}
 
     def in_column(self, value: T) -> object:
-        """Return the `objects_of` form of a value in a column of the serde's `arrow_type`."""
+        """Return a value as `objects_of` returns it from a column of `arrow_type`."""
         return value
 
     def same(self, one: object, other: object) -> bool:
