@@ -84,6 +84,13 @@ ENGINE = {
     "VersionedTable.history": "how a task reads its versions",
     "windowed": "any windows that bring an engine",
     "WindowedSupplier": "handed on to add_processor or split_late",
+    "CalendarWindows.engine": "for `windowed_aggregate`, as of the other kinds of windows",
+    "HoppingWindows.engine": "likewise",
+    "SessionWindows.engine": "likewise",
+    "SlidingWindows.engine": "likewise",
+    "TumblingWindows.engine": "likewise",
+    "UnlimitedWindows.engine": "likewise",
+    "windowed(windows)": "windows with such an engine",
 }
 """Public names with a parameter only the engine uses (it creates live stores), and its purpose."""
 
