@@ -58,7 +58,7 @@ def greet(name: str) -> None:
 def test_command_of_an_installed_package_runs_and_has_help() -> None:
     assert say("greet", "ann") == "hello ann\n"
     assert "kstreams greet ann" in say("greet", "--help")
-    assert "Greet somebody." in say("--help")
+    assert "Greet a person." in say("--help")
 
 
 @pytest.mark.usefixtures("offered_command")
