@@ -144,7 +144,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _written(outcome: Outcome, page: Path, plots: Path, *, batches: bool = True) -> None:
-    """Write a report, and its plots into a folder that lies where the report does, or below."""
+    """Write a report, and its plots into a folder next to or below the report."""
     try:
         made = plot(outcome, plots, batches=batches)
     except ImportError as exc:

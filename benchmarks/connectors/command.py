@@ -1,4 +1,4 @@
-"""The command `connectors`: measures, and prints tables."""
+"""The command `connectors`: runs the benchmarks of connectors and prints tables."""
 
 from __future__ import annotations
 

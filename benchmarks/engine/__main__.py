@@ -1,12 +1,12 @@
-"""What the engine does: records a second of one task, of a stage on Spark, and their commits.
+"""Measures the engine: records per second of one task and of a stage on Spark, and commit times.
 
-    python -m benchmarks.engine                      # all but the backlog
-    python -m benchmarks.engine --smoke              # a few records, to see that it runs
-    python -m benchmarks.engine count-rocksdb-zipf spark    # some cases
+    python -m benchmarks.engine                      # all cases except the backlog
+    python -m benchmarks.engine --smoke              # a few records, as a quick check
+    python -m benchmarks.engine count-rocksdb-zipf spark    # selected cases
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
-    python -m benchmarks.engine telemetry            # what telemetry costs, in pairs of batches
-    python -m benchmarks.engine --json engine.json   # the figures as JSON too
-    python -m benchmarks.engine --profile count-rocksdb-uniform   # where the time goes
+    python -m benchmarks.engine telemetry            # overhead of telemetry, in pairs of batches
+    python -m benchmarks.engine --json engine.json   # also write the figures as JSON
+    python -m benchmarks.engine --profile count-rocksdb-uniform   # profile the run
 
 Keys are text, values int64.
 """

@@ -1,4 +1,4 @@
-"""The command `frames`: a windowed count with one final result, by each who can do it."""
+"""The command `frames`: a windowed count with one final result, by several contenders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
+        commands: Subparsers of the parser.
         count: Reads a number.
     """
     frames = commands.add_parser("frames", help="a topology on DataFrames beside App and Spark")
@@ -54,7 +54,7 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
 
 @dataclass(frozen=True)
 class _Figures:
-    """What one contender did; times in milliseconds, processor time in seconds."""
+    """Figures of one contender; latencies in milliseconds, processor time in seconds."""
 
     name: str
     batch: int
@@ -92,7 +92,7 @@ def _line(found: _Figures) -> str:
 
 
 class _Suite:
-    """The contenders, one after the other, in one session."""
+    """Runs the contenders one after the other in one session."""
 
     def __init__(self, options: argparse.Namespace, home: Path, cpu: ProcessorTime) -> None:
         self._options = options
@@ -101,7 +101,7 @@ class _Suite:
         self._runs = 0
 
     def figures(self) -> Any:
-        """Yield what each has done."""
+        """Yield the figures of each contender."""
         from benchmarks.frames.contenders import CONTENDERS, SLOW  # noqa: PLC0415  # Spark
         from kstreams.frames import frame_settings  # noqa: PLC0415  # as above
         from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
@@ -155,7 +155,7 @@ class _Suite:
         )
 
     def _small(self, session: SparkSession, name: str, given: Input) -> Any:
-        """Yield what a batch of a record a task takes, and one without records where there is."""
+        """Yield latencies of batches with one record per task and, if supported, without any."""
         from benchmarks.frames.contenders import CONTENDERS, run_app  # noqa: PLC0415  # Spark
 
         query = CONTENDERS.get(name)
@@ -182,6 +182,6 @@ class _Suite:
 
 
 def _percentiles(run: Run, which: slice) -> tuple[float, float]:
-    """Return the median and the 95th percentile of batches, ms."""
+    """Return the median and the 95th percentile of batch durations, in ms."""
     times = [1000 * each.seconds for each in run.batches[which]]
     return float(np.median(times)), float(np.percentile(times, 95))

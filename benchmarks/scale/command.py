@@ -1,4 +1,4 @@
-"""The command `scale`: measures, writes the report and, if asked, a page of the documentation."""
+"""The command `scale`: measures, and writes the report and, on request, a documentation page."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
-        cache: Where topics and results lie by default.
+        commands: Subparsers of the parser.
+        cache: The default folder of topics and results.
         count: Reads a number.
     """
     scale = commands.add_parser(
@@ -112,7 +112,7 @@ def _runs(
 
 
 def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher: Watcher) -> bool:
-    """Measure what state costs; return whether it has failed."""
+    """Measure the cost of state; return whether the measurement has failed."""
     found = StateCost(machine())
     with tempfile.TemporaryDirectory(prefix="kstreams-bench-") as home:
         found.commits = commit_sizes(Path(home))
@@ -137,7 +137,7 @@ def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher:
 
 
 def _many(folder: Path, partitions: int, cluster: Cluster, watcher: Watcher) -> bool:
-    """Measure many partitions on a cluster; return whether it has failed."""
+    """Measure many partitions on a cluster; return whether the measurement has failed."""
     if why := why_no_machines():
         watcher.say(f"no run on many partitions: {why}")
         return False

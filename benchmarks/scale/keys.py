@@ -1,4 +1,4 @@
-"""Keys of a state that grows: where a key lies says nothing of when it came."""
+"""Keys of a growing state; the sort order of keys is independent of their insertion order."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _RANGE = 2**32
 
 
 def names(numbers: Numbers) -> list[bytes]:
-    """Return a key for each number below 2^31; no two numbers have the same."""
+    """Return a distinct key for each number below 2^31."""
     return [b"user-%08x" % spread for spread in (numbers * _ODD % _RANGE).tolist()]

@@ -1,4 +1,4 @@
-"""A scale run as Markdown: what was measured, and the arithmetic for many partitions."""
+"""A scale run as Markdown: the figures, and the extrapolation to many partitions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _GROWTH_HEADS = (
 
 
 def sections(scale: Scale) -> dict[str, str]:
-    """Return what the parts that were run say, by name of the section; headings are of level 3."""
+    """Return the Markdown of each part that was run, by section name; headings have level 3."""
     found: dict[str, Iterable[str]] = {}
     if scale.runs is not None:
         found["runs"] = _runs(scale.runs)
@@ -65,7 +65,7 @@ def sections(scale: Scale) -> dict[str, str]:
 
 
 def markdown(scale: Scale) -> str:
-    """Return all of it as one text."""
+    """Return all sections as one text."""
     return "\n\n".join(sections(scale).values()) + "\n"
 
 
@@ -134,7 +134,7 @@ def _memory(runs: Outcome) -> Iterator[str]:
 
 
 def _past(runs: Outcome) -> Iterator[str]:
-    """Tell whether batches get slower while windows go by."""
+    """Yield the comparison of early and late batches: does a batch slow down as windows pass?"""
     rounds = by_partitions(runs).get(4, [])
     seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last one is not full
     third = min((len(each) for each in seconds), default=0) // 3

@@ -1,4 +1,4 @@
-"""The command `serdes`: measures, and prints tables."""
+"""The command `serdes`: measures serdes and prints tables."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _serdes(options: argparse.Namespace) -> int:
 
 
 def _confluents(cache: Path) -> dict[str, Costs]:
-    """Measure Confluent's on the same rows, in an environment of their own."""
+    """Measure Confluent's serdes on the same rows, in a separate environment."""
     installed(cache, "confluent-serdes", _PACKAGES)
     given = orders(_OF_CONFLUENT)
     with FakeRegistry() as registry:

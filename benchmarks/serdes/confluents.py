@@ -1,7 +1,7 @@
-"""What Confluent's own (de)serializers cost; runs in an environment of its own.
+"""Cost of Confluent's serializers and deserializers; runs in a separate environment.
 
-Reads a JSON object: records, rounds, and by format the schema and the rows, in hex.
-Writes one: microseconds of processor time a record.
+Reads a JSON object: records, rounds, and by format the schema and the rows, in hex. Writes a JSON
+object: microseconds of processor time per record.
 """
 
 from __future__ import annotations

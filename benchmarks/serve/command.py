@@ -1,4 +1,4 @@
-"""The command `serve`: reads over HTTP while an app commits, and what that costs the app."""
+"""The command `serve`: reads over HTTP while an app commits, and the effect on the app."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ("add_to",)
 
 PARTS = ("reads", "large", "app")
 _LARGE = 10
-"""How many times as many keys as otherwise are changed by a commit of `large`."""
+"""Factor of the number of changed keys per commit in the case `large`."""
 _SELDOM = 4
-"""How many times as long it is from one of them to the next."""
+"""Factor of the time between commits in the case `large`."""
 
 
 def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
+        commands: Subparsers of the parser.
         count: Reads a number.
     """
     serve = commands.add_parser("serve", help="reads over HTTP while an app commits, and its cost")

@@ -1,4 +1,4 @@
-"""The command `start`: seconds and processor seconds to the first result, beside others'."""
+"""The command `start`: elapsed and processor seconds to the first result, compared with peers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
-        cache: Where peers and topics lie by default.
+        commands: Subparsers of the parser.
+        cache: The default folder of peers and topics.
         count: Reads a number.
     """
     start = commands.add_parser("start", help="from the start of a program to its first result")
@@ -69,7 +69,7 @@ def _start(options: argparse.Namespace) -> int:
 def _rounds(
     cases: Mapping[str, Callable[[], Start]], rounds: int, runs: dict[str, list[Start]]
 ) -> int:
-    """Run all cases in turn, once to warm up; return how many runs failed."""
+    """Run all cases alternately, with one warm-up round; return the number of failed runs."""
     problems = 0
     for number in range(rounds + 1):
         for name, run in cases.items():

@@ -1,4 +1,4 @@
-"""Reads what peers write: from a record's bytes to a result's key and value."""
+"""Decodes the output of peers: from a record's bytes to a result's key and value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.suite.workload import ResultKey, Workload
 __all__ = ("Decoder", "Result", "decoder", "keys_tell")
 
 Result = tuple[ResultKey, Any]
-"""A result's key, and its value; None says that there is no such result any more."""
+"""A result's key and value; a value of None means that the result was deleted."""
 
 Decoder = Callable[[bytes, "bytes | None"], Result]
 
@@ -24,7 +24,7 @@ _SPAN = struct.Struct(">qq")
 
 
 def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's word
-    """Return what reads a record that a peer of this format writes for a workload."""
+    """Return the decoder for a peer's output format and a workload."""
     if workload.shape == "record":
         return _bid
     if workload.shape == "event":
@@ -38,7 +38,7 @@ def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the
 
 
 def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's word
-    """Tell whether a record's key alone says what the result is about."""
+    """Return whether a record's key alone identifies the result."""
     return format != "json" and workload.shape not in ("record", "event")
 
 

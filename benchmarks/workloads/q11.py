@@ -51,7 +51,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
 
 
 def settle(results: Results) -> Results:
-    """Leave out the session of the records that only move time."""
+    """Remove the session of records that only advance stream time."""
     return {key: found for key, found in results.items() if key[0] != b"0"}
 
 

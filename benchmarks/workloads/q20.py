@@ -1,4 +1,4 @@
-"""Q20: bids with their auction, where it is of category 10."""
+"""Q20: bids joined with their auction, if it has category 10."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Offer(msgspec.Struct):
-    """A bid with its item: when it was made, price and name."""
+    """A bid with its item: the time of the bid, its price and the item's name."""
 
     start: int
     value: tuple[str, str]

@@ -1,4 +1,4 @@
-"""Flink SQL on a cluster of one process, as PyFlink starts it."""
+"""Flink SQL on a cluster of one process, started by PyFlink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workloads in Quix Streams; imports nothing of the suite, its environment has none of it."""
+"""The workloads in Quix Streams. Imports nothing of the suite, which its environment lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own queries, in the very Spark that the library runs on."""
+"""Spark's own queries, in the Spark installation that the library runs on."""
 
 from __future__ import annotations
 
