@@ -186,5 +186,5 @@ def _cache() -> Path:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no broker and no peer behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops broker and peers, too
     raise SystemExit(main())

@@ -43,7 +43,7 @@ def _seconds(supplier: Callable[[], Any], count: int) -> float:
     builder.add_sink("out", Topic("out", key=TEXT, value=INT64), asked)
     times = Times()
     with TopologyTestDriver(builder.build()) as driver:
-        driver.pipe(IN, "first", 0)  # the loop begins
+        driver.pipe(IN, "first", 0)  # starts the event loop
         with times:
             driver.pipe_batch(IN, [Record("k", number) for number in range(count)])
     return min(times.wall)

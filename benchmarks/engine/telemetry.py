@@ -37,7 +37,7 @@ class _Told(Bench):
     """`Bench` with the measurements that a worker makes."""
 
     def __init__(self, *args: object, sampler: NodeSampler) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]  # as those of `Bench`
+        super().__init__(*args)  # type: ignore[arg-type]  # the arguments of `Bench`
         self._sampler = sampler
 
     def _run(self, queues: Sequence[Queue], overlay: Overlay) -> TaskOutput:

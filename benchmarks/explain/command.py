@@ -80,7 +80,7 @@ def _made(home: Path, case: str, records: int) -> None:
     """Run an app on Spark: a small batch, then one batch with all the records."""
     topics = Embedded(home / "topics", default_partitions=_PARTITIONS)
     topics.log().ensure(topologies.LINES.name, _PARTITIONS)
-    drawn = random.Random(1)  # nothing is secret
+    drawn = random.Random(1)  # not for secrets
     written = 0
     for count in (_BEFORE, records):
         with Emitter(topologies.LINES, topics) as emitter:

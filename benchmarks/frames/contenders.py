@@ -136,7 +136,7 @@ def _ended(query: StreamingQuery, seconds: float) -> Run:
     found = _found(query)
     found.failure = failure
     while found.batches and not found.batches[-1].records:
-        found.batches.pop()  # without data, to give windows out
+        found.batches.pop()  # a batch without data, which emits windows
     return found
 
 

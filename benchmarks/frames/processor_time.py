@@ -64,7 +64,7 @@ def _tree_seconds() -> float:
         try:
             text = (entry / "stat").read_text(errors="replace")
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         fields = text.rpartition(")")[2].split()
         used[int(entry.name)] = sum(map(int, fields[11:15])) / _TICKS
         children.setdefault(int(fields[1]), []).append(int(entry.name))

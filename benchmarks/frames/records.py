@@ -84,7 +84,7 @@ class Input:
             for number, table in enumerate(batches):
                 path = folder / f"{number:05d}.parquet"
                 pq.write_table(_as_columns(table), path)
-                os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files by it
+                os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files in this order
 
     def write_topics(self, batches: list[pa.Table], folder: Path) -> Embedded:
         """Write the topics `in` and `out` into a folder, and return a connection to them."""

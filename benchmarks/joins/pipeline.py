@@ -115,7 +115,7 @@ class Pipeline:
             own = {each.name for each in group.sources} | {each.name for each in group.from_tasks}
             queues = [queue for queue in waiting if queue.entry in own]
             if group.name in self._globals and not queues:
-                continue  # a query of its own, which has nothing to do
+                continue  # a separate query without work
             bench.tables = self._tables
             output = bench.run(*queues)
             if group.name in self._globals:

@@ -48,7 +48,7 @@ class Growth:
         self._bootstrap = os.environ["BENCH_BOOTSTRAP"]
         self._input, self._sink = os.environ["BENCH_INPUT"], os.environ["BENCH_OUTPUT"]
         self._random = np.random.default_rng(7)
-        self._again: Counter[int] = Counter()  # records of a key besides the first
+        self._again: Counter[int] = Counter()  # additional records by key
         self._stored = self._written = self._done = 0
         self._sampler = Sampler(os.getsid(0))
         self._output = Output(self._bootstrap, self._sink, decoder("windowed", _WORKLOAD))

@@ -8,7 +8,7 @@ __all__ = ("Numbers", "names")
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_ODD = 2_654_435_761  # 2^32 by the golden ratio, nearly: neighbours land far apart
+_ODD = 2_654_435_761  # about 2^32 / golden ratio: spreads neighbors
 _RANGE = 2**32
 
 

@@ -23,7 +23,7 @@ BUSY = 0.7
 _RATES = (100_000, 1_000_000)
 _SECONDS = (1, 10, 60)
 _EXECUTOR_CORES = 4
-_OBJECTS = 1.14  # that a task writes in a batch: its delta, and its share of merged ones
+_OBJECTS = 1.14  # objects per task and batch: a delta, and a share of merged deltas
 _DAY_S = 86_400
 _PUT_DOLLARS = 5e-6
 _RUN_HEADS = ("", "records/s", "least to most", "batch s", "CPU s/M", "memory MB", "first result s")
@@ -136,7 +136,7 @@ def _memory(runs: Outcome) -> Iterator[str]:
 def _past(runs: Outcome) -> Iterator[str]:
     """Yield the comparison of early and late batches: does a batch slow down as windows pass?"""
     rounds = by_partitions(runs).get(4, [])
-    seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last one is not full
+    seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last batch is not full
     third = min((len(each) for each in seconds), default=0) // 3
     if third:
         first = median(s for each in seconds for s in each[:third])

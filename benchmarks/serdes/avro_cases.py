@@ -70,7 +70,7 @@ def cases(number: int) -> dict[str, Callable[[], object]]:
     items = data.to_pylist()
     framed = pa.array([b"\x00\x00\x00\x00\x01" + item for item in items], pa.binary())
     narrower = avro_schema(serde.schema.text.replace('"id","type":"long"', '"id","type":"int"'))
-    reader = serde.reading(narrower)  # `long` and `int` are laid out alike
+    reader = serde.reading(narrower)  # `long` and `int` have the same encoding
     parsed = fastavro.parse_schema(msgspec.json.decode(serde.schema.text))
 
     def by_fastavro() -> None:
@@ -141,7 +141,7 @@ def main() -> None:
     for name, call in cases(50_000).items():
         print(f"{name:36} {_measured(call) * 20:6.3f} us")
     for name, group, batches in window_cases(200_000):
-        us = _measured(lambda group=group, batches=batches: _window_run(group, batches)) * 5  # type: ignore[misc]  # bound at once
+        us = _measured(lambda group=group, batches=batches: _window_run(group, batches)) * 5  # type: ignore[misc]  # bound immediately
         print(f"{name:36} {us:6.3f} us")
 
 

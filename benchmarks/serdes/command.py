@@ -68,7 +68,7 @@ def _confluents(cache: Path) -> dict[str, Costs]:
         cases = {}
         for name, (serde, made) in framed_serdes(registry).items():
             plain = serde.plain
-            assert isinstance(plain, SchemaSerde)  # noqa: S101  # for checkers
+            assert isinstance(plain, SchemaSerde)  # noqa: S101  # for type checkers
             text = plain.schema.text
             if name == "protobuf":
                 text = base64.b64encode(file_proto().SerializeToString()).decode()

@@ -26,7 +26,7 @@ _WRITING = {"auto.register.schemas": False, "use.latest.version": True}
 
 def main() -> None:
     given: dict[str, Any] = json.load(sys.stdin)
-    schema: Any = Schema  # its decorator is not in the library's own environment
+    schema: Any = Schema  # not installed in the library's environment
     found = {}
     for name, case in given["cases"].items():
         registry = SchemaRegistryClient.new_client({"url": f"mock://{name}"})

@@ -51,7 +51,7 @@ class Committing:
         self._keys: dict[int, list[str]] = {partition: [] for partition in range(partitions)}
         for name, target in zip(names, targets.tolist(), strict=True):
             self._keys[target].append(name)
-        self._upkeep = BackgroundUpkeep()  # as a worker of Spark has one
+        self._upkeep = BackgroundUpkeep()  # as in a Spark worker
         self._batch = -1
         self._at = 0
 

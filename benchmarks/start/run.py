@@ -91,8 +91,8 @@ def _used(session: int, wall: float) -> Start:
             program = Path(f"/proc/{pid}/cmdline").read_bytes()
             text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         except OSError:
-            continue  # it has ended; its parent has its time
-        ticks = text.rpartition(")")[2].split()[11:15]  # its own, and of children that have ended
+            continue  # ended, and counted by the parent
+        ticks = text.rpartition(")")[2].split()[11:15]  # own time, and time of ended children
         kind = "jvm" if b"java" in program.partition(b"\0")[0] else "driver"
         kind = "workers" if b"daemon" in program else kind
         seconds[kind] += sum(map(int, ticks)) / _TICKS

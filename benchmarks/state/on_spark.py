@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # Spark's own custom
+from pyspark.sql import functions as F  # noqa: N812  # Spark's convention
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, key_value_store

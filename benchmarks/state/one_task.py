@@ -171,7 +171,7 @@ def endurance(home: Path, smoke: bool) -> dict[str, Any]:
         with written:
             task.commit(checkout, pairs)
         kept = [*kept, task.pointer][-10:]
-        if number % every == every - 1:  # as a pipeline does
+        if number % every == every - 1:  # as in a pipeline
             clock.advance(timedelta(hours=2))
             collect_garbage(task.objects, {_KEY: kept}, clock=clock, min_age=timedelta(hours=1))
             sizes.append(_left(task))

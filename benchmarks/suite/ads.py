@@ -45,7 +45,7 @@ def ads(count: int, random: np.random.Generator) -> tuple[pa.Table, pa.Table]:
     """Draw impressions and clicks by arrival: key, value, timestamp, and `cost` or `price`."""
     number = np.arange(count, dtype=np.int64)
     ad = number - (number % _REPEATED_EVERY == _REPEATED_EVERY - 1)
-    # Even, as all that is added to it: two records of an ad differ in time as their numbers do.
+    # All offsets are even: two records of an ad (odd and even number) never have the same time.
     shown = START_MS + number - _even(random, 0, DISORDER_MS, count)
     clicked = random.random(count) < _CLICKED
     late = random.random(count) < _LATE

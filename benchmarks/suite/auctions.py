@@ -119,7 +119,7 @@ class Auction(msgspec.Struct):
     """The fields of an auction's JSON that queries use."""
 
     id: int
-    itemName: str  # noqa: N815  # as the field is called
+    itemName: str  # noqa: N815  # the name of the field
     seller: int
     category: int
 

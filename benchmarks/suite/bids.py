@@ -55,7 +55,7 @@ class Bid(msgspec.Struct, frozen=True):
     auction: int
     bidder: int
     price: float
-    dateTime: int  # noqa: N815  # as the field is called
+    dateTime: int  # noqa: N815  # the name of the field
 
 
 BID = json_serde(Bid)

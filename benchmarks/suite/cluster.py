@@ -21,7 +21,7 @@ from kstreams import Kafka
 __all__ = ("CacheInUse", "Cluster", "Output")
 
 _CHUNK = 10_000
-_WAIT_S = 0.2  # for a whole chunk: the last one is never whole
+_WAIT_S = 0.2  # for a full chunk; the last chunk is never full
 
 
 class CacheInUse(Exception):
@@ -194,7 +194,7 @@ class Output:
         while open_ones:
             for message in self._consumer.consume(_CHUNK, _WAIT_S):
                 if error := message.error():
-                    if error.code() != -191:  # the end of a partition
+                    if error.code() != -191:  # end of partition
                         raise KafkaException(error)
                     open_ones.discard(message.partition())
                     continue

@@ -14,7 +14,7 @@ from kstreams.partitioner import partition_of, partitions_of
 __all__ = ("CLOSER", "DATA", "DAY_MS", "PARTITIONS", "START_MS", "Dataset", "closers")
 
 PARTITIONS = 4
-START_MS = 1_704_067_200_000  # 2024-01-01T00:00Z: the start of a window of any usual size
+START_MS = 1_704_067_200_000  # 2024-01-01T00:00Z: a window starts here for all usual sizes
 DAY_MS = 86_400_000
 DATA = "bench-data-"
 """Prefix of the topics that contain datasets and are kept."""

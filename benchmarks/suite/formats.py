@@ -23,7 +23,7 @@ _INT64 = struct.Struct(">q")
 _SPAN = struct.Struct(">qq")
 
 
-def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's word
+def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's attribute
     """Return the decoder for a peer's output format and a workload."""
     if workload.shape == "record":
         return _bid
@@ -37,7 +37,7 @@ def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the
     return partial({"plain": _plain, "window": _window, "session": _session}[workload.shape], read)
 
 
-def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's word
+def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's attribute
     """Return whether a record's key alone identifies the result."""
     return format != "json" and workload.shape not in ("record", "event")
 

@@ -102,7 +102,7 @@ def _watched(
             is_done = bool(process.progress) and process.progress[-1][1] >= job.records
             quiet = now - counts[-1][0] > (_DONE_QUIET_S if is_done else _QUIET_S)
             if job.workload.by_clock and process.progress:
-                quiet = quiet and is_done  # between two windows it is quiet, too
+                quiet = quiet and is_done  # there is also no output between two windows
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
@@ -173,7 +173,7 @@ def _bytes_in(folder: Path) -> int:
         try:
             found = path.lstat()
         except OSError:
-            continue  # it has just gone
+            continue  # the file was just deleted
         if stat.S_ISREG(found.st_mode):
             sizes[found.st_ino] = found.st_size
     return sum(sizes.values())

@@ -34,7 +34,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Lag:
-    """The time from a record to the arrival of its result, at a fixed rate; or why there is none."""
+    """The time from a record to the arrival of its result, at a fixed rate; or a failure reason."""
 
     p50_ms: float | None = None
     p99_ms: float | None = None

@@ -35,7 +35,7 @@ class PeerProcess:
         self.progress: list[tuple[float, int]] = []
         environment = {**os.environ, **job.environment(), **command.environment}
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603  # a peer's command, from its file here
+            self._process = subprocess.Popen(  # noqa: S603  # a peer's command, from this repository
                 command.arguments,
                 cwd=job.home,
                 env=environment,

@@ -63,7 +63,7 @@ class Sampler:
                 self._cpu[pid] = _cpu(pid)
                 pss += 0 if self._alone else _pss(pid)
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
         self.samples.append(Sample(time.monotonic(), sum(self._cpu.values()), pss))
 
 

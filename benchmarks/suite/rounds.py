@@ -153,7 +153,7 @@ class Rounds:
         finally:
             self._clean(job)
             self._watcher.done()
-        job.log.unlink(missing_ok=True)  # that of a failed run stays
+        job.log.unlink(missing_ok=True)  # the log of a failed run is kept
         cell.rounds.append(figures)
         self._watcher.say(
             f"{workload.label} {peer.name}: {figures.rate:,.0f} records/s, first result after "
@@ -208,7 +208,7 @@ class Rounds:
         if known not in self._expected:
             compute = apart.expected if apart else workload.expected
             self._expected[known] = compute(*workload.tables(records))
-            gc.freeze()  # they are many, and have no cycles
+            gc.freeze()  # many objects without cycles
         return self._expected[known]
 
     def _forget(self) -> None:

@@ -15,7 +15,7 @@ from benchmarks.windows.report import cost_us
 
 __all__ = ("plot",)
 
-mpl.use("Agg")  # there need be no display
+mpl.use("Agg")  # works without a display
 
 
 def plot(figures: Sequence[Figures], past: Sequence[Figures], file: Path) -> None:

@@ -52,7 +52,7 @@ def spark(bids: DataFrame, auctions: DataFrame) -> tuple[DataFrame, str]:
         "parsed", f.from_json("value", "itemName STRING, category BIGINT")
     )
     wanted = auction.where(f"parsed.category = {CATEGORY}")
-    # A bid is for an auction of the last seconds: without a bound Spark would keep all.
+    # A bid is on an auction of the last seconds: without a bound, Spark would keep all auctions.
     near = f.expr(
         "bid.key = auction.key AND bid.timestamp >= auction.timestamp AND "
         "bid.timestamp <= auction.timestamp + INTERVAL 10 SECONDS"

@@ -28,7 +28,7 @@ def allowed(message: Message, blocked: str | None) -> Message | None:
 
 
 def translated(message: Message | None, translation: str | None) -> Message:
-    assert message is not None  # noqa: S101  # those are filtered out
+    assert message is not None  # noqa: S101  # None is filtered out
     return msgspec.structs.replace(message, text=translation or message.text)
 
 

@@ -49,8 +49,8 @@ CREATE TABLE output (`key` STRING, {columns}) WITH (
 )
 """
 RAW = "`value` BYTES"
-# The settings Flink's performance page recommends for aggregates without a window, except the
-# latency: as long as a checkpoint lasts here.
+# The settings that Flink's performance page recommends for aggregates without a window, but the
+# latency is the interval of checkpoints.
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.allow-latency": "1 s",
@@ -129,7 +129,7 @@ def _tell_progress(port: int) -> None:
         try:
             done = _counted(f"http://127.0.0.1:{port}/jobs")
         except (OSError, LookupError, ValueError):
-            continue  # it has not begun
+            continue  # the job has not started
         if done > told:
             told = done
             print(f"progress {told}", flush=True)
@@ -142,7 +142,7 @@ def _counted(jobs: str) -> int:
 
 
 def _asked(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # it is http, see above
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # an http URL, see above
         return json.load(answer)
 
 

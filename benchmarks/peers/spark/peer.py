@@ -16,7 +16,7 @@ from benchmarks.suite.workload import Workload
 
 __all__ = ("PEERS",)
 
-_PROTOBUF = "spark-protobuf"  # only PySpark's state client needs it
+_PROTOBUF = "spark-protobuf"  # needed only by PySpark's state client
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def inputs_of(spark: SparkSession, loaded: Sequence[int] = ()) -> list[DataFrame
     made = []
     for place, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
         reader: Any = spark.read if place in loaded else spark.readStream
-        if place not in loaded:  # topics advance in step
+        if place not in loaded:  # the topics advance in parallel
             share = batch * size // streamed if streamed else batch
             reader = reader.option("maxOffsetsPerTrigger", max(1, share))
         made.append(
