@@ -69,7 +69,7 @@ def make_venv() -> None:
     STAMPS.mkdir(parents=True)
     if call([sys.executable, "-m", "venv", str(VENV)]) == 0:
         return
-    say("this Python makes no environment with pip in it; trying without, and with its own pip")
+    say("this Python cannot create an environment with pip; using the host's pip")
     if call([sys.executable, "-m", "venv", "--without-pip", str(VENV)]) == 0:
         into_venv = [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON)]
         if call([*into_venv, "install", "--quiet", "pip"]) == 0:
@@ -108,7 +108,7 @@ def install_lock_with_uv() -> bool:
             return True
     finally:
         shutil.rmtree(cache, ignore_errors=True)
-    say("uv did not manage; taking pip")
+    say("uv failed; using pip")
     return False
 
 
@@ -272,7 +272,7 @@ def one_at_a_time() -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            say("another setup is running here; waiting for it")
+            say("another setup is running in this tree; waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 

@@ -32,11 +32,13 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(known)}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
     parser.add_argument("--rounds", type=int, default=one_task.Sizes.rounds)
     parser.add_argument("--records", type=int, default=2_000_000, help="of a stage on Spark")
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(known)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")

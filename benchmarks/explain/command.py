@@ -46,11 +46,13 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
         commands: Subparsers of the parser.
         count: Reads a number.
     """
-    explain = commands.add_parser("explain", help="which records of a large batch made a value")
+    explain = commands.add_parser(
+        "explain", help="time to find the records of a large batch that led to a value"
+    )
     explain.add_argument("--records", type=count, default=250_000, help="%(default)s, of one batch")
     explain.add_argument("--rounds", type=count, default=5, help="%(default)s")
     explain.add_argument("--case", choices=_CASES, action="append", help="may be repeated; all")
-    explain.add_argument("--json", type=Path, help="where to put the figures")
+    explain.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     explain.set_defaults(call=_explain)
 
 

@@ -38,8 +38,10 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
         commands: Subparsers of the parser.
         count: Reads a number.
     """
-    frames = commands.add_parser("frames", help="a topology on DataFrames beside App and Spark")
-    frames.add_argument("names", nargs="*", help="some of those measured, by a part of the name")
+    frames = commands.add_parser(
+        "frames", help="a topology on DataFrames, compared with App and Spark"
+    )
+    frames.add_argument("names", nargs="*", help="only contenders with this part in their name")
     frames.add_argument(
         "--batch", type=count, action="append", help="records; may be repeated; 20000 and 200000"
     )
@@ -48,7 +50,7 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     frames.add_argument(
         "--part", choices=("rates", "small", "all"), default="all", help="%(default)s"
     )
-    frames.add_argument("--json", type=Path, help="where to put the figures")
+    frames.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     frames.set_defaults(call=_frames)
 
 

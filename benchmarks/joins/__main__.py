@@ -39,10 +39,12 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{' '.join(CASES)} {STATE}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
     parser.add_argument("--rounds", type=int, default=Sizes.rounds)
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     known = [*CASES, STATE]
     if unknown := sorted(set(options.cases) - set(known)):
@@ -79,8 +81,8 @@ def _remembered(home: Path, windows: int) -> dict[str, Any]:
     """Print and return the size of the state of W6o."""
     found = remembered(home, windows)
     stored, raw = found["stored"], found["raw"]
-    print(f"\nW6o must know {raw / 1e6:.1f} MB of raw rows; what has gone out alone is not kept.")
-    print("What it stores, MB, least, mean and most:")
+    print(f"\nW6o must keep {raw / 1e6:.1f} MB of raw rows, without those that went out alone.")
+    print("Its state in MB: minimum, mean and maximum")
     half = windows // 2
     for name, part in (("first half", stored[1:half]), ("second half", stored[half:])):
         told = (min(part), sum(part) / len(part), max(part))

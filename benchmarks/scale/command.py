@@ -50,7 +50,9 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     scale = commands.add_parser(
         "scale", help="cores, partitions, keys, state, memory of the library"
     )
-    scale.add_argument("--part", action="append", choices=PARTS, help="only this; may be repeated")
+    scale.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+    )
     scale.add_argument("--records", type=count, metavar="N", help="records of every run")
     scale.add_argument("--rounds", type=count, help="3; --quick: 1")
     scale.add_argument("--minutes", type=float, help=f"for the runs; {MINUTES:g}, --quick: 15")
@@ -61,9 +63,9 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     scale.add_argument("--cache", type=Path, default=cache, help="topics; %(default)s")
     scale.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
     scale.add_argument(
-        "--again", type=Path, metavar="FOLDER", help="measure nothing: report what is there"
+        "--again", type=Path, metavar="FOLDER", help="do not measure: report on this folder"
     )
-    scale.add_argument("--into", type=Path, metavar="PAGE", help="write what was run into a page")
+    scale.add_argument("--into", type=Path, metavar="PAGE", help="write the sections into a page")
     scale.set_defaults(call=_scale)
 
 

@@ -36,11 +36,13 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
         cache: The default folder of peers and topics.
         count: Reads a number.
     """
-    start = commands.add_parser("start", help="from the start of a program to its first result")
+    start = commands.add_parser(
+        "start", help="time from the start of a program to its first result"
+    )
     start.add_argument("--rounds", type=count, default=5, help="%(default)s, after one to warm up")
-    start.add_argument("--part", action="append", choices=("words", "W1"), help="only this")
+    start.add_argument("--part", action="append", choices=("words", "W1"), help="only this part")
     start.add_argument("--cache", type=Path, default=cache, help="peers, topics; %(default)s")
-    start.add_argument("--json", type=Path, help="where to put the figures")
+    start.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     start.set_defaults(call=_start)
 
 
@@ -79,7 +81,9 @@ def _rounds(
                 print(f"{name}: {exc}", file=sys.stderr)
                 problems += 1
                 continue
-            print(f"{name}: {start.wall:.2f} s, {start.cpu:.2f} s of processors", file=sys.stderr)
+            print(
+                f"{name}: {start.wall:.2f} s, {start.cpu:.2f} s of processor time", file=sys.stderr
+            )
             if number:
                 runs.setdefault(name, []).append(start)
     return problems

@@ -68,9 +68,11 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
     parser.add_argument("--smoke", action="store_true", help="a little of each")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")

@@ -77,11 +77,11 @@ def side_by_side(home: Path, smoke: bool) -> dict[str, Any]:
     session.conf.set("spark.sql.streaming.stateStore.providerClass", _PROVIDER)
     ours = _ours(session, home, records)
     found = {"kstreams": ours}
-    print(f"\n{records:,} records of {_KEYS:,} keys; a get and a put each, a second of one worker")
+    print(f"\n{records:,} records of {_KEYS:,} keys; get and put pairs per second of one worker")
     print(f"{'kstreams, RocksDB':34}{ours:12,.0f}")
     theirs = _theirs(session, home, records)
     print(f"{'transformWithState, ValueState':34}{theirs:12,.0f}")
-    print(f"{'times as many':34}{ours / theirs:12.1f}")
+    print(f"{'ratio':34}{ours / theirs:12.1f}")
     return {**found, "transformWithState": theirs}
 
 
