@@ -1,4 +1,4 @@
-"""The machine that figures were measured on."""
+"""Description of the machine that runs a benchmark."""
 
 from __future__ import annotations
 

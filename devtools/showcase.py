@@ -101,7 +101,7 @@ class Showcase:
     recorded: bool = True
 
     def __post_init__(self) -> None:
-        """Prepare the stores and the first plan."""
+        """Create the checkpoint, the stores and the initial pointers."""
         names = self.names
         self.store: StoreSpec[Any] = key_value_store(names.counts, key=TEXT, value=INT64)
         self.windows: StoreSpec[Any] = window_store(names.windows, key=TEXT, value=INT64)

@@ -24,7 +24,7 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
 def archive() -> Path | None:
-    """Return the path of the archive, existing or not; None if this JVM supports none."""
+    """Return the path of the archive, existing or not; None if the machine supports none."""
     told = os.environ.pop(_OPTIONS, None)
     try:
         found = class_archive(java_home())

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def make_venv() -> None:
-    """Creates an empty environment; uses the host's pip if Python lacks `ensurepip`."""
+    """Create an empty environment; use the host's pip if Python lacks `ensurepip`."""
     say(f"creating {VENV} with Python {sys.version.split()[0]} ({sys.executable})")
     shutil.rmtree(VENV, ignore_errors=True)
     STAMPS.mkdir(parents=True)
@@ -82,14 +82,14 @@ def make_venv() -> None:
 
 
 def install_lock() -> None:
-    """Installs the packages of requirements/lock.txt, and accepts only the hashes in it."""
+    """Install the packages of requirements/lock.txt, and accept only the hashes in it."""
     say("installing the locked packages (minutes when cold: Spark alone is 450 MB)")
     if not install_lock_with_uv():
         pip(["install", "--require-hashes", "--requirement", str(LOCK)])
 
 
 def install_lock_with_uv() -> bool:
-    """Installs the lock in half of pip's time; False if uv has no wheel here or fails.
+    """Install the lock in half of pip's time; False if uv has no wheel here or fails.
 
     Spark is a source distribution: its build requirements are locked, too, so nothing else is
     downloaded. uv's cache is deleted: it does not avoid the build of Spark (uv 0.13, with hash
@@ -113,13 +113,13 @@ def install_lock_with_uv() -> bool:
 
 
 def locked(lock: str, name: str) -> str:
-    """Returns the entry of one package in a lock: its version and its hashes."""
+    """Return the entry of one package in a lock: its version and its hashes."""
     entry = re.search(rf"^{re.escape(name)}==(?:.*\\\n)*.*\n?", lock, re.MULTILINE)
     return entry.group(0) if entry else ""
 
 
 def install_project() -> None:
-    """Installs the packages of this tree, editable; their build backend is locked: no network."""
+    """Install the packages of this tree, editable; their build backend is locked: no network."""
     say("installing kstreams-spark and its plugins, editable")
     options = ["--no-deps", "--no-build-isolation"]
     options += [f"--editable={file.parent}" for file in project_files()]
@@ -132,7 +132,7 @@ def install_project() -> None:
 
 
 def removed_projects() -> list[str]:
-    """Returns the installed packages whose folder is no longer in this tree."""
+    """Return the installed packages whose folder is no longer in this tree."""
     found = VENV.glob("lib/python*/site-packages/kstreams_*.dist-info")
     installed = {path.name.partition("-")[0] for path in found}
     present = {file.parent.name for file in project_files()[1:]}
@@ -140,7 +140,7 @@ def removed_projects() -> list[str]:
 
 
 def project_files() -> list[Path]:
-    """Returns the pyproject.toml of each package of this tree; as in devtools/workspace.py."""
+    """Return the pyproject.toml of each package of this tree; as in devtools/workspace.py."""
     return [ROOT / "pyproject.toml", *sorted(ROOT.glob("*/kstreams_*/pyproject.toml"))]
 
 
@@ -151,7 +151,7 @@ def project_digest(lock: str) -> str:
 
 
 def install_native() -> None:
-    """Compiles and installs the loops for Kafka; the library also works without them."""
+    """Compile and install the loops for Kafka; the library also works without them."""
     say("compiling the loops between Kafka and Arrow")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall", *PIP_OPTIONS]
     if call([str(VENV_PYTHON), "-m", "pip", "install", *options, str(NATIVE)]) != 0:
@@ -168,7 +168,7 @@ def native_digest(lock: str) -> str:
 
 
 def provide_java(found: str | None) -> None:
-    """Installs a Java runtime as a wheel unless JAVA_HOME or PATH contains a suitable one."""
+    """Install a Java runtime as a wheel unless JAVA_HOME or PATH contains a suitable one."""
     if found:
         say(f"Spark will run on {found}")
         return
@@ -177,7 +177,7 @@ def provide_java(found: str | None) -> None:
 
 
 def find_java() -> str | None:
-    """Returns the path of a Java that Spark runs on; None if there is none.
+    """Return the path of a Java that Spark runs on; None if there is none.
 
     The result is cached by its inputs, because a JVM starts slowly.
     """
@@ -197,7 +197,7 @@ def find_java() -> str | None:
 
 
 def runs_spark(java: str) -> bool:
-    """Returns whether `java` has a supported version and accepts the option that Spark passes."""
+    """Return whether `java` has a supported version and accepts the option that Spark passes."""
     command = [java, "--add-modules=jdk.incubator.vector", "-version"]
     try:
         answer = subprocess.run(  # noqa: S603  # a local Java with an option
@@ -222,7 +222,7 @@ def pip(arguments: Sequence[str]) -> None:
 
 
 def hint(log: Sequence[str]) -> str:
-    """Returns a hint about a failed installation, based on pip's output."""
+    """Return a hint about a failed installation, based on pip's output."""
     text = "\n".join(log)
     network = (
         "NewConnectionError",
@@ -241,7 +241,7 @@ def hint(log: Sequence[str]) -> str:
 
 
 def call(command: Sequence[str]) -> int:
-    """Runs a command, with its output in the log; prints a line now and then if it takes long."""
+    """Run a command, with its output in the log; print a line now and then if it takes long."""
     started = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
     STAMPS.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def call(command: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Makes concurrent calls in the same tree wait for each other."""
+    """Make concurrent calls in the same tree wait for each other."""
     try:
         import fcntl
     except ImportError:  # Windows

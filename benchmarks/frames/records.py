@@ -21,7 +21,7 @@ SIZE_MS = 10_000
 _FAR_MS = 1_000_000_000
 _TINY_BATCHES = 25
 _NO_KEYS = 64
-"""Records that only move time: so many keys lie in all partitions."""
+"""The number of records that only advance time: enough keys to reach all partitions."""
 
 
 @dataclass(frozen=True)

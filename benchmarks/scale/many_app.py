@@ -30,7 +30,7 @@ def say(**found: object) -> None:
 
 
 def on_batch(report: BatchReport) -> None:
-    """Print a batch that had records."""
+    """Print the figures of a batch, unless it had no records."""
     if report.source_records:
         say(records=report.source_records, seconds=report.seconds, puts=report.log.puts)
 

@@ -1,4 +1,4 @@
-"""A file of figures, as JSON."""
+"""Write a JSON file of figures."""
 
 from __future__ import annotations
 

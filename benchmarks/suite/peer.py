@@ -68,7 +68,7 @@ class Job:
         return self.home.parent / f"{self.home.name}.log"
 
     def environment(self) -> dict[str, str]:
-        """Return the variables."""
+        """Return the environment variables of the process."""
         return {
             "BENCH_WORKLOAD": self.workload.name,
             "BENCH_BOOTSTRAP": self.bootstrap,

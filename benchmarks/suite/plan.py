@@ -19,7 +19,7 @@ T = TypeVar("T")
 QUICK_RECORDS = 50_000
 QUICK_MINUTES = 15.0
 MOST_BATCH = 1_000_000
-"""The library's default."""
+"""The library's default for the maximum number of records per batch."""
 BATCHES = 11
 """The number of micro-batches in a run: at least ten commits after the first one."""
 

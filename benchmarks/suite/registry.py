@@ -20,7 +20,7 @@ class UnknownName(Exception):
 
 
 def all_workloads() -> tuple[Workload, ...]:
-    """Return the suite's own workloads, in the order of their names: W before Q."""
+    """Return the suite's own workloads by name, W before Q."""
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.workloads.__path__))
     found = [_workload_of(importlib.import_module(f"benchmarks.workloads.{n}")) for n in names]
     return tuple(sorted(found, key=_place))
@@ -49,7 +49,7 @@ def workload_by(name: str) -> Workload:
 
 
 def all_peers() -> tuple[Peer, ...]:
-    """Return every peer, the library first."""
+    """Return all peers, the library first."""
     found: list[Peer] = []
     for folder in _ORDER:
         found.extend(importlib.import_module(f"benchmarks.peers.{folder}.peer").PEERS)
