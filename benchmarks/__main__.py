@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="set up, run, check, report")
     run.add_argument("--workload", action="append", metavar="W", help="a name, or a .py file")
     run.add_argument("--peer", action="append", metavar="P", help="a name; may be repeated")
-    run.add_argument("--goals", action="store_true", help="what the speed goals name, 60 minutes")
+    run.add_argument("--goals", action="store_true", help="the runs of the speed goals, 60 minutes")
     run.add_argument("--records", type=_count, metavar="N", help="records of every workload")
     run.add_argument("--keys", type=_count, action="append", help="of clicks; may be repeated")
     run.add_argument("--rounds", type=_count, help="3; --quick: 1")
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     frames.add_to(commands, count=_count)
     serve.add_to(commands, count=_count)
     explain.add_to(commands, count=_count)
-    comparison = commands.add_parser("compare", help="two runs side by side")
+    comparison = commands.add_parser("compare", help="compare two runs")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)
     comparison.set_defaults(call=_compare)
@@ -144,7 +144,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _written(outcome: Outcome, page: Path, plots: Path, *, batches: bool = True) -> None:
-    """Write a report, and its plots into a folder that lies where the report does, or below."""
+    """Write a report, and its plots into a folder next to or below the report."""
     try:
         made = plot(outcome, plots, batches=batches)
     except ImportError as exc:
@@ -186,5 +186,5 @@ def _cache() -> Path:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no broker and no peer behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops broker and peers, too
     raise SystemExit(main())

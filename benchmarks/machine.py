@@ -1,4 +1,4 @@
-"""The machine that figures were measured on."""
+"""Description of the machine that runs a benchmark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("machine",)
 
 
 def machine() -> dict[str, Any]:
-    """Return CPU, cores, Python and the load right now."""
+    """Return the CPU, the number of cores, the version of Python and the current load."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

@@ -1,4 +1,7 @@
-"""Elapsed and processor time side by side: other load on a machine disturbs the second less."""
+"""Elapsed time and processor time of benchmarks.
+
+Other load on the machine disturbs processor time less than elapsed time.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ __all__ = ("Times",)
 
 @dataclass
 class Times:
-    """Times of some rounds of one thing; a context measures a round.
+    """Times of several rounds; entering the object as a context measures one round.
 
     Attributes:
-        wall: Elapsed seconds.
-        cpu: Processor seconds of the whole process, all threads.
+        wall: Elapsed seconds of each round.
+        cpu: Processor seconds of each round, for all threads of the process.
     """
 
     wall: list[float] = field(default_factory=list)
@@ -30,16 +33,16 @@ class Times:
         self.cpu.append(time.process_time() - self._begin[1])
 
     def rate(self, count: int) -> str:
-        """Return how many a second, of the best round; in brackets a processor second."""
+        """Format the best round's records per second, in brackets per processor second."""
         return f"{count / min(self.wall):11,.0f} ({count / min(self.cpu):11,.0f})"
 
     def ms(self) -> str:
-        """Return milliseconds: median, slowest, and the median of processor time."""
+        """Format milliseconds: the median, the slowest round, and the median processor time."""
         wall, cpu = median(self.wall), median(self.cpu)
         return f"{1000 * wall:8.1f} {1000 * max(self.wall):8.1f} {1000 * cpu:8.1f}"
 
     def figures(self, count: int = 1) -> dict[str, float]:
-        """Return what JSON keeps."""
+        """Return the figures for the JSON output."""
         return {
             "count": count,
             "best_s": min(self.wall),

@@ -1,6 +1,6 @@
-"""Count words from Kafka to Kafka; all that the app keeps is in a bucket.
+"""Count words from Kafka to Kafka; all data of the app is in a bucket.
 
-KAFKA, the addresses of brokers, and CHECKPOINT, s3://bucket/prefix, come from the environment.
+The environment variables are KAFKA, the addresses of brokers, and CHECKPOINT, s3://bucket/prefix.
 """
 
 from __future__ import annotations

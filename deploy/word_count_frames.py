@@ -1,8 +1,8 @@
-"""Count words from one table into another, by the DataFrame API alone; the state is in a bucket.
+"""Count words from one table into another with the DataFrame API; the state is in a bucket.
 
 `word_count_frames.py LINES TOTALS STATE CHECKPOINT`: the table of lines, with a column `line`; the
-table of counts, which is made where it is not there; s3://bucket/prefix; and where Spark keeps
-the progress of the query. It takes the lines that have come since the last run, and ends.
+table of counts, created if it does not exist; s3://bucket/prefix of the state; and the checkpoint
+of the Spark query. A run processes the lines added since the last run, and ends.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Servers and Spark settings for tests and benchmarks; no part of the library."""
+"""Servers, Spark settings and tools for tests and benchmarks; not part of the library."""
 
 from __future__ import annotations

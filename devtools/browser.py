@@ -1,4 +1,4 @@
-"""Chromium as Debian has it, driven by Playwright: for tests of pages, and pictures of them."""
+"""Debian's Chromium, driven by Playwright, for tests and screenshots of web pages."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _FLAGS = (
 
 
 def chromium_path() -> Path | None:
-    """Return the browser of this machine: what KSTREAMS_CHROMIUM names, or what is installed."""
+    """Return the path in KSTREAMS_CHROMIUM or of an installed Chromium; None without a browser."""
     named = os.environ.get("KSTREAMS_CHROMIUM") or shutil.which("chromium")
     return None if named is None else Path(named)
 
 
 @contextmanager
 def chromium(path: Path) -> Iterator[Browser]:
-    """Run a browser without a window.
+    """Run a headless browser.
 
     Args:
-        path: The browser.
+        path: The path of the browser.
     """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(_FLAGS))

@@ -1,4 +1,4 @@
-"""Processes of this machine, as /proc shows them: who belongs to whom, and their ends."""
+"""Processes of this machine, read from /proc: state, parents, sessions, and how to kill them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def command(pid: int) -> str:
-    """Return a process's command line; empty when there is no such process."""
+    """Return a process's command line; empty if there is no such process."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except OSError:
@@ -25,7 +25,7 @@ def command(pid: int) -> str:
 
 
 def state(pid: int) -> str:
-    """Return the letter of a process's state, T where it was stopped; empty without the process."""
+    """Return the letter of a process's state, T if it is stopped; empty without the process."""
     try:
         return _stat(pid)[0]
     except OSError:
@@ -41,12 +41,12 @@ def parent(pid: int) -> int:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process runs; one that waits for its parent's look does not."""
+    """Return whether a process runs; a zombie does not."""
     return state(pid) not in ("", "Z", "X")
 
 
 def session(leader: int) -> list[int]:
-    """Return the running processes of a session, whichever group and parent they have."""
+    """Return the running processes of a session, independent of their group and parent."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -57,7 +57,7 @@ def session(leader: int) -> list[int]:
 
 
 def ancestor(pid: int, text: str) -> int:
-    """Return the nearest process up from this one with a text in its command line."""
+    """Return the nearest ancestor of this process that has a text in its command line."""
     while pid > 1:
         if text in command(pid):
             return pid
@@ -66,7 +66,7 @@ def ancestor(pid: int, text: str) -> int:
 
 
 def kill(pid: int, timeout_s: float = 30) -> None:
-    """Send SIGKILL, and wait until the process is gone."""
+    """Send SIGKILL, and wait until the process has ended."""
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + timeout_s
     while alive(pid):
@@ -75,7 +75,7 @@ def kill(pid: int, timeout_s: float = 30) -> None:
 
 
 def end_session(leader: int) -> list[int]:
-    """Kill what is left of a session; return what that was."""
+    """Kill the remaining processes of a session; return their ids."""
     left = session(leader)
     for pid in left:
         with suppress(ProcessLookupError):

@@ -25,7 +25,7 @@ __all__ = ("Finding", "Habit", "Kind", "Text", "findings", "main", "texts")
 ROOT = Path(__file__).parent.parent
 PATHS = ("kstreams", "packages", "connectors", "stores", "serdes", "docs", "tests")
 Kind = str
-"""What a text is: `docstring`, `comment`, `error`, `page` or `test name`."""
+"""The kind of a text: `docstring`, `comment`, `error`, `page` or `test name`."""
 
 _LIMITS = {"docstring": 1.0, "comment": 1.0, "error": 0.0, "page": 1.0, "test name": 1.0}
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
@@ -38,7 +38,7 @@ class Habit:
     """One habit of unclear English.
 
     Attributes:
-        name: Its name in the report.
+        name: The name in the report.
         pattern: Matches the words in running text.
     """
 
@@ -52,8 +52,8 @@ class Text:
 
     Attributes:
         path: The file.
-        line: Where the text begins.
-        kind: What the text is.
+        line: The number of the text's first line.
+        kind: The kind of the text.
         words: The text.
     """
 
@@ -65,14 +65,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Finding:
-    """A habit in a text."""
+    """An occurrence of a habit in a text."""
 
     text: Text
     habit: str
     found: str
 
     def __str__(self) -> str:
-        """Show the place as an editor reads it."""
+        """Format the location so that an editor recognizes it."""
         return f"{self.text.path}:{self.text.line}: {self.text.kind}: {self.habit}: {self.found!r}"
 
 
@@ -131,14 +131,14 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def findings(text: Text) -> Iterator[Finding]:
-    """Yield the habits of a text."""
+    """Yield the findings in a text."""
     for habit in HABITS:
         for match in habit.pattern.finditer(text.words):
             yield Finding(text, habit.name, match[0].strip())
 
 
 def _paragraphs(content: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the paragraphs of a page, without code blocks and comments."""
+    """Yield line number and text of each paragraph of a page, without code blocks and comments."""
     blank = _CODE.sub(lambda match: re.sub(r"[^\n]", "", match[0]), content)
     number = 1
     for paragraph in re.split(r"(\n\s*\n)", blank):
@@ -161,7 +161,7 @@ def _docstrings(path: Path, tree: ast.AST) -> Iterator[Text]:
 
 
 def _errors(path: Path, tree: ast.AST) -> Iterator[Text]:
-    """Yield the texts given to the exceptions that are raised, and those of `hint=`."""
+    """Yield the messages passed to raised exceptions, and the values of `hint=` and `message=`."""
     for node in ast.walk(tree):
         call = node.exc if isinstance(node, ast.Raise) else node
         if not isinstance(call, ast.Call):
@@ -180,7 +180,7 @@ def _literals(node: ast.expr) -> Iterator[str]:
 
 
 def _comments(path: Path, content: str) -> Iterator[Text]:
-    """Yield comments; those of consecutive lines are one text."""
+    """Yield comments; comments on consecutive lines are one text."""
     begin, lines = 0, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type != tokenize.COMMENT:
@@ -210,7 +210,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _new_lines(path: Path, revision: str) -> set[int]:
-    """Return the numbers of the lines that a file has gained since a commit."""
+    """Return the numbers of the lines added to a file since a commit."""
     command = ["git", "diff", "--unified=0", revision, "--", str(path.resolve())]
     diff = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     lines: set[int] = set()
@@ -224,14 +224,14 @@ def _is_new(text: Text, lines: set[int]) -> bool:
 
 
 def _package(path: Path, roots: Sequence[Path]) -> str:
-    """Return the folder that a file is counted with: two levels below the working directory."""
+    """Return the folder under which a file is counted: the given path and at most one subfolder."""
     root = next((each for each in roots if path.is_relative_to(each)), path)
     inside = path.relative_to(root).parts[:-1][:1]
     return "/".join([root.name, *inside])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the findings by package and kind; return 1 if there are more than allowed."""
+    """Print the findings by package and kind; return 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

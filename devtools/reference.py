@@ -1,7 +1,7 @@
 """Writes the tables of names in `docs/reference`: `python -m devtools.reference`.
 
 Each page has the summary of every public name of one module, for readers of the Markdown, and the
-directive by which Sphinx adds signatures and whole docstrings.
+directive with which Sphinx adds signatures and complete docstrings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def pages() -> list[Path]:
 
 
 def with_names(page: Path) -> str:
-    """Return the text of a page with the present names of its module."""
+    """Return the text of a page with the current names of its module."""
     text = page.read_text("utf-8")
     head, _, rest = text.partition(BEGIN) if BEGIN in text else text.partition(_DIRECTIVE)
     directive = rest.partition(END)[2] if BEGIN in text else f"{_DIRECTIVE}{rest}"
@@ -43,7 +43,7 @@ def with_names(page: Path) -> str:
 
 
 def names_of(module: str) -> str:
-    """Return the introduction and the table of the names of a module."""
+    """Return the introduction of a module and the table of its names."""
     found = importlib.import_module(module)
     lines = [_introduction(found), "", "| name | kind | summary |", "|---|---|---|"]
     for name in sorted(found.__all__, key=str.lower):

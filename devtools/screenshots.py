@@ -1,8 +1,8 @@
-"""Take pictures of the pages of `kstreams serve`, for the documentation.
+"""Takes screenshots of the pages of `kstreams serve`, for the documentation.
 
     python -m devtools.screenshots [FOLDER]
 
-They are of an app that never ran (`showcase.py`), as WebP, in docs/pages by default.
+The pages show an app that never ran (`showcase.py`). Pictures are WebP, in docs/pages by default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kstreams.clock import SystemClock
 __all__ = ("main",)
 
 _FOLDER = Path(__file__).parents[1] / "docs" / "pages"
-_TOKEN = "only-for-these-pictures"  # of a server that ends with this command
+_TOKEN = "only-for-these-pictures"  # for a server that stops with this command
 _BATCHES = 60
 _QUALITY = 70
 _HIGHEST = 1500
@@ -73,10 +73,10 @@ _LOOKS = (
 
 
 def main(folder: Path) -> None:
-    """Take all pictures.
+    """Take all screenshots.
 
     Args:
-        folder: Where they go.
+        folder: The folder of the pictures.
     """
     path = chromium_path()
     if path is None:
@@ -113,7 +113,7 @@ def _take(browser: Browser, url: str, app: Showcase, look: _Look, folder: Path) 
         app.commit(app.now_ms)
         app.beat(AppState.RUNNING)
         page.goto(f"{url}{_PAGES[name]}")
-        page.wait_for_timeout(900)  # so that it is live
+        page.wait_for_timeout(900)  # until the page is live
         _save(page, folder / f"{name}{look.name}.webp")
     context.close()
 

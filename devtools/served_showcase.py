@@ -1,4 +1,4 @@
-"""A server over the showcase, in a thread: for pictures of pages, and how long they take."""
+"""A server for the showcase in a thread, for screenshots and for measurements of page loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("served_showcase",)
 
 @contextmanager
 def served_showcase(app: Showcase, token: str) -> Iterator[Server]:
-    """Serve an app, at a port of its own, to who has a token."""
+    """Serve an app at a free port, for clients with the token."""
     source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name], code=())
     server = Server(ServeSettings({token: Role.DATA}, port=0), [source], app.connection)
     runner = uvicorn.Server(server.config)

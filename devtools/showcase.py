@@ -1,7 +1,7 @@
-"""An app that never ran, with all that one leaves behind: for pictures of pages, and their tests.
+"""An app that never ran, with all the files of a real one, for screenshots and tests of web pages.
 
 Its commits, stores, savepoints, reports and failures are written as an app writes them, without
-Spark; numbers are drawn, the same each time but for the time.
+Spark. Numbers are random but the same each time; times are relative to now.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from kstreams.windowed import Windowed
 __all__ = ("LETTERS", "Names", "Showcase")
 
 LETTERS = "lines-dead"
-"""Its topic of dead letters."""
+"""The dead letter topic of the app."""
 
 _PAST_MINUTES = 360
 _EACH_MINUTES = 5
@@ -64,7 +64,7 @@ _WORDS = re.findall(
 
 @dataclass(frozen=True)
 class Names:
-    """What things are called, and what texts records and errors have."""
+    """Names of the app's parts, and the texts in its records and errors."""
 
     app: str = "word-count"
     source: str = "lines"
@@ -87,11 +87,11 @@ class Showcase:
     """An app in a directory.
 
     Args:
-        path: Its checkpoint.
-        now_ms: The present time, ms since the epoch.
-        names: What things are called.
-        partitions: Of each group.
-        recorded: Whether it has written anything but its commits.
+        path: The checkpoint.
+        now_ms: The current time, ms since the epoch.
+        names: The names of the app's parts.
+        partitions: The number of partitions of each group.
+        recorded: Whether the app has written more than its commits.
     """
 
     path: Path
@@ -101,7 +101,7 @@ class Showcase:
     recorded: bool = True
 
     def __post_init__(self) -> None:
-        """Begin."""
+        """Create the checkpoint, the stores and the initial pointers."""
         names = self.names
         self.store: StoreSpec[Any] = key_value_store(names.counts, key=TEXT, value=INT64)
         self.windows: StoreSpec[Any] = window_store(names.windows, key=TEXT, value=INT64)
@@ -113,7 +113,7 @@ class Showcase:
         self.query = next(iter(self.checkpoint.queries))
         self._files = home.telemetry()
         self.connection = Embedded(self.path / "topics", durable=False)
-        self._drawn = random.Random(7)  # noqa: S311  # a drawing, no secret
+        self._drawn = random.Random(7)  # noqa: S311  # not for secrets
         self._pointers = {
             TaskId(group, place): Pointer.empty()
             for group in tasks
@@ -138,11 +138,11 @@ class Showcase:
 
     @property
     def specs(self) -> dict[str, StoreSpec[Any]]:
-        """Its stores."""
+        """The specs of its stores, by name."""
         return {self.store.name: self.store, self.windows.name: self.windows}
 
     def run(self, batches: int = 40) -> Showcase:
-        """Commit batches up to now, and write down what an app does of them."""
+        """Commit batches up to now, and write the reports of an app about them."""
         begun = self.now_ms - batches * _BATCH_MS + _BATCH_MS // 2
         for number in range(batches):
             self.commit(begun + number * _BATCH_MS)
@@ -288,7 +288,7 @@ class Showcase:
         )
 
     def left(self) -> dict[TopicPartition, int]:
-        """Return how many records each partition has that were not read."""
+        """Return the number of unread records in each partition."""
         last = self.partitions - 1
         return {
             place: 100 + 80 * self.batch
@@ -300,7 +300,7 @@ class Showcase:
     # ------------------------------------------------------------ other files
 
     def beat(self, state: AppState, heard_ms: int | None = None) -> None:
-        """Write what the app is doing."""
+        """Write the current state of the app."""
         heard = self.now_ms if heard_ms is None else heard_ms
         left = self.left()
         partitions = {
@@ -315,7 +315,7 @@ class Showcase:
         self._files.replace(LIVE, to_bytes(live.to_json()))
 
     def _minutes(self, until_ms: int) -> None:
-        """Write down what it did before its first commit: some drops, more of them at times."""
+        """Write reports for the time before the first commit: drops, with more in a few minutes."""
         names, drawn = self.names, self._drawn
         lines = []
         for back in range(_PAST_MINUTES, 0, -_EACH_MINUTES):
@@ -351,7 +351,7 @@ class Showcase:
         writer.close()
 
     def fail(self, ms: int) -> None:
-        """Write down that the app has failed."""
+        """Write a failure of the app."""
         failure = Failure(
             ms, _RUN, "ProcessingError", "builtins.ValueError", self.names.error,
             "fix the processor, or let it drop such records: on_error=...",

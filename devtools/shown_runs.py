@@ -1,4 +1,4 @@
-"""What a batch says of itself when it runs again, drawn: the showcase's own never ran."""
+"""Made-up output of batches that run again, because the showcase's batches never ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ("shown_runs",)
 
 @contextmanager
 def shown_runs(app: Showcase) -> Iterator[None]:
-    """Let servers of this process answer `explain` and `trace` of an app without running it."""
+    """Let servers of this process answer `explain` and `trace` of an app that never ran."""
 
     async def run(_: CodeRuns, __: Request, ___: str, command: str, *____: str) -> object:
         return _explanation(app) if command == "explain" else _trace(app)

@@ -1,9 +1,9 @@
-"""The library's archive of Spark's classes, for the JVMs of tests: they start in half the time.
+"""The library's archive of Spark's classes for the JVMs of tests, which halves their start time.
 
     python -m devtools.spark_classes
 
-makes it, as `kstreams warm-up` does, unless there is one. Without it, or where it does not fit, a
-JVM loads classes as always.
+creates the archive, like `kstreams warm-up`, unless it exists. Without a matching archive, a JVM
+loads classes as usual.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kstreams.spark.warm_up import warm_up
 __all__ = ("archive",)
 
 _OPTIONS = "SPARK_SUBMIT_OPTS"
-"""Where tests have the archive named for Spark's own scripts: not a user's choice then."""
+"""Variable with the archive's option for Spark's own scripts; tests ignore a user's value."""
 
 
 def archive() -> Path | None:
-    """Return where the archive is, or would be; None where there is none to be."""
+    """Return the path of the archive, existing or not; None if the machine supports none."""
     told = os.environ.pop(_OPTIONS, None)
     try:
         found = class_archive(java_home())
@@ -37,7 +37,7 @@ def archive() -> Path | None:
 
 
 def main() -> None:
-    """Make the archive, if there is none."""
+    """Create the archive, unless it exists."""
     os.environ.pop(_OPTIONS, None)
     try:
         warm_up()

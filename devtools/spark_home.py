@@ -1,4 +1,4 @@
-"""Settings for Spark processes of tests: their own folder, and JVMs that start fast."""
+"""Settings for Spark processes of tests: a separate folder, and JVMs that start fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOADED_CLASSES = f"-XX:SharedArchiveFile={found}" if (found := archive()) else "-Xshare:auto"
 QUICK_JAVA = f"{_ONE_COMPILER} {_LOADED_CLASSES} -Xlog:disable -Xlog:all=error:stderr"
-"""Short runs gain more from a fast start than from a good compiler."""
+"""Options for short runs, which benefit more from a fast start than from a good compiler."""
 
 QUICK_JVMS = {
     "spark.driver.extraJavaOptions": QUICK_JAVA,
@@ -24,7 +24,7 @@ QUICK_JVMS = {
 
 
 def spark_home(folder: Path) -> Path:
-    """Return a SPARK_HOME with pyspark's content, where executors' folders go in place of it."""
+    """Return a SPARK_HOME with pyspark's content; executors put their folders there instead."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None

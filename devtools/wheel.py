@@ -1,4 +1,4 @@
-"""The library as a user has it: its wheels, built and installed in a virtual environment."""
+"""The library as users install it: its wheels, built and installed in a virtual environment."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ for project in sys.argv[2:]:
     os.chdir(project)
     build_wheel(sys.argv[1])
 """
-"""Calls the build backend of many projects in one process, in the way that pip calls it."""
+"""Calls the build backend of several projects in one process, as pip would."""
 
 
 def build_wheels(folder: Path) -> list[Path]:
-    """
-    Build the wheels of the core and of the other packages of the workspace.
+    """Build the wheels of the core and of the other packages of the workspace.
 
     Args:
         folder: The folder of the wheels.
 
     Returns:
         The wheels.
-
     """
     folder.mkdir(parents=True, exist_ok=True)
     projects = [ROOT, *(package.folder for package in packages())]
@@ -40,15 +38,13 @@ def build_wheels(folder: Path) -> list[Path]:
 
 
 def installed_wheels(folder: Path) -> Path:
-    """
-    Build the wheels, and install them where dependencies are those of this environment.
+    """Build the wheels, and install them in an environment with the dependencies of this one.
 
     Args:
-        folder: An empty one.
+        folder: An empty folder.
 
     Returns:
         The folder of the virtual environment; its Python is `bin/python`.
-
     """
     wheels = build_wheels(folder)
     environment = folder / "env"

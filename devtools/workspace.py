@@ -117,7 +117,7 @@ class PluginExtras(MetadataHookInterface):
 
 
 def _locked(root: Path) -> Iterator[str]:
-    """Yield the requirements of all packages on others than each other."""
+    """Yield the requirements of all packages, except those on each other."""
     found = _toml(root / "pyproject.toml")["tool"]["hatch"]["metadata"]["hooks"]["custom"]
     ours = {_CORE, *(package.distribution for package in packages(root))}
     own = core(root)

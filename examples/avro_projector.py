@@ -1,6 +1,6 @@
-"""GoConnect's projector: records of Avro come in, some of their fields go out, as Avro.
+"""GoConnect's projector: reads Avro records and writes some of their fields, as Avro.
 
-python examples/avro_projector.py [BOOTSTRAP]: on Kafka, whose topics it makes, or on files.
+python examples/avro_projector.py [BOOTSTRAP]: on Kafka, where it creates the topics, or on files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convert prices with Arrow, a whole table at a time instead of record by record.
+"""Convert prices with Arrow: a whole table at a time instead of record by record.
 
 python examples/batch_processor.py
 """
@@ -18,7 +18,7 @@ RATE = 0.5
 
 
 class ToEuros(FixedKeyBatchProcessor[str, float, float]):
-    """Multiplies the column of values by the rate."""
+    """Multiplies the column of values by the exchange rate."""
 
     def process_batch(self, table: pa.Table) -> None:
         euros = pc.multiply(table.column("value"), RATE)

@@ -1,4 +1,4 @@
-"""Send payments down one of three branches, and merge two of them again.
+"""Split payments into three branches, and merge two of them again.
 
 python examples/branches.py
 """

@@ -1,7 +1,7 @@
-"""Change data capture: two tables of a database, joined as they change, into a third one.
+"""Change data capture: joins two tables of a database as they change, into a third table.
 
-Orders name their customer. A customer's new name reaches all of the customer's deliveries, and an
-order that is deleted takes its delivery with it.
+Orders name their customer. A customer's new name updates all of the customer's deliveries, and the
+deletion of an order deletes its delivery.
 
 python examples/changes_to_tables.py postgresql://user:password@host/database
 """
@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Customer:
-    """A row of `customers`; other columns are left out."""
+    """A row of `customers`; other columns are ignored."""
 
     name: str
 
@@ -54,7 +54,7 @@ INSERT INTO orders VALUES (4, 'oil', 8)
 
 
 def row_of(change: Change[V]) -> V | None:
-    """Return the row as it is now; None deletes it."""
+    """Return the current row; None deletes it."""
     return change.new
 
 
@@ -110,7 +110,7 @@ def main(url: str, home: Path) -> None:
                 app.run(until="end")
                 print(database.execute("SELECT * FROM deliveries ORDER BY id").fetchall())
         finally:
-            orders.drop()  # otherwise the server retains its log for the slot
+            orders.drop()  # otherwise the server retains the log for the slot
             customers.drop()
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks run --workload examples/custom_benchmark.py
 
-`spark=` would add a query of Spark's to compare with, as `benchmarks/workloads/w1.py` does.
+`spark=` would add a Spark query for comparison, as in `benchmarks/workloads/w1.py`.
 """
 
 from __future__ import annotations

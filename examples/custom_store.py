@@ -1,7 +1,7 @@
-"""A custom state backend, on SQLite: `App(state=Sqlite())` runs on it.
+"""A custom state backend on SQLite, for `App(state=Sqlite())`.
 
 A backend keeps a directory for each version of a task's state. It needs no locks, no log and no
-fsync, because the durable log has the truth. `tests/examples/test_custom_store.py` tests it.
+fsync, because the durable log is authoritative. `tests/examples/test_custom_store.py` tests it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Sqlite:
 
 
 class SqliteStore:
-    """An open state: one table of (store, key, value); SQLite orders blobs bytewise."""
+    """An open state: one table of (store, key, value); SQLite sorts blobs bytewise."""
 
     def __init__(self, directory: Path, stores: Sequence[str]) -> None:
         self._stores = frozenset(stores)

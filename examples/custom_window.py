@@ -1,4 +1,4 @@
-"""A custom kind of windows: the shifts of a factory, which start at 04:00, 12:00 and 20:00 UTC.
+"""Custom windows: the shifts of a factory, which start at 04:00, 12:00 and 20:00 UTC.
 
 python examples/custom_window.py
 """
@@ -20,7 +20,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Shifts:
-    """Eight hours each; a `kstreams.windows.TimeWindows` by its four members alone."""
+    """Windows of eight hours; implements the four members of `kstreams.windows.TimeWindows`."""
 
     close_delay_ms: int = 0
     close_interval_ms: int = HOUR_MS

@@ -1,6 +1,6 @@
-"""A topology on a streaming DataFrame: files in, visits by minute out, two sinks of one query.
+"""A topology on a streaming DataFrame: files in, visits by minute out, one query with two sinks.
 
-Each batch is computed once: `write_each` hands its results to a function for each topic.
+Each batch is computed once: `write_each` passes its results to one function per topic.
 
 python examples/dataframes.py
 """
@@ -37,14 +37,14 @@ builder.add_sink("sign-ups", SIGN_UPS, sign_ups)
 
 
 def show_minutes(rows: DataFrame, batch: int) -> None:
-    """Print the minutes that are over; what writes to a table goes here."""
+    """Print the closed minutes; a real program writes them to a table here."""
     for row in rows.collect():
         window, visited = BY_MINUTE.key.deserialize(row["key"]), INT64.deserialize(row["value"])
         print(f"batch {batch}: {window.key} {visited} visits")
 
 
 def show_sign_ups(rows: DataFrame, batch: int) -> None:
-    """Print who has signed up."""
+    """Print the users who have signed up."""
     for row in rows.collect():
         print(f"batch {batch}: {TEXT.deserialize(row['value'])} signed up")
 

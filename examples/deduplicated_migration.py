@@ -1,8 +1,8 @@
-"""Flows' migration: two clusters hold the same orders for a while, and each is counted once.
+"""Flows' migration: two clusters contain the same orders for a while; each order counts once.
 
-While producers move from one topic to another, a mirror copies the old one, and the app reads both.
-A header has what tells an order from others; `kstreams.intakes.MESSAGE_ID` is one that an intake
-writes. `within` is as long as a copy may be late. Run: python examples/deduplicated_migration.py
+While producers move from one topic to another, a mirror copies the old topic, and the app reads
+both. A header identifies the order; intakes write such a header, `kstreams.intakes.MESSAGE_ID`.
+`within` is the maximum delay of a copy. Run: python examples/deduplicated_migration.py
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if __name__ == "__main__":
     with TopologyTestDriver(topology, partitions=2) as driver:
         driver.pipe(OLD, "ann", 5, headers=order("1"))
         driver.pipe(OLD, "bob", 7, headers=order("2"))
-        driver.pipe(NEW, "ann", 5, headers=order("1"))  # the mirror copies
+        driver.pipe(NEW, "ann", 5, headers=order("1"))  # a copy by the mirror
         driver.pipe(NEW, "bob", 7, headers=order("2"))
-        driver.pipe(NEW, "ann", 4, headers=order("3"))  # a producer that has moved
+        driver.pipe(NEW, "ann", 4, headers=order("3"))  # from a producer that has moved
         print({customer: cents for customer, (cents, _) in driver.store_contents(SPENT).items()})
         print("dropped", dict(driver.dropped))

@@ -1,6 +1,6 @@
-"""Files in, a table out, and no topic between: each line counts once, whenever the app dies.
+"""Files to a database table, without a topic: each line counts once, even if the app crashes.
 
-Compressed CSV comes to a folder; the app adds up what customers have paid, without bad rows.
+Compressed CSV files arrive in a folder; the app sums up payments by customer and skips bad rows.
 
 python examples/files_to_postgres.py postgresql://user:password@host/database
 """
@@ -27,7 +27,7 @@ PAID = timestamped_store("paid", key=TEXT, value=INT64)
 
 @dataclass(frozen=True)
 class Payment:
-    """A row of a file, by the names in its first line."""
+    """A row of a file; the first line contains the names of the columns."""
 
     customer: str
     amount: int
@@ -48,7 +48,7 @@ def main(url: str, home: Path) -> None:
     with psycopg.connect(url, autocommit=True) as database:
         database.execute("CREATE TABLE IF NOT EXISTS paid (customer text PRIMARY KEY, paid bigint)")
         for name, text in (("1", "ann,5\nbob,7\n"), ("2", "ann,3\nbob,seven\n")):
-            file = home / f"{name}.part"  # whole before it is seen
+            file = home / f"{name}.part"  # complete before the app sees it
             file.write_bytes(gzip.compress(f"customer,amount\n{text}".encode()))
             file.rename(home / f"{name}.csv.gz")
             App(topology, checkpoint=home / ".checkpoint").run(until="end")

@@ -1,4 +1,4 @@
-"""Show the first errors of some log files, then end: a bounded source and a limit.
+"""Print the first errors of some log files, then stop: a bounded source and a limit.
 
 python examples/first_errors.py
 """
@@ -35,7 +35,7 @@ if __name__ == "__main__":
                 f"{hour}:00 {'ERROR' if hour % 3 == day else 'info'}" for hour in range(10, 18)
             )
             Path(logs, f"day-{day}.txt").write_text("".join(f"{day}.7. {hour}\n" for hour in hours))
-        # Neither needs an end: the limit of 4 ends this run, the end of the files the next one.
+        # The limit of 4 ends this run, the end of the files ends the next one.
         App(first_errors(logs, 4), checkpoint=Path(place, "app")).run()
         print("and the others:")
         App(first_errors(logs, 100), checkpoint=Path(place, "app")).run()

@@ -1,7 +1,7 @@
-"""Kafka Streams' foreign-key join: albums with their artists, whichever of them changes.
+"""Kafka Streams' foreign-key join: albums with their artists, updated when either changes.
 
-Albums are keyed by their own number and name their artist by another: no topic has to be
-keyed anew, and an artist's change reaches all of the artist's albums.
+Albums are keyed by their own number, and contain the number of their artist. No topic needs a new
+key, and a change of an artist updates all of the artist's albums.
 
 python examples/foreign_keys.py
 """

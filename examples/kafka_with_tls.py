@@ -1,4 +1,4 @@
-"""Run a topology on a Kafka cluster that asks for TLS and a password.
+"""Run a topology on a Kafka cluster that requires TLS and a password.
 
     export KAFKA_BOOTSTRAP=broker-1:9093,broker-2:9093 KAFKA_CA=ca.pem
     export KAFKA_USER=app KAFKA_PASSWORD=...

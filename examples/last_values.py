@@ -1,6 +1,6 @@
-"""birdayz/kstreams' app: processors read two topics, and say what each key's value was before.
+"""birdayz/kstreams' app: a processor reads two topics and shows the previous value of each key.
 
-python examples/last_values.py [BOOTSTRAP]: on Kafka, whose topics it makes, or on files.
+python examples/last_values.py [BOOTSTRAP]: on Kafka, where it creates the topics, or on files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STORE = key_value_store("my-store", key=TEXT, value=TEXT)
 
 
 class Remember(FixedKeyProcessor[str, str, str]):
-    """Keeps the last value of each key, of whichever topic."""
+    """Keeps the last value of each key, from either topic."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.store = context, context.store(STORE)
@@ -47,7 +47,7 @@ def main(topics: Embedded | Kafka, home: Path) -> None:
         second.emit("a", "two", timestamp=2)
         mine.emit("b", "three", timestamp=3)
     with App(topology, topics, checkpoint=home / "checkpoint") as app:
-        app.run(until="end")  # without until it runs until SIGTERM comes, and the batch is done
+        app.run(until="end")  # without `until`, it runs until SIGTERM
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Count orders by the minute, publish each count once, and keep what came too late.
+"""Count orders per minute, publish each count once, and keep late records.
 
 python examples/late_records.py
 """
@@ -37,8 +37,8 @@ if __name__ == "__main__":
     with TopologyTestDriver(topology) as driver:
         driver.pipe(ORDERS, "ann", "tea", timestamp=1_000)
         driver.pipe(ORDERS, "ann", "milk", timestamp=65_000)  # the first minute is over, not closed
-        driver.pipe(ORDERS, "ann", "cake", timestamp=30_000)  # so this one counts
-        driver.pipe(ORDERS, "ann", "jam", timestamp=70_000)  # its grace ends here: the count comes
+        driver.pipe(ORDERS, "ann", "cake", timestamp=30_000)  # so this order counts
+        driver.pipe(ORDERS, "ann", "jam", timestamp=70_000)  # ends the grace: the count comes
         driver.pipe(ORDERS, "ann", "salt", timestamp=30_000)  # too late
         for record in driver.read(COUNTS):
             print(f"{record.key.key}, minute from {record.key.start_ms} ms: {record.value} orders")

@@ -1,7 +1,7 @@
-"""Find those who send much and receive little: one table by person, fed by senders and a loop.
+"""Find people who send much and receive little, with one table by person and a loop.
 
-A message comes under its sender's key. The loop takes it to its receiver's, which may be
-another task's, so that one table counts what each person has sent and received.
+A message is keyed by its sender. The loop sends it to the task of its receiver, so that one table
+counts the sent and received messages of each person.
 
 python examples/message_detector.py
 """
@@ -24,18 +24,18 @@ class Tally:
     received: int = 0
 
 
-MESSAGES = Topic("messages", key=TEXT, value=TEXT)  # from whom, to whom
+MESSAGES = Topic("messages", key=TEXT, value=TEXT)  # from sender to receiver
 SPAMMERS = Topic("spammers", key=TEXT, value=json_serde(Tally), nulls="pass")
 TALLIES = timestamped_store("tallies", key=TEXT, value=json_serde(Tally))
 
 
 def on_sent(old: Tally | None, _: Record[str, str]) -> Tally:
-    """Count a message at its sender."""
+    """Count a message for its sender."""
     return replace(old or Tally(), sent=(old or Tally()).sent + 1)
 
 
 def on_received(old: Tally | None, _: Record[str, str]) -> Tally:
-    """Count it at its receiver."""
+    """Count a message for its receiver."""
     return replace(old or Tally(), received=(old or Tally()).received + 1)
 
 

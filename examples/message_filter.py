@@ -1,4 +1,4 @@
-"""Goka's filter: no message of who is blocked, and each word in the reader's words.
+"""Goka's filter: drop messages of blocked senders, and translate the words of the others.
 
 python examples/message_filter.py
 """
@@ -15,7 +15,7 @@ from kstreams_json import json_serde
 
 @dataclass(frozen=True)
 class Message:
-    """A text to somebody."""
+    """A text for a receiver."""
 
     to: str
     text: str

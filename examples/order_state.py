@@ -1,6 +1,6 @@
-"""Flows' join: several topics drive one state machine for each order.
+"""Flows' join: several topics update one state machine per order.
 
-Each topic has a function of old state and record; a new state of None ends the order.
+Each topic has a function from old state and record to new state; None deletes the order.
 
 python examples/order_state.py
 """
@@ -37,7 +37,7 @@ def on_payment(old: Order | None, record: Record[str, int]) -> Order:
 
 
 def on_shipment(old: Order | None, record: Record[str, str]) -> Order | None:
-    """Note who ships; an order that came back is over."""
+    """Set the shipper; a returned order is deleted."""
     return None if record.value == "returned" else replace(old or Order(), shipped_by=record.value)
 
 

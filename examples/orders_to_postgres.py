@@ -1,6 +1,6 @@
-"""Flows' two ways into a database: a row for each message, and rows made of a whole batch.
+"""Flows' two ways into a database: one row per message, and rows computed from a whole batch.
 
-Payments are reduced to an order each, a row a message; `customers` has a row a customer of a batch.
+`orders` has the sum of payments of each order; `customers` has one row per customer of a batch.
 
 python examples/orders_to_postgres.py postgresql://user:password@host/database
 """
@@ -20,7 +20,7 @@ from kstreams.operators import aggregate
 from kstreams.stores import timestamped_store
 from kstreams_postgres import Columns, PostgresTable
 
-PAYMENTS = Topic("payments", key=TEXT, value=INT64)  # of an order: "customer/number"
+PAYMENTS = Topic("payments", key=TEXT, value=INT64)  # keyed by order: "customer/number"
 PAID = timestamped_store("paid", key=TEXT, value=INT64)
 TABLES = """
 CREATE TABLE IF NOT EXISTS orders (id text PRIMARY KEY, paid bigint);
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS customers (name text PRIMARY KEY, last_order text)
 
 
 def by_customer(payments: Sequence[Record[str, int]]) -> list[tuple[object, Columns | None]]:
-    """Make one row a customer of all that a task has of a batch."""
+    """Return one row per customer from the payments of a task in one batch."""
     last = {payment.key.partition("/")[0]: payment.key for payment in payments}
     return [(name, {"last_order": order}) for name, order in last.items()]
 

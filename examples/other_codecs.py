@@ -1,4 +1,4 @@
-"""The codecs of goka and birdayz/kstreams as serdes: what each of theirs is here.
+"""The codecs of goka and birdayz/kstreams, with the equivalent serdes of this library.
 
 python examples/other_codecs.py
 """
@@ -14,7 +14,7 @@ from kstreams_json import json_serde
 
 
 class DecimalInt64(Serde[int]):
-    """Goka's `codec.Int64`: whole numbers as decimal text, which its tables are full of."""
+    """Goka's `codec.Int64`: integers as decimal text, the usual format of its tables."""
 
     name = "goka-int64"
     type_token = int
@@ -39,7 +39,7 @@ class DecimalInt64(Serde[int]):
 
 @dataclass(frozen=True)
 class User:
-    """What birdayz/kstreams has as `serde.JSON[User]()`, goka as a codec with `encoding/json`."""
+    """`serde.JSON[User]()` in birdayz/kstreams; a codec with `encoding/json` in goka."""
 
     clicks: int
 

@@ -1,6 +1,6 @@
 """Kafka Streams' page views by region: a stream joined with a table, counted by window.
 
-A view is counted for the region that its user was in when the page was viewed.
+A view counts for the region of its user at the time of the view.
 
 python examples/page_views.py
 """
@@ -22,7 +22,7 @@ BY_REGION = Topic("views-by-region", key=windowed(TEXT, MINUTE), value=INT64)
 
 
 def region_of(_: str, region: str | None) -> str:
-    """Return the region of a page's viewer."""
+    """Return the region of a page's viewer, or "unknown"."""
     return region or "unknown"
 
 

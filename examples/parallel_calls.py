@@ -1,4 +1,4 @@
-"""GoConnect's ordered parallel map: HTTP calls many at a time, answers in the order of the records.
+"""GoConnect's ordered parallel map: concurrent HTTP calls, with results in record order.
 
 python examples/parallel_calls.py
 """
@@ -20,9 +20,9 @@ LENGTHS = Topic("lengths", key=TEXT, value=INT64)
 
 
 class Lengths(BaseHTTPRequestHandler):
-    """Another system: says how long a word is, the long ones sooner."""
+    """A service that returns the length of a word; long words are faster."""
 
-    def do_GET(self) -> None:  # as the class has it
+    def do_GET(self) -> None:  # the name in the base class
         word = self.path.strip("/")
         time.sleep(0.5 / len(word))
         self.send_response(200)
@@ -30,11 +30,11 @@ class Lengths(BaseHTTPRequestHandler):
         self.wfile.write(str(len(word)).encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 async def ask(record: Record[str, str]) -> int:
-    """Ask for one; with a client such as httpx it is a line."""
+    """Request the length of a word; with a client such as httpx, this is one line."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.server_port)
     writer.write(f"GET /{record.value} HTTP/1.0\r\n\r\n".encode())
     answer = await reader.read()

@@ -1,7 +1,7 @@
-"""Orders in protobuf: what each customer spends in all, and in each minute.
+"""Orders in Protobuf: the total amount of each customer, and the amount per minute.
 
-The total is a message too, kept in a store. The windows take one field of the orders, from
-columns: no message is made an object for it.
+The total is also a message, kept in a store. The windows read one field of the orders from columns,
+without an object for each message.
 
 python examples/protobuf_orders.py
 """
@@ -26,7 +26,7 @@ SPENT = Topic("spent", key=windowed(TEXT, MINUTES), value=INT64)
 
 
 def together(one: Order, other: Order) -> Order:
-    """Add an order to those before; a message can change, so make a new one."""
+    """Add an order to the earlier ones; messages are mutable, so return a new one."""
     return Order(customer=one.customer, cents=one.cents + other.cents)
 
 

@@ -1,4 +1,4 @@
-"""Send a reminder when an order was not paid within an hour, by a stream-time punctuator.
+"""Send a reminder if an order is not paid within an hour, with a stream-time punctuator.
 
 python examples/punctuator.py
 """
@@ -18,7 +18,7 @@ HOUR_MS = 3_600_000
 
 
 class Remind(FixedKeyProcessor[str, str, str]):
-    """Keeps when unpaid orders were placed, and looks for old ones each minute."""
+    """Keeps the times of unpaid orders, and checks each minute for old ones."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.unpaid = context, context.store(UNPAID)

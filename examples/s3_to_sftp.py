@@ -1,7 +1,7 @@
-"""File for a file: objects of a bucket go to a partner's SFTP server, each whole, under its path.
+"""Copy objects of a bucket to a partner's SFTP server as files with the same names.
 
-The bucket's credentials are those of the environment. The partner sees a file when its batch is
-committed; if it is killed, the app resumes where it was.
+The bucket's credentials come from the environment. The partner sees a file when its batch is
+committed. After a crash, the app resumes at its last commit.
 
 python examples/s3_to_sftp.py s3://bucket/outgoing sftp://user@host/incoming KEY_FILE KNOWN_HOSTS
 """
@@ -22,7 +22,7 @@ from kstreams_sftp import Sftp
 
 
 def path_of(record: Record[str, bytes]) -> str:
-    """Return where a file goes: where it was, without the day."""
+    """Return the path of a file: its old path without the folder of the day."""
     return record.key.partition("/")[2] or record.key
 
 
@@ -42,7 +42,7 @@ if __name__ == "__main__":
     bucket = S3(
         sys.argv[1],
         endpoint_url=os.environ.get("AWS_ENDPOINT_URL"),
-        access_key=os.environ.get("AWS_ACCESS_KEY_ID"),  # so that they travel to the workers
+        access_key=os.environ.get("AWS_ACCESS_KEY_ID"),  # passed on to the workers
         secret_key=os.environ.get("AWS_SECRET_ACCESS_KEY"),
     )
     server = Sftp(sys.argv[2], key_file=sys.argv[3], known_hosts=sys.argv[4])

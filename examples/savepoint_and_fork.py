@@ -1,4 +1,4 @@
-"""Keep a version of an app's state by name, and start another app on a copy of it.
+"""Name a version of an app's state as a savepoint, and start another app with a copy of it.
 
 python examples/savepoint_and_fork.py
 """
@@ -44,7 +44,7 @@ def main(home: Path) -> None:
     App(topology, topics, checkpoint=original).run(until="end")
     kstreams = Path(sys.executable).with_name("kstreams")
     keep = ["state", "savepoint", "balances", "monday", "--checkpoint", str(original)]
-    subprocess.run([str(kstreams), *keep], check=True)  # noqa: S603  # the command installed here
+    subprocess.run([str(kstreams), *keep], check=True)  # noqa: S603  # the installed command
 
     pay(50, topics)
     fork = f"{original}@monday"

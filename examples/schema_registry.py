@@ -1,4 +1,4 @@
-"""Two versions of a schema through a registry, with an upgrade between.
+"""Two versions of a schema in a registry, with an upgrade of the app in between.
 
 export REGISTRY_URL=http://127.0.0.1:8081
 python examples/schema_registry.py
@@ -31,7 +31,7 @@ def run(
     order: dict[str, str],
     migrate: Mapping[str, Migration],
 ) -> None:
-    """Write an order, and run the app of a version to the end of its input."""
+    """Write an order, and run one version of the app to the end of its input."""
     orders = Topic("orders", TEXT, confluent(version, REGISTRY, register="if-compatible"))
     store = timestamped_store("last", key=TEXT, value=version)
     topics, checkpoint = Embedded(f"{home}/topics"), Path(home) / "checkpoint"

@@ -1,4 +1,4 @@
-"""The three most viewed pages of each minute: counts by page, then the greatest of each window.
+"""The three most viewed pages of each minute: counts by page, then the top three of each window.
 
 python examples/top_pages.py
 """
@@ -20,7 +20,7 @@ from kstreams_json import json_serde
 
 @dataclass(frozen=True)
 class Page:
-    """A page and its views."""
+    """A page and its number of views."""
 
     path: str
     views: int

@@ -1,6 +1,6 @@
 """Goka's clicks example: the number of clicks of each user, with the user's current status.
 
-Two tables make a third: it changes when either does.
+The result is a join of two tables, updated when either changes.
 
 python examples/user_clicks.py
 """
@@ -21,7 +21,7 @@ STATES = timestamped_store("status", key=TEXT, value=TEXT)
 
 
 def profile(status: str, clicks: int | None) -> str:
-    """Describe a user; a user with a status may never have clicked."""
+    """Describe a user; a user may have a status but no clicks."""
     return f"{status}, {clicks or 0} clicks"
 
 

@@ -1,4 +1,4 @@
-"""Read an app's store from outside: after a run, as here, or while the app runs.
+"""Read an app's store from outside of the app: after a run, as here, or while the app runs.
 
 python examples/view.py
 """

@@ -1,8 +1,8 @@
-"""A webhook's orders go into a topic, and a topology adds them up: each counts once.
+"""A webhook writes orders to a topic, and a topology sums them up; each order counts once.
 
-An order is in the topic before its sender is answered; one that comes again is known by its id.
-`kstreams intake webhook_orders:HOOK --topic orders --complete webhook_orders:keyed` is the same as
-a process of its own. Run: python examples/webhook_orders.py
+An order is in the topic before its sender gets a response; a repeated order is detected by its id.
+`kstreams intake webhook_orders:HOOK --topic orders --complete webhook_orders:keyed` does the same
+as a separate process. Run: python examples/webhook_orders.py
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kstreams.operators import aggregate
 from kstreams.stores import timestamped_store
 from kstreams_json import json_serde
 
-SECRET = "known to us and to that shop"  # noqa: S105  # of an example
+SECRET = "known to us and to that shop"  # noqa: S105  # for this example
 HOOK = Webhook("/orders", HmacSignature((SECRET,), prefix="sha256="), port=18_480)
 ORDERS = Topic("orders", key=TEXT, value=json_serde(dict[str, str | int]))
 SPENT = timestamped_store("spent", key=TEXT, value=INT64)
@@ -45,7 +45,7 @@ def send(body: bytes) -> int:
             headers = {"X-Hub-Signature-256": f"sha256={signature}"}
             connection.request("POST", HOOK.path, body, headers)
             return connection.getresponse().status
-        except ConnectionError:  # not there yet: senders try again
+        except ConnectionError:  # the server is not ready: senders retry
             time.sleep(0.05)
 
 

@@ -2,7 +2,7 @@
 
     python examples/word_count.py
 
-On topics of your own, embedded or on Kafka: `kstreams run examples/word_count.py --help`.
+With your own topics, embedded or on Kafka: `kstreams run examples/word_count.py --help`.
 """
 
 from __future__ import annotations

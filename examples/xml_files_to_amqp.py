@@ -1,4 +1,4 @@
-"""GoConnect's first job: compressed XML files come to a folder, each item in them is a message.
+"""GoConnect's first job: each item in the compressed XML files of a folder becomes a message.
 
 python examples/xml_files_to_amqp.py amqp://user:password@host/vhost
 """
@@ -23,7 +23,7 @@ from kstreams_xml import xml_serde
 
 @dataclass(frozen=True)
 class Order:
-    """A file; elements that the type does not have are skipped."""
+    """A file; elements without a field in this type are ignored."""
 
     customer: str
     item: list[str]
@@ -45,7 +45,7 @@ def main(url: str, home: Path) -> None:
     text = "<order><note/><customer>ann</customer><item>tea</item><item>milk</item></order>"
     for name, data in (("1", text), ("2", text.replace("ann", "bob")), ("3", "<order>cut")):
         (home / f"{name}.part").write_bytes(gzip.compress(data.encode()))
-        (home / f"{name}.part").rename(home / f"{name}.xml.gz")  # whole before it is seen
+        (home / f"{name}.part").rename(home / f"{name}.xml.gz")  # complete before the app sees it
     App(builder.build(), checkpoint=home / ".checkpoint").run(until="end")
 
 

@@ -1,8 +1,8 @@
-"""Looks the locked packages up in the advisories of the package index: `make check-audit`.
+"""Looks up the locked packages in the advisories of the package index: `make check-audit`.
 
-Fails on a known vulnerability, unless `requirements/audit-ignored.txt` names it and says why it
-does no harm here. Where the advisories cannot be had (no network, a mirror without them), it says
-so in one line and passes: a check that needs the network is no reason for a red build.
+Fails on a known vulnerability, unless `requirements/audit-ignored.txt` names it with the reason why
+it does no harm here. If the advisories are not available (no network, a mirror without them), the
+script prints one line and passes: a check that needs the network must not break the build.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IGNORED = ROOT / "requirements" / "audit-ignored.txt"
 
 COMMAND = (sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes")
 OPTIONS = ("--format", "json", "--aliases", "on", "--desc", "off", "--progress-spinner", "off")
-TIMEOUT = ("--timeout", "10")  # seconds, of a connection
+TIMEOUT = ("--timeout", "10")  # seconds per connection
 NOT_REACHED = re.compile(
     r"(?:requests\.exceptions|pip_audit\._service\.interface)\."
     r"\w*(?:Connection|Connect|Proxy|SSL|Timeout|JSONDecode|Service)\w*"
@@ -29,11 +29,11 @@ NOT_REACHED = re.compile(
 
 
 class UnavailableError(Exception):
-    """The advisories cannot be had."""
+    """The advisories are not available."""
 
 
 class BrokenError(Exception):
-    """The check itself does not work; the text says why."""
+    """The check itself fails; the message contains the reason."""
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             probe = Path(scratch) / "probe.txt"
             probe.write_text(first_entry(LOCKS[0].read_text()))
-            ask(probe)  # one question instead of a hundred where there is no answer
+            ask(probe)  # one failed request instead of a hundred
         findings, unknown = judge(ask(*LOCKS), reasons)
     except UnavailableError as exc:
         print(f"audit: skipped: {exc}")
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def ignored(text: str) -> dict[str, str]:
-    """The reasons of `audit-ignored.txt` by id: lines of `ID reason`, and comments."""
+    """Return the reasons in `audit-ignored.txt` by id; its lines are `ID reason` or comments."""
     reasons = {}
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -79,7 +79,7 @@ def ignored(text: str) -> dict[str, str]:
 
 
 def first_entry(lock: str) -> str:
-    """The first package of a lock, with its hashes."""
+    """Return the first package of a lock, with its hashes."""
     found = re.search(r"^\S+==(?:.*\\\n)*.*\n?", lock, re.MULTILINE)
     if found is None:
         raise BrokenError("the lock names no package")
@@ -87,7 +87,7 @@ def first_entry(lock: str) -> str:
 
 
 def ask(*requirements: Path, command: Sequence[str] = COMMAND) -> dict[str, Any]:
-    """What pip-audit says of the packages of lock files."""
+    """Return the report of pip-audit about the packages of lock files."""
     files = [part for path in requirements for part in ("--requirement", str(path))]
     done = subprocess.run(  # noqa: S603  # a command of this file
         [*command, *OPTIONS, *TIMEOUT, *files], check=False, capture_output=True, text=True
@@ -106,7 +106,7 @@ def ask(*requirements: Path, command: Sequence[str] = COMMAND) -> dict[str, Any]
 
 
 def judge(report: dict[str, Any], reasons: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Findings that no reason excuses, a line each, and packages that the index does not know."""
+    """Return a line per finding without a reason, and the packages that the index does not know."""
     findings = []
     unknown = []
     for package in report["dependencies"]:

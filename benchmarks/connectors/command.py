@@ -1,4 +1,4 @@
-"""The command `connectors`: measures, and prints tables."""
+"""The command `connectors`: runs the benchmarks of connectors and prints tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     connectors = commands.add_parser(
         "connectors",
-        help="PostgreSQL, Kafka, Delta, Iceberg as sinks, streams in and out, many calls at once",
+        help="PostgreSQL, Kafka, Delta, Iceberg as sinks, streams in and out, concurrent calls",
     )
     connectors.add_argument("--rows", type=int, default=50_000, metavar="N", help="%(default)s")
     connectors.add_argument(
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
     )
     connectors.add_argument("--calls", type=int, default=4_000, metavar="N", help="%(default)s")
     connectors.add_argument("--part", action="append", choices=_PARTS)
-    connectors.add_argument("--json", type=Path, help="where to put the figures")
+    connectors.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     connectors.set_defaults(call=_connectors)
 
 

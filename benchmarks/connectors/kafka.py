@@ -1,4 +1,4 @@
-"""Kafka, each result at least once and exactly once: rows a second, and a small batch."""
+"""Kafka as a sink, at-least-once and exactly-once: rows per second, and time of a small batch."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _MURMUR2 = Murmur2Partitioner()
 
 
 def deliveries(count: int, rounds: int) -> Iterator[tuple[str, float]]:
-    """Yield rows a second of both ways, the best of some rounds, and the ms of one row, the median.
+    """Yield rows per second of both guarantees (best round), and the median ms of a one-row batch.
 
-    At least once: written and flushed. Exactly once: staged in a log on the disk, read from it and
-    published in a transaction, until readers see it.
+    At-least-once: rows are written and flushed. Exactly-once: rows are staged in a log on disk,
+    read from the log, and published in a transaction; the time ends when readers see them.
     """
     with TemporaryDirectory() as folder, KafkaBroker(Path(folder) / "broker") as broker:
         broker.create_topic(_TOPIC, 4)

@@ -1,4 +1,4 @@
-"""Tables of Delta and Iceberg as sinks: rows a second of one task, and what a small batch costs."""
+"""Delta and Iceberg tables as sinks: rows per second of one task, and the cost of a small batch."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ class Row:
 
 
 def row(word: str, total: int) -> Row:
-    """Make one."""
+    """Make a row."""
     return Row(word, total, total * 1.5, AT)
 
 
 def tables(count: int, rounds: int) -> Iterator[tuple[str, float]]:
-    """Yield rows a second, the best of some rounds, and the ms of one row, the median.
+    """Yield rows per second (best round), and the median ms of a batch of one row.
 
-    On a disk: staged, and in the table. Each batch finds the versions of those before it.
+    Tables are on a local disk. The time covers staging and the commit to the table. Each batch adds
+    a version to those of earlier batches.
     """
     with TemporaryDirectory() as folder:
         catalog = {

@@ -1,4 +1,4 @@
-"""PostgreSQL as a sink: rows a second of one task, and what a small batch costs."""
+"""PostgreSQL as a sink: rows per second of one task, and the cost of a small batch."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _SMALL = 200
 
 
 def columns(_word: str, total: int) -> Mapping[str, object]:
-    """Make a row of four columns, the key among them."""
+    """Make the columns of a row, without the key."""
     return {"total": total, "price": total * 1.5, "at": AT}
 
 
 def appended(word: str, total: int) -> Mapping[str, object]:
-    """Make such a row of a table without a key."""
+    """Make a row of a table without a primary key."""
     return {"word": word, **columns(word, total)}
 
 
 def rates(server: PostgresServer, count: int, rounds: int) -> Iterator[tuple[str, float]]:
-    """Yield rows a second of each way, the best of some rounds; all but the first round update."""
+    """Yield rows per second of each write mode (best round); rounds after the first update rows."""
     url = new_schema(server.url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(TABLE)
@@ -84,7 +84,7 @@ def _by_statements(connection: psycopg.Connection[Any], count: int, rounds: int)
 
 
 def small_batches(server: PostgresServer) -> Iterator[tuple[str, float]]:
-    """Yield milliseconds of a batch in the test driver: without results, and with one."""
+    """Yield the ms of a batch in the test driver: without results, and with one result."""
     url = new_schema(server.url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(TABLE)

@@ -1,4 +1,4 @@
-"""Streams of Redis and RabbitMQ, in and out: rows a second of one task, and its processor time."""
+"""Redis and RabbitMQ streams as sources and sinks: rows per second and processor time of a task."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _UNBOUNDED = 1 << 60
 
 
 def in_and_out(count: int) -> Iterator[tuple[str, float]]:
-    """Yield figures of small records in batches of 20,000.
+    """Yield the figures for small records in batches of 20,000.
 
-    Written is staged and shown; found is what the driver does before it plans; read is what a task
-    does. Seconds are the task's own processor time, without the server's.
+    "written" covers staging and publishing, "found" the driver's search for offsets before it plans
+    a batch, and "read" the reads of a task. Seconds are processor time of the task, without the
+    server.
     """
     with RedisServer() as server:
         sink: RedisStream[str, int] = RedisStream(

@@ -1,3 +1,3 @@
-"""What one task, and a stage on Spark, can do: `python -m benchmarks.engine`."""
+"""Throughput of one task and of a stage on Spark: `python -m benchmarks.engine`."""
 
 from __future__ import annotations

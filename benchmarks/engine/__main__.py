@@ -1,12 +1,12 @@
-"""What the engine does: records a second of one task, of a stage on Spark, and their commits.
+"""Measures the engine: records per second of one task and of a stage on Spark, and commit times.
 
-    python -m benchmarks.engine                      # all but the backlog
-    python -m benchmarks.engine --smoke              # a few records, to see that it runs
-    python -m benchmarks.engine count-rocksdb-zipf spark    # some cases
+    python -m benchmarks.engine                      # all cases except the backlog
+    python -m benchmarks.engine --smoke              # a few records, as a quick check
+    python -m benchmarks.engine count-rocksdb-zipf spark    # selected cases
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
-    python -m benchmarks.engine telemetry            # what telemetry costs, in pairs of batches
-    python -m benchmarks.engine --json engine.json   # the figures as JSON too
-    python -m benchmarks.engine --profile count-rocksdb-uniform   # where the time goes
+    python -m benchmarks.engine telemetry            # overhead of telemetry, in pairs of batches
+    python -m benchmarks.engine --json engine.json   # also write the figures as JSON
+    python -m benchmarks.engine --profile count-rocksdb-uniform   # profile the run
 
 Keys are text, values int64.
 """
@@ -32,11 +32,13 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(known)}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
     parser.add_argument("--rounds", type=int, default=one_task.Sizes.rounds)
     parser.add_argument("--records", type=int, default=2_000_000, help="of a stage on Spark")
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(known)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")

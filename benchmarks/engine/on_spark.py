@@ -1,6 +1,7 @@
-"""What a stage costs on Spark: throughput, an empty micro-batch, memory over a backlog.
+"""Cost of a stage on Spark: throughput, empty micro-batches, and memory over a backlog.
 
-Topics are embedded, local[*], 4 partitions; start-up and the first batch are left out.
+Topics are embedded, Spark runs with local[*] and 4 partitions; start-up and the first batch are not
+measured.
 """
 
 from __future__ import annotations
@@ -42,21 +43,21 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class Nothing(BatchProcessor[bytes, bytes, bytes, bytes]):
-    """Takes tables and does nothing: what the stage itself costs."""
+    """Batch processor that takes tables and does nothing; measures the overhead of the stage."""
 
     def process_batch(self, table: pa.Table) -> None:
         pass
 
 
 class Idle(FixedKeyProcessor[str, int, int]):
-    """Takes records, one call each, and does nothing: `Count`'s stage without its work."""
+    """Processor that does nothing with each record: the stage of `Count` without its work."""
 
     def process(self, record: Record[str, int]) -> None:
         pass
 
 
 class Count(FixedKeyProcessor[str, int, int]):
-    """Running count, one call a record; every update goes out."""
+    """Running count with one call per record; forwards every update."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.counts = context, context.store(COUNTS)
@@ -68,7 +69,7 @@ class Count(FixedKeyProcessor[str, int, int]):
 
 
 class Tick(FixedKeyProcessor[str, int, int]):
-    """Is due at every trigger, and does nothing."""
+    """Processor with a punctuation that is due at every trigger and does nothing."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         every = timedelta(milliseconds=1)
@@ -109,7 +110,7 @@ def ticking() -> Topology:
 
 
 def fill(connection: Embedded, records: int) -> None:
-    """Write records of zipf-distributed keys, 5 ms apart."""
+    """Write records with Zipf-distributed keys, 5 ms apart."""
     log, random = connection.log(), np.random.default_rng(7)
     log.ensure("in", PARTITIONS)
     for number, start in enumerate(range(0, records, SEGMENT * PARTITIONS)):
@@ -127,7 +128,7 @@ def fill(connection: Embedded, records: int) -> None:
 
 
 class Memory:
-    """Peak resident memory of every Python worker below this process, by polling /proc."""
+    """Peak resident memory of each Python worker started by this process, polled from /proc."""
 
     def __init__(self) -> None:
         self.peaks: dict[int, int] = {}
@@ -174,7 +175,7 @@ def drain(
     state: StateBackend | None = None,
     max_records: int = 250_000,
 ) -> list[tuple[float, BatchReport]]:
-    """Run to the end; return each batch's report and when it was committed (seconds)."""
+    """Run to the end of the topic; return each batch's report and commit time (seconds)."""
     batches: list[tuple[float, BatchReport]] = []
     app = App(
         topology,
@@ -190,13 +191,13 @@ def drain(
 
 
 def rate(batches: list[tuple[float, BatchReport]]) -> float:
-    """Return records/s from the first batch's commit to the last's."""
+    """Return records/s between the commits of the first and the last batch."""
     records = sum(report.source_records for _, report in batches[1:])
     return records / (batches[-1][0] - batches[0][0])
 
 
 def empty_batches(connection: Embedded, home: Path, seconds: float) -> list[float]:
-    """Return the seconds between the commits of micro-batches without a record."""
+    """Return the seconds between commits of micro-batches without records."""
     times: list[float] = []
     app = App(
         ticking(),
@@ -213,7 +214,7 @@ def empty_batches(connection: Embedded, home: Path, seconds: float) -> list[floa
 
 
 def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
-    """Measure stages on some records, and empty micro-batches for some seconds."""
+    """Measure stages on `records` records, and empty micro-batches for `seconds` seconds."""
     connection = Embedded(home / "topics", durable=False)
     fill(connection, records)
     runs = {
@@ -237,7 +238,7 @@ def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
 
 
 def backlog(home: Path, records: int) -> dict[str, float]:
-    """Run through a backlog while the memory of workers is watched."""
+    """Process a backlog and measure the memory of workers meanwhile."""
     connection = Embedded(home / "backlog", durable=False)
     fill(connection, records)
     print(f"\na backlog of {records:,} records on Spark\n")

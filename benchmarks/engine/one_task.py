@@ -1,9 +1,9 @@
-"""What one task does in one process, without Spark.
+"""Throughput of one task in one process, without Spark.
 
-A batch has 50,000 records and its own task, overlay and checkout, as on Spark; everything
-from decoding the batch's columns to the durable delta on disk is inside the time. All keys
-are stored before the clock starts. Beside the wall clock stands CPU time of the whole
-process, which other load on the machine disturbs less.
+Each batch has 50,000 records and its own task, overlay and checkout, as on Spark. The time covers
+everything from decoding the batch's columns to the durable delta on disk. All keys are stored
+before the measurement. The figures include CPU time of the whole process, which other load on the
+machine disturbs less than elapsed time.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class AddOne(FixedKeyProcessor[str, int, int]):
-    """The class form of `map_values`."""
+    """Class form of `map_values`."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record.with_value(record.value + 1))
 
 
 class KeepMost(FixedKeyProcessor[str, int, int]):
-    """The class form of `filter_`."""
+    """Class form of `filter_`."""
 
     def process(self, record: Record[str, int]) -> None:
         if record.value % 10:
@@ -77,7 +77,7 @@ class KeepMost(FixedKeyProcessor[str, int, int]):
 
 
 class Count(FixedKeyProcessor[str, int, int]):
-    """Running count of each key, forwarded for each record."""
+    """Running count by key, forwarded for each record."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         super().init(context)
@@ -90,7 +90,7 @@ class Count(FixedKeyProcessor[str, int, int]):
 
 
 class CountTables(FixedKeyBatchProcessor[str, int, int]):
-    """Count of each key, forwarded once a batch and key."""
+    """Count by key, forwarded once per batch and key."""
 
     def init(self, context: Any) -> None:
         super().init(context)
@@ -149,7 +149,7 @@ def counting(node: Any) -> Topology:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Number of records per batch, batches per round, and rounds."""
 
     batch: int = 50_000
     batches: int = 6
@@ -158,7 +158,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one case, the best round."""
+    """Figures of the best round of one case."""
 
     case: str
     records_per_s: int
@@ -168,7 +168,7 @@ class Figures:
 
 
 class Bench:
-    """One group of a topology on one backend, fed with batches."""
+    """One group of a topology on one state backend, which processes given batches."""
 
     def __init__(self, group: PartitionGroup, backend: StateBackend | None, home: Path) -> None:
         self.group = group
@@ -181,7 +181,7 @@ class Bench:
         self.commit_s = 0.0
 
     def run(self, *queues: Queue) -> TaskOutput:
-        """Run and commit one micro-batch, with pauses of the cycle collector as in a worker."""
+        """Run and commit one micro-batch; the cycle collector pauses as in a worker."""
         with gc_pauses():
             return self._committed(queues)
 
@@ -209,7 +209,7 @@ class Bench:
 
 
 def queues(keys: Sequence[np.ndarray[Any, Any]], start: int = 0) -> list[Queue]:
-    """Make a queue of each array of key numbers."""
+    """Make a queue from each array of key numbers."""
     made = []
     for numbers in keys:
         count = len(numbers)
@@ -228,7 +228,7 @@ def queues(keys: Sequence[np.ndarray[Any, Any]], start: int = 0) -> list[Queue]:
 
 
 def drawn(kind: str, sizes: Sizes) -> list[np.ndarray[Any, Any]]:
-    """Draw key numbers: all alike likely, or a few much likelier (Zipf, 1.2)."""
+    """Draw key numbers, uniformly or with a Zipf distribution (exponent 1.2)."""
     random = np.random.default_rng(1)
     shape = (sizes.batches, sizes.batch)
     numbers = random.integers(0, KEYS, shape) if kind == "uniform" else random.zipf(1.2, shape)
@@ -248,7 +248,7 @@ CASES: dict[str, tuple[Callable[[], Topology], StateBackend | None, str]] = {
 
 
 def measured(case: str, sizes: Sizes, home: Path, profile: cProfile.Profile | None) -> Figures:
-    """Run a case some rounds; return the best one's figures."""
+    """Run a case for several rounds and return the figures of the best round."""
     make, backend, keys = CASES[case]
     topology = make()
     every = np.array_split(np.arange(KEYS), 2)
@@ -291,7 +291,7 @@ def _figures(case: str, sizes: Sizes, wall: float, cpu: float, commit: float) ->
 def run(
     cases: Sequence[str], sizes: Sizes, home: Path, *, profile: bool = False
 ) -> list[dict[str, Any]]:
-    """Measure cases, print a table, and return its figures."""
+    """Measure cases, print a table, and return the figures."""
     print(f"one task in process: {sizes.batches} batches of {sizes.batch:,} records,", end=" ")
     print(f"best of {sizes.rounds} rounds\n")
     print(f"{'':30}{'records/s':>12}{'per CPU s':>12}{'commit ms':>12}{'commit':>9}")

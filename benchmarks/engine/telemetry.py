@@ -1,9 +1,10 @@
-"""What telemetry costs: one task with all that workers measure and without, batch by batch.
+"""Overhead of telemetry: one task with and without the measurements of workers, batch by batch.
 
     python -m benchmarks.engine telemetry
 
-Processor time of the whole process, the sampler's thread among it; the median of the ratios of
-pairs of the same batch. What the driver's thread takes to write is measured by itself.
+The figures are processor time of the whole process, including the thread of the sampler, as the
+median ratio over pairs of equal batches. The time that the driver's thread takes to write telemetry
+is measured separately.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _HZ = 50
 
 
 class _Told(Bench):
-    """Measures what a worker does."""
+    """`Bench` with the measurements that a worker makes."""
 
     def __init__(self, *args: object, sampler: NodeSampler) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]  # as those of `Bench`
+        super().__init__(*args)  # type: ignore[arg-type]  # the arguments of `Bench`
         self._sampler = sampler
 
     def _run(self, queues: Sequence[Queue], overlay: Overlay) -> TaskOutput:
@@ -48,7 +49,7 @@ class _Told(Bench):
 
 
 def pairs(home: Path, batch: int, count: int) -> dict[str, float]:
-    """Measure workers' throughput per processor second, and what the driver writes."""
+    """Measure the workers' throughput per processor second, and the driver's telemetry writes."""
     print(f"\ntelemetry: pairs of {count} batches of {batch:,} records, {_HZ} samples a second\n")
     figures = {}
     sampler = NodeSampler(_HZ)
@@ -77,7 +78,7 @@ def pairs(home: Path, batch: int, count: int) -> dict[str, float]:
 
 
 def _written(home: Path, batches: int = 200) -> float:
-    """Return the processor milliseconds that the driver's thread takes for a batch."""
+    """Return the processor milliseconds that the driver's thread takes per batch."""
     checkpoint = DirectoryHome(home / "written")
     recorder = Recorder(checkpoint, app="a", run="r", clock=SystemClock())
     began = time.process_time()

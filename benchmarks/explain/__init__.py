@@ -1,3 +1,3 @@
-"""What it takes to say why a key has its value."""
+"""Time to explain a key's value."""
 
 from __future__ import annotations

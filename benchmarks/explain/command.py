@@ -1,4 +1,4 @@
-"""The command `explain`: what it takes to say which records of a large batch made a key's value."""
+"""The command `explain`: time to find the records of a large batch that led to a key's value."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
+        commands: Subparsers of the parser.
         count: Reads a number.
     """
-    explain = commands.add_parser("explain", help="which records of a large batch made a value")
+    explain = commands.add_parser(
+        "explain", help="time to find the records of a large batch that led to a value"
+    )
     explain.add_argument("--records", type=count, default=250_000, help="%(default)s, of one batch")
     explain.add_argument("--rounds", type=count, default=5, help="%(default)s")
     explain.add_argument("--case", choices=_CASES, action="append", help="may be repeated; all")
-    explain.add_argument("--json", type=Path, help="where to put the figures")
+    explain.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     explain.set_defaults(call=_explain)
 
 
@@ -77,10 +79,10 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _made(home: Path, case: str, records: int) -> None:
-    """Let an app run on Spark: a small batch, then one of all the records."""
+    """Run an app on Spark: a small batch, then one batch with all the records."""
     topics = Embedded(home / "topics", default_partitions=_PARTITIONS)
     topics.log().ensure(topologies.LINES.name, _PARTITIONS)
-    drawn = random.Random(1)  # nothing is secret
+    drawn = random.Random(1)  # not for secrets
     written = 0
     for count in (_BEFORE, records):
         with Emitter(topologies.LINES, topics) as emitter:
@@ -117,7 +119,7 @@ def _by_library(home: Path, case: str) -> ExplainedChange:
 
 
 def _check(found: ExplainedChange, records: int) -> None:
-    """Make sure that it was that batch, and that what came out is what was committed."""
+    """Check that the right batch was explained and that its results equal the committed ones."""
     read = sum(each.to_offset - each.from_offset for each in found.ranges)
     if read != records or not found.is_equal or len(found.steps) < 2:  # more than one record
         raise ValueError(f"batch {found.change.batch} has read {read} records: {found.not_run}")

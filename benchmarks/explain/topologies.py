@@ -1,4 +1,4 @@
-"""Counts behind a repartition, and counts by windows: what the benchmark has explained."""
+"""Topologies to explain: counts after a repartition, and windowed counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WINDOWS = window_store("counts", key=TEXT, value=INT64)
 
 
 def words() -> Topology:
-    """Count words: the lines' tasks feed those of the words."""
+    """Count words: a repartition sends the words of a line to the tasks of the words."""
     builder = TopologyBuilder("words")
     lines = builder.add_source("lines", LINES)
     each = builder.add_processor("split", flat_map(_words), lines)
@@ -31,7 +31,7 @@ def _words(_: str, line: str) -> list[tuple[str, str]]:
 
 
 def windows() -> Topology:
-    """Count lines by their keys and by windows of a minute."""
+    """Count lines by key and window of one minute."""
     builder = TopologyBuilder("windows")
     minutes = windowed_aggregate(TumblingWindows(seconds(60)), count(), store=WINDOWS)
     builder.add_processor("count", minutes, builder.add_source("lines", LINES))

@@ -1,3 +1,3 @@
-"""A topology on DataFrames beside `App` and Spark: `python -m benchmarks frames`."""
+"""Compare a topology on DataFrames with `App` and with Spark: `python -m benchmarks frames`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The windowed count by Spark's own stateful processor: a call a key, state and timers Spark's."""
+"""The windowed count with Spark's stateful processor: a call per key, Spark's state and timers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ("by_key",)
 
 
 def by_key(rows: DataFrame, given: Input, home: Path) -> DataFrame:
-    """Count the records of each key and window, results when time has passed the window."""
+    """Count the records of each key and window; emit counts when the watermark passes its end."""
     timed = rows.withWatermark("timestamp", "0 seconds").selectExpr(
         "key", f"unix_millis(timestamp) div {SIZE_MS} * {SIZE_MS} as start", "timestamp"
     )
@@ -28,7 +28,7 @@ def by_key(rows: DataFrame, given: Input, home: Path) -> DataFrame:
 
 
 class _Windows(StatefulProcessor):
-    """The count of each window of a key, given out once when time has passed it."""
+    """Counts of a key's windows; emits each count once, when the watermark passes the window."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle

@@ -1,4 +1,4 @@
-"""The command `frames`: a windowed count with one final result, by each who can do it."""
+"""The command `frames`: a windowed count with one final result, by several contenders."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
+        commands: Subparsers of the parser.
         count: Reads a number.
     """
-    frames = commands.add_parser("frames", help="a topology on DataFrames beside App and Spark")
-    frames.add_argument("names", nargs="*", help="some of those measured, by a part of the name")
+    frames = commands.add_parser(
+        "frames", help="a topology on DataFrames, compared with App and Spark"
+    )
+    frames.add_argument("names", nargs="*", help="only contenders with this part in their name")
     frames.add_argument(
         "--batch", type=count, action="append", help="records; may be repeated; 20000 and 200000"
     )
@@ -48,13 +50,13 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     frames.add_argument(
         "--part", choices=("rates", "small", "all"), default="all", help="%(default)s"
     )
-    frames.add_argument("--json", type=Path, help="where to put the figures")
+    frames.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     frames.set_defaults(call=_frames)
 
 
 @dataclass(frozen=True)
 class _Figures:
-    """What one contender did; times in milliseconds, processor time in seconds."""
+    """Figures of one contender; latencies in milliseconds, processor time in seconds."""
 
     name: str
     batch: int
@@ -92,7 +94,7 @@ def _line(found: _Figures) -> str:
 
 
 class _Suite:
-    """The contenders, one after the other, in one session."""
+    """Runs the contenders one after the other in one session."""
 
     def __init__(self, options: argparse.Namespace, home: Path, cpu: ProcessorTime) -> None:
         self._options = options
@@ -101,7 +103,7 @@ class _Suite:
         self._runs = 0
 
     def figures(self) -> Any:
-        """Yield what each has done."""
+        """Yield the figures of each contender."""
         from benchmarks.frames.contenders import CONTENDERS, SLOW  # noqa: PLC0415  # Spark
         from kstreams.frames import frame_settings  # noqa: PLC0415  # as above
         from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
@@ -155,7 +157,7 @@ class _Suite:
         )
 
     def _small(self, session: SparkSession, name: str, given: Input) -> Any:
-        """Yield what a batch of a record a task takes, and one without records where there is."""
+        """Yield latencies of batches with one record per task and, if supported, without any."""
         from benchmarks.frames.contenders import CONTENDERS, run_app  # noqa: PLC0415  # Spark
 
         query = CONTENDERS.get(name)
@@ -182,6 +184,6 @@ class _Suite:
 
 
 def _percentiles(run: Run, which: slice) -> tuple[float, float]:
-    """Return the median and the 95th percentile of batches, ms."""
+    """Return the median and the 95th percentile of batch durations, in ms."""
     times = [1000 * each.seconds for each in run.batches[which]]
     return float(np.median(times)), float(np.percentile(times, 95))

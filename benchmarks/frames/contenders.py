@@ -1,4 +1,4 @@
-"""What is measured: queries on the same files, and an `App` on topics with the same records."""
+"""The contenders: queries on the same files, and an `App` on topics with the same records."""
 
 from __future__ import annotations
 
@@ -63,13 +63,14 @@ def _group_by(rows: DataFrame, given: Input, home: Path) -> DataFrame:
 
 @dataclass(frozen=True)
 class Query:
-    """A query on the files, and the state store of Spark's that it runs on.
+    """A query on the files and its state store provider.
 
     Attributes:
-        make: Makes its DataFrame.
-        provider: Class of the state store.
-        with_timers: The same with timers, for batches without records; None if that is nothing.
-        is_counted: Whether it gives out what the others do.
+        make: Makes the query's DataFrame.
+        provider: Class of Spark's state store provider.
+        with_timers: Makes a DataFrame with timers, for batches without records; None if not
+            supported.
+        is_counted: Whether the query emits the same results as the other contenders.
     """
 
     make: _Made
@@ -80,14 +81,14 @@ class Query:
     def run(
         self, session: SparkSession, given: Input, files: Path, home: Path, *, seconds: float
     ) -> Run:
-        """Run to the end of the files, one a batch; results are counted and go nowhere."""
+        """Run to the end of the files, one file per batch; results are counted and discarded."""
         query = self._started(session, self.make, given, files, home, {"availableNow": True})
         return _ended(query, seconds)
 
     def idle(
         self, session: SparkSession, given: Input, home: Path, *, batches: int, seconds: float
     ) -> Run:
-        """Run batches of few records, and then some without any, as timers have them."""
+        """Run batches of few records, then batches without records, as timers trigger them."""
         make = self.with_timers or self.make
         trigger = {"processingTime": "0 seconds"}
         query = self._started(session, make, given, given.nothing, home, trigger)
@@ -124,7 +125,7 @@ class Query:
 
 
 def _ended(query: StreamingQuery, seconds: float) -> Run:
-    """Wait for a query's end, no longer than so many seconds."""
+    """Wait for the end of a query, at most the given seconds."""
     failure = None
     try:
         if not query.awaitTermination(int(seconds)):
@@ -135,7 +136,7 @@ def _ended(query: StreamingQuery, seconds: float) -> Run:
     found = _found(query)
     found.failure = failure
     while found.batches and not found.batches[-1].records:
-        found.batches.pop()  # without data, to give windows out
+        found.batches.pop()  # a batch without data, which emits windows
     return found
 
 

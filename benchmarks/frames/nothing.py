@@ -1,7 +1,7 @@
-"""What Spark asks for a query of the library's shape, by functions that do nothing: the floor.
+"""The lower bound: a Spark query of the library's shape, with functions that do nothing.
 
-Workers are spared what the library spares them: Spark's archives on the path, and garbage
-collections of what was imported. Without that it takes several times as long.
+Workers get the same two optimizations as in the library: no Spark archives on the Python path, and
+no garbage collection of imported modules. Without them, the query takes several times as long.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _STATE = "record string"
 
 
 def nothing(operator: str) -> Callable[[DataFrame, Input, Path], DataFrame]:
-    """Return a query that reads its rows, calls a stateful function a task, and gives nothing out.
+    """Return a query that reads rows, calls a stateful function once per task, and emits nothing.
 
     Args:
-        operator: As `kstreams.frames.Operator`.
+        operator: Name of the stateful operator, a `kstreams.frames.Operator`.
     """
 
     def made(rows: DataFrame, given: Input, home: Path) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Processor time of this process and of all that it has started, over time."""
+"""Processor time of this process and its descendants, over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY_S = 0.25
 
 
 class ProcessorTime:
-    """Looks a few times a second, until left; its own time is taken off."""
+    """Context that samples processor time several times a second, without its own share."""
 
     def __init__(self) -> None:
         self._when: list[float] = []
@@ -33,11 +33,11 @@ class ProcessorTime:
         self._thread.join()
 
     def between(self, start: float, end: float) -> float:
-        """Return seconds of processor time between two moments.
+        """Return the seconds of processor time between two moments.
 
         Args:
-            start: Seconds since the epoch.
-            end: The same.
+            start: Start of the interval, in seconds since the epoch.
+            end: End of the interval, in seconds since the epoch.
         """
         first, last = np.interp([start, end], self._when, self._cpu)
         return float(last - first)
@@ -55,7 +55,7 @@ class ProcessorTime:
 
 
 def _tree_seconds() -> float:
-    """Return what the processes have used, and those of their children that have ended."""
+    """Return the processor time of the running processes and of their children that have ended."""
     used: dict[int, float] = {}
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
@@ -64,7 +64,7 @@ def _tree_seconds() -> float:
         try:
             text = (entry / "stat").read_text(errors="replace")
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         fields = text.rpartition(")")[2].split()
         used[int(entry.name)] = sum(map(int, fields[11:15])) / _TICKS
         children.setdefault(int(fields[1]), []).append(int(entry.name))

@@ -21,17 +21,17 @@ SIZE_MS = 10_000
 _FAR_MS = 1_000_000_000
 _TINY_BATCHES = 25
 _NO_KEYS = 64
-"""Records that only move time: so many keys lie in all partitions."""
+"""The number of records that only advance time: enough keys to reach all partitions."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What all read: records of a windowed count in batches, behind them one that moves time.
+    """Batches of records for a windowed count, and one final batch that advances stream time.
 
     Attributes:
-        records: How many.
-        batch: How many make a batch.
-        home: Where they lie.
+        records: The number of records.
+        batch: The number of records per batch.
+        home: The folder of the files.
     """
 
     records: int
@@ -45,12 +45,12 @@ class Input:
 
     @property
     def files(self) -> Path:
-        """The Parquet files, one a batch: key, value, raw (the value as bytes), timestamp."""
+        """Folder of Parquet files, one per batch: key, value, raw (value as bytes), timestamp."""
         return self.home / "files"
 
     @property
     def nothing(self) -> Path:
-        """Parquet files with one record for each task, and times that close nothing."""
+        """Folder of Parquet files with one record per task, and timestamps that close no window."""
         return self.home / "nothing"
 
     def few(self) -> list[pa.Table]:
@@ -68,14 +68,14 @@ class Input:
         return [*parts, last.cast(table.schema)]
 
     def results(self) -> int:
-        """Return how many windows close."""
+        """Return the number of windows that close."""
         table = drawn(self.case)
         windows = table.column("timestamp").to_numpy() // SIZE_MS
         keys = table.column("key").combine_chunks().dictionary_encode().indices.to_numpy()
         return len(np.unique(windows.astype(np.int64) * len(keys) + keys))
 
     def write_files(self) -> None:
-        """Write the files, in an order of modification times that is theirs."""
+        """Write the files, with modification times in the order of the batches."""
         for folder, batches in (
             (self.files, self.batches()),
             (self.nothing, self.few()),
@@ -84,10 +84,10 @@ class Input:
             for number, table in enumerate(batches):
                 path = folder / f"{number:05d}.parquet"
                 pq.write_table(_as_columns(table), path)
-                os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files by it
+                os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files in this order
 
     def write_topics(self, batches: list[pa.Table], folder: Path) -> Embedded:
-        """Write the topics `in` and `out` into a folder, and return their connection."""
+        """Write the topics `in` and `out` into a folder, and return a connection to them."""
         connection = Embedded(folder, durable=False)
         log = connection.log()
         for topic in ("in", "out"):

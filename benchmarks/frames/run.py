@@ -1,4 +1,4 @@
-"""What came of one run: batch by batch, or why it has no figures."""
+"""Outcome of one run: its batches, or the reason of its failure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Batch:
     """One batch.
 
     Attributes:
-        records: How many it read.
-        start: When it began, seconds since the epoch.
-        seconds: It took.
+        records: The number of records read.
+        start: The start of the batch, in seconds since the epoch.
+        seconds: The duration.
     """
 
     records: int
@@ -27,7 +27,7 @@ class Batch:
 
     @property
     def end(self) -> float:
-        """When it ended."""
+        """The end of the batch, in seconds since the epoch."""
         return self.start + self.seconds
 
 
@@ -36,9 +36,9 @@ class Run:
     """The batches of a run.
 
     Attributes:
-        batches: In their order; the first ones are warm-up.
-        results: How many rows came out.
-        failure: Why it did not come to its end; None if it did.
+        batches: The batches in order; the first ones are warm-up.
+        results: The number of result rows.
+        failure: The reason of a failure; None if the run completed.
     """
 
     batches: list[Batch] = field(default_factory=list)
@@ -46,24 +46,24 @@ class Run:
     failure: str | None = None
 
     def rate(self, warm_up: int) -> float:
-        """Return records/s after the warm-up; the last batch, which moves time, is left out."""
+        """Return records/s without the warm-up and the last batch, which only advances time."""
         measured = self.batches[warm_up:-1]
         return sum(each.records for each in measured) / sum(each.seconds for each in measured)
 
     def cpu(self, warm_up: int, cpu: ProcessorTime, per: int) -> float:
-        """Return seconds of processor time for so many records, of the same batches."""
+        """Return seconds of processor time per `per` records, over the same batches as `rate`."""
         measured = self.batches[warm_up:-1]
         used = cpu.between(measured[0].start, measured[-1].end)
         return per * used / sum(each.records for each in measured)
 
     def cpu_a_batch(self, warm_up: int, cpu: ProcessorTime) -> float:
-        """Return seconds of processor time a batch, what lies between batches included."""
+        """Return seconds of processor time per batch, including the time between batches."""
         measured = self.batches[warm_up:]
         return cpu.between(measured[0].start, measured[-1].end) / len(measured)
 
 
 def reason(error: BaseException) -> str:
-    """Return what went wrong in a line: of Spark's errors the last line of Python's."""
+    """Return an error in one line; for Spark errors, the last line of the Python traceback."""
     lines = str(error).splitlines() or [type(error).__name__]
     end = next((n for n, line in enumerate(lines) if line.startswith("\tat ")), len(lines))
     words = [line.strip() for line in lines[:end] if line.strip()]

@@ -1,3 +1,3 @@
-"""What joins cost in one process: records a processor second, without Spark and a broker."""
+"""Cost of joins in one process, without Spark or a broker: records per processor second."""
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What joins do in one process: records a processor second, on RocksDB.
+"""Measures joins in one process on RocksDB: records per processor second.
 
-    python -m benchmarks.joins                       # all
-    python -m benchmarks.joins --smoke               # a few records, to see that it runs
-    python -m benchmarks.joins stream-table          # some cases
-    python -m benchmarks.joins state                 # what W6o remembers over 40 windows
-    python -m benchmarks.joins --json joins.json     # the figures as JSON too
-    python -m benchmarks.joins --profile stream-table    # where the time goes
+    python -m benchmarks.joins                       # all cases
+    python -m benchmarks.joins --smoke               # a few records, as a quick check
+    python -m benchmarks.joins stream-table          # selected cases
+    python -m benchmarks.joins state                 # size of the state of W6o over 40 windows
+    python -m benchmarks.joins --json joins.json     # also write the figures as JSON
+    python -m benchmarks.joins --profile stream-table    # profile the run
 
 A batch has 50,000 records and goes from decoded columns to durable commits through all stages of
-the topology; what is stored before is not in the time. The best of some rounds counts.
+the topology. Initial state is stored before the measurement. The best of several rounds counts.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{' '.join(CASES)} {STATE}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
     parser.add_argument("--rounds", type=int, default=Sizes.rounds)
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     known = [*CASES, STATE]
     if unknown := sorted(set(options.cases) - set(known)):
@@ -76,11 +78,11 @@ def main() -> None:
 
 
 def _remembered(home: Path, windows: int) -> dict[str, Any]:
-    """Print and return what W6o remembers."""
+    """Print and return the size of the state of W6o."""
     found = remembered(home, windows)
     stored, raw = found["stored"], found["raw"]
-    print(f"\nW6o must know {raw / 1e6:.1f} MB of raw rows; what has gone out alone is not kept.")
-    print("What it stores, MB, least, mean and most:")
+    print(f"\nW6o must keep {raw / 1e6:.1f} MB of raw rows, without those that went out alone.")
+    print("Its state in MB: minimum, mean and maximum")
     half = windows // 2
     for name, part in (("first half", stored[1:half]), ("second half", stored[half:])):
         told = (min(part), sum(part) / len(part), max(part))
@@ -91,7 +93,7 @@ def _remembered(home: Path, windows: int) -> dict[str, Any]:
 def _measured(
     case: Case, sizes: Sizes, home: Path, profile: cProfile.Profile | None
 ) -> dict[str, int]:
-    """Return the best round's figures."""
+    """Return the figures of the best round."""
     times = Times()
     counted = results = 0
     for number in range(sizes.rounds):

@@ -1,4 +1,4 @@
-"""The joins that are measured, with what is stored before and what comes then."""
+"""The measured joins, with their initial state and their batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OUT = Topic("out", TEXT, INT64)
 _UPDATES = Topic("out", TEXT, INT64, nulls="pass")
 _STEP_MS = 1
 _LOADS = 8
-"""The log merges what so many commits have written, which is not to be in the time."""
+"""Number of initial commits, after which the log merges deltas; the merge must not be measured."""
 _STREAM_TABLE: tuple[tuple[str, Execution, str, int], ...] = (
     ("stream-table", "auto", "by columns", 1_500_000),
     ("stream-table-records", "records", "one call a record", 200_000),
@@ -34,7 +34,7 @@ _NEAR = within(seconds(0), seconds(10), grace=seconds(2))
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Numbers of keys, records per batch, batches and rounds."""
 
     keys: int = 100_000
     batch: int = 50_000
@@ -47,12 +47,12 @@ class Case:
     """One join.
 
     Args:
-        title: What is counted.
-        make: Makes its topology.
-        load: What is stored before the clock starts.
-        batches: What is measured.
-        at_least: So many a processor second are wanted.
-        counts: What is counted: records that come, results, records that go into loops, batches.
+        title: The label of the count in the report.
+        make: Makes the topology.
+        load: Makes the batches of initial state, which are not measured.
+        batches: Makes the measured batches.
+        at_least: The target rate per processor second.
+        counts: The unit of the rate: input records, results, records that enter loops, or batches.
     """
 
     title: str
@@ -84,7 +84,7 @@ def table_table() -> Topology:
 
 
 def global_table() -> Topology:
-    """Build a left join of a stream with a global table, by what its values say."""
+    """Build a left join of a stream with a global table, by a key in the stream's values."""
     builder = TopologyBuilder("global")
     table = builder.add_global_table("other", _OTHER, store=_store("other"))
     joined = builder.join_global(
@@ -99,7 +99,7 @@ def _named(_: str, value: int) -> str:
 
 
 def foreign(names: int) -> Topology:
-    """Build an inner join by foreign key; left rows name one of so many right ones."""
+    """Build an inner join by foreign key; left rows refer to one of `names` right rows."""
 
     def named(_: str, value: int) -> str:
         return f"key-{value % names:06d}"
@@ -115,7 +115,7 @@ def foreign(names: int) -> Topology:
 
 
 def loop() -> Topology:
-    """Build a loop that records go round as often as their value says."""
+    """Build a loop in which each record's value is its number of iterations."""
     builder = TopologyBuilder("loop")
     round_again = builder.add_loop("round", key=TEXT, value=INT64)
     source = builder.add_source("in", _IN)
@@ -165,7 +165,7 @@ def _store(name: str) -> Any:
 
 
 def other_rows(source: str, names: int | None = None) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return what stores a row of each key, or of so many."""
+    """Return a function that makes batches with one row for each key, or for `names` keys."""
 
     def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         count = min(names or sizes.keys, sizes.keys)
@@ -178,13 +178,13 @@ def other_rows(source: str, names: int | None = None) -> Callable[[Feeds, Sizes]
 def with_updates(
     source: str, table: str, share: float, keys_used: float = 1
 ) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return batches of both, of which a share is updates of the table.
+    """Return a function that makes batches of stream records and table updates.
 
     Args:
-        source: One source.
-        table: The other.
-        share: How much of the records is the other's.
-        keys_used: How much of the keys there are.
+        source: The source of the stream records.
+        table: The source of the table updates.
+        share: The share of table updates among the records.
+        keys_used: The share of the keys that occur.
     """
 
     def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
@@ -205,7 +205,7 @@ def with_updates(
 
 
 def both_rows(names: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return what stores as many left rows as there are keys, and those that they name."""
+    """Return a function that makes batches: one left row per key, and the referenced right rows."""
 
     def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         yield from other_rows("other.source", names)(feeds, sizes)
@@ -217,7 +217,7 @@ def both_rows(names: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
 def updates_of(
     source: str, keys: int, share: float = 1
 ) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return batches that update rows of one table, each row once at most."""
+    """Return a function that makes batches of updates of one table, each row at most once."""
 
     def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         random = np.random.default_rng(1)
@@ -230,13 +230,13 @@ def updates_of(
 
 
 def empty(_: Feeds, sizes: Sizes) -> Iterator[Batch]:
-    """Return batches in which nothing has come."""
+    """Yield batches without records."""
     for _number in range(sizes.batches):
         yield []
 
 
 def of_rounds(rounds: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return batches of records that go round so often."""
+    """Return a function that makes batches of records that pass through the loop `rounds` times."""
 
     def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         random = np.random.default_rng(1)

@@ -1,8 +1,9 @@
-"""A topology in one process: one task a group, edges in memory, state on RocksDB.
+"""A topology in one process: one task per group, edges in memory, state on RocksDB.
 
-A batch is what it is on Spark: each group in turn checks out its version, runs on what its sources
-and the groups before it have given, and commits. What goes into a loop is written to the durable
-log and read from there in the next batch. A global table is read at its last commit.
+A batch runs as on Spark: the groups one after the other check out their version, process the
+records of their sources and of earlier groups, and commit. Records that enter a loop are written to
+the durable log and read from the log in the next batch. A global table is read as of its last
+commit.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ __all__ = ("Batch", "Feeds", "Numbers", "Pipeline")
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 Batch = Sequence[Queue]
-"""What a batch reads: a queue a source."""
+"""The input of a batch: one queue per source."""
 
 
 class Feeds:
-    """Makes the queues of sources; offsets go on from batch to batch."""
+    """Makes the queues of sources; offsets continue from batch to batch."""
 
     def __init__(self) -> None:
         self._next: dict[str, int] = {}
 
     def numbered(self, source: str, keys: Numbers, values: pa.Array, times: Numbers) -> Queue:
-        """Return records of a source; keys have a number, and ten bytes."""
+        """Return records of a source; a key has ten bytes and contains a number."""
         names = TEXT.serialize_many([f"key-{number:06d}" for number in keys.tolist()])
         return self.queue(source, names, values, times)
 
@@ -54,9 +55,9 @@ class Feeds:
         """Return records of a source.
 
         Args:
-            source: The node's name, and its topic's.
-            keys: Serialised keys.
-            values: Serialised values.
+            source: The name of the source node and of its topic.
+            keys: Serialized keys.
+            values: Serialized values.
             times: Timestamps, ms.
         """
         first = self._next.get(source, 0)
@@ -72,15 +73,15 @@ class Feeds:
 
 
 class Pipeline:
-    """A topology that is fed batch by batch.
+    """A topology that processes given batches.
 
     Args:
-        topology: What to run; its groups stand in the order in which they give to one another.
+        topology: The topology to run; its groups are in the order of their data flow.
         home: An empty folder for state and its log.
 
     Attributes:
-        rows: How many results have gone to sinks.
-        looped: How many records have gone into loops.
+        rows: The number of results that went to sinks.
+        looped: The number of records that entered loops.
     """
 
     def __init__(self, topology: Topology, home: Path) -> None:
@@ -99,7 +100,7 @@ class Pipeline:
         self._in_loops: tuple[LoopPart, ...] = ()
 
     def run(self, batch: Batch) -> None:
-        """Run and commit one batch, and those that it begins by its loops."""
+        """Run and commit one batch, and the batches that its loops cause."""
         self._run(batch)
         while self._in_loops:
             self._run(())
@@ -114,7 +115,7 @@ class Pipeline:
             own = {each.name for each in group.sources} | {each.name for each in group.from_tasks}
             queues = [queue for queue in waiting if queue.entry in own]
             if group.name in self._globals and not queues:
-                continue  # a query of its own, which has nothing to do
+                continue  # a separate query without work
             bench.tables = self._tables
             output = bench.run(*queues)
             if group.name in self._globals:
@@ -144,7 +145,7 @@ class Pipeline:
                 yield queue
 
     def state_bytes(self) -> int:
-        """Return the bytes of all keys and values stored."""
+        """Return the bytes of all stored keys and values."""
         return sum(len(key) + len(value) for bench in self._benches for key, value in _rows(bench))
 
 

@@ -1,4 +1,4 @@
-"""What W6o remembers, window by window: state that does not grow."""
+"""State size of W6o, window by window; checks that state does not grow."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TIMESTAMP_BYTES = 8
 
 
 def remembered(home: Path, windows: int) -> dict[str, Any]:
-    """Run W6o over so many windows of 10 s; return the bytes stored after each.
+    """Run W6o over several windows of 10 s; return the bytes stored after each window.
 
-    Beside them stands what the raw rows are that the join must still know: keys, values and
-    timestamps of both sides, as far back as `within` and its grace reach.
+    For comparison, the result contains the size of the raw rows that the join must keep: keys,
+    values and timestamps of both sides, as far back as `within` and the grace period reach.
     """
     workload = workload_by("W6o")
     if workload.topology is None:

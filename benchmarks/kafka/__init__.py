@@ -1,3 +1,3 @@
-"""What a record costs on its way from and to Kafka, by compiled loops and by the Python client."""
+"""Cost of a record on its way from and to Kafka, with compiled loops and with the Python client."""
 
 from __future__ import annotations

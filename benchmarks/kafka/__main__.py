@@ -1,4 +1,4 @@
-"""Print processor time and wall time a record: `python -m benchmarks.kafka`."""
+"""Prints processor time and elapsed time per record: `python -m benchmarks.kafka`."""
 
 from __future__ import annotations
 

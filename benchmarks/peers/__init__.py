@@ -1,3 +1,3 @@
-"""The peers, a folder each: `peer.py` says what they are, what else is there is what runs."""
+"""The peers, one folder each: `peer.py` describes the peer, the other files are its programs."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How this library's speed, memory and cost change with cores, partitions, keys and state.
+"""Changes of the library's speed, memory and cost with cores, partitions, keys and state.
 
-Read `runs.py` first: it lists what is run by the suite's own rounds. `growth.py` measures batches
-on more and more state, `commits.py` the driver's log; `arithmetic.py` says what follows for many
-partitions, `tables.py` and `plots.py` show it all.
+Start with `runs.py`, which lists the runs of the suite's rounds. `growth.py` measures batches on
+growing state, `commits.py` the driver's log. `arithmetic.py` extrapolates to many partitions;
+`tables.py` and `plots.py` present the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What follows for many partitions from runs on few."""
+"""Extrapolates from runs on few partitions to many partitions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ("Costs", "costs_of")
 
 @dataclass(frozen=True)
 class Costs:
-    """What a batch of W1 costs, by a straight line through runs on more and more partitions.
+    """Cost of a batch of W1, by linear regression over runs with different numbers of partitions.
 
     Attributes:
-        task_core_s: Core seconds for each partition, whatever its records.
-        record_core_s: Core seconds for each record: all that does not grow with partitions, so
-            that what a batch costs by itself is in it.
-        partition_bytes: Memory for each partition.
-        core_bytes: Memory for each core: a Python worker, and what the JVM needs more.
-        base_bytes: Memory besides.
+        task_core_s: Core seconds per partition, independent of the number of records.
+        record_core_s: Core seconds per record: all cost that does not grow with partitions,
+            including the fixed cost of a batch.
+        partition_bytes: Memory per partition.
+        core_bytes: Memory per core: a Python worker, and the additional memory of the JVM.
+        base_bytes: All other memory.
     """
 
     task_core_s: float
@@ -35,23 +35,24 @@ class Costs:
     base_bytes: float
 
     def cores(self, partitions: int, rate: float, every_s: float, busy: float) -> float:
-        """Return how many cores are needed.
+        """Return the number of cores needed.
 
         Args:
-            partitions: How many tasks have records in each batch.
-            rate: Records a second, of all partitions.
-            every_s: Seconds from batch to batch.
-            busy: What share of the time they are to be busy; the rest is for catching up.
+            partitions: The number of tasks that have records in each batch.
+            rate: Records per second of all partitions.
+            every_s: Seconds between batches.
+            busy: The target utilization of the cores; the rest of the time is reserved for catching
+                up.
         """
         return (partitions * self.task_core_s / every_s + rate * self.record_core_s) / busy
 
     def memory_bytes(self, partitions: float, cores: int) -> float:
-        """Return the memory of one executor with so many cores and tasks."""
+        """Return the memory of one executor with this number of cores and tasks."""
         return self.base_bytes + cores * self.core_bytes + partitions * self.partition_bytes
 
 
 def costs_of(runs: Outcome) -> Costs | None:
-    """Return the costs, None where runs on at least two numbers of partitions are not there."""
+    """Return the costs; None unless there are runs on at least two numbers of partitions."""
     found = by_partitions(runs)
     if len(found) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The command `scale`: measures, writes the report and, if asked, a page of the documentation."""
+"""The command `scale`: measures, and writes the report and, on request, a documentation page."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
-        cache: Where topics and results lie by default.
+        commands: Subparsers of the parser.
+        cache: The default folder of topics and results.
         count: Reads a number.
     """
     scale = commands.add_parser(
         "scale", help="cores, partitions, keys, state, memory of the library"
     )
-    scale.add_argument("--part", action="append", choices=PARTS, help="only this; may be repeated")
+    scale.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+    )
     scale.add_argument("--records", type=count, metavar="N", help="records of every run")
     scale.add_argument("--rounds", type=count, help="3; --quick: 1")
     scale.add_argument("--minutes", type=float, help=f"for the runs; {MINUTES:g}, --quick: 15")
@@ -61,9 +63,9 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     scale.add_argument("--cache", type=Path, default=cache, help="topics; %(default)s")
     scale.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
     scale.add_argument(
-        "--again", type=Path, metavar="FOLDER", help="measure nothing: report what is there"
+        "--again", type=Path, metavar="FOLDER", help="do not measure: report on this folder"
     )
-    scale.add_argument("--into", type=Path, metavar="PAGE", help="write what was run into a page")
+    scale.add_argument("--into", type=Path, metavar="PAGE", help="write the sections into a page")
     scale.set_defaults(call=_scale)
 
 
@@ -112,7 +114,7 @@ def _runs(
 
 
 def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher: Watcher) -> bool:
-    """Measure what state costs; return whether it has failed."""
+    """Measure the cost of state; return whether the measurement has failed."""
     found = StateCost(machine())
     with tempfile.TemporaryDirectory(prefix="kstreams-bench-") as home:
         found.commits = commit_sizes(Path(home))
@@ -137,7 +139,7 @@ def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher:
 
 
 def _many(folder: Path, partitions: int, cluster: Cluster, watcher: Watcher) -> bool:
-    """Measure many partitions on a cluster; return whether it has failed."""
+    """Measure many partitions on a cluster; return whether the measurement has failed."""
     if why := why_no_machines():
         watcher.say(f"no run on many partitions: {why}")
         return False

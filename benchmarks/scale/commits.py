@@ -1,4 +1,4 @@
-"""The driver's log: how large a commit is and how long it takes, by the number of tasks."""
+"""The driver's log: size and duration of a commit by the number of tasks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ROUNDS = 9
 
 @dataclass(frozen=True)
 class CommitSize:
-    """The commit of a batch in a query of so many tasks.
+    """The commit of one batch in a query.
 
     Attributes:
-        tasks: How many have a pointer in it.
-        size_bytes: Of the object.
-        append_ms: What it takes to write it, to a directory; the median of some.
+        tasks: The number of tasks with a pointer in the commit.
+        size_bytes: The size of the object.
+        append_ms: The median time to write the object to a directory.
     """
 
     tasks: int
@@ -38,9 +38,9 @@ class CommitSize:
 
 
 def commit_sizes(home: Path) -> list[CommitSize]:
-    """Write commits of more and more tasks below a folder; return what each was.
+    """Write commits of increasing numbers of tasks below a folder; return their sizes and times.
 
-    The pointers are those of a task that has gone on for a while: they name its newest deltas.
+    The pointers are those of a task that has run for a while: they name the task's newest deltas.
     """
     task = StoredTask(Memory(), home / "task", Directory(str(home / "task-log")))
     task.load(1_000)

@@ -1,4 +1,4 @@
-"""The cost of a batch as state grows: a running count, with more and more keys stored."""
+"""The cost of a batch as state grows: a running count with an increasing number of stored keys."""
 
 from __future__ import annotations
 
@@ -24,29 +24,30 @@ from benchmarks.suite.repository import ON_PATH
 __all__ = ("TOUCHED", "WARM", "Point", "Touched", "measure_growth")
 
 TOUCHED = 10_000
-"""How many records a measured batch has, each of another key."""
+"""The number of records of a measured batch; each has a different key."""
 
 WARM = 5
-"""How many batches come before those that are measured."""
+"""The number of warm-up batches before the measured ones."""
 
 Touched = Literal["same", "drawn"]
-"""Which keys a batch touches: the same ones at every size, or drawn from all that are stored."""
+"""The keys in a batch: the same ones at every size, or a sample of all stored keys."""
 
 _POLL_S = 0.2
 
 
 @dataclass(frozen=True)
 class Point:
-    """What batches cost on so much state.
+    """Cost of batches at one size of the state.
 
     Attributes:
-        entries: How many keys are stored.
-        touched: Which of them the batches touch.
-        batch_s: Seconds from commit to commit, of each measured batch.
-        cpu_s: Processor seconds of all processes, a batch.
-        puts: How many objects a batch wrote to the durable log, the driver's commit included.
-        put_bytes: Their size.
-        peak_bytes: The most memory of all processes (PSS) meanwhile; the writer is among them.
+        entries: The number of stored keys.
+        touched: The kind of keys in the batches.
+        batch_s: Seconds from commit to commit, for each measured batch.
+        cpu_s: Processor seconds of all processes per batch.
+        puts: Objects that a batch wrote to the durable log, including the driver's commit.
+        put_bytes: The total size of these objects.
+        peak_bytes: The peak memory (PSS) of all processes, including the process that writes the
+            records.
     """
 
     entries: int
@@ -59,7 +60,7 @@ class Point:
 
     @property
     def median_s(self) -> float:
-        """The middle one of the batches."""
+        """The median duration of the batches."""
         return median(self.batch_s)
 
 
@@ -72,18 +73,18 @@ def measure_growth(
     limit_s: float,
     done: Callable[[int], None],
 ) -> list[Point]:
-    """Run a process that stores more and more keys, and measure batches at each size.
+    """Run a process that stores an increasing number of keys, and measure batches at each size.
 
     Args:
-        sizes: Numbers of keys, rising.
-        batches: How many are measured at each size, for each kind of touched keys.
+        sizes: Numbers of keys, ascending.
+        batches: The number of measured batches at each size, for each kind of touched keys.
         cluster: The broker.
-        cache: Where state lies.
-        limit_s: How long it may take.
-        done: Told now and then how many records are done.
+        cache: The folder of the state.
+        limit_s: The time limit in seconds.
+        done: Called regularly with the number of processed records.
 
     Raises:
-        RunFailed: It failed, took too long, or a count is wrong.
+        RunFailed: The process failed or took too long, or a count is wrong.
     """
     name = f"growth-{uuid4().hex[:8]}"
     home = cache / "runs" / name

@@ -1,9 +1,9 @@
-"""Stores more and more keys in one app, and measures batches in between.
+"""Stores an increasing number of keys in one app, and measures batches in between.
 
-To grow, the app reads records of new keys, many a batch; to be measured, it goes on from the same
-checkpoint with batches of so many records, each of another key. The first batches are left out.
-All of it is one process, so that the JVM stays warm. What the measured batches have counted is read
-back and checked.
+To grow, the app reads many records of new keys per batch. To be measured, the app continues from
+the same checkpoint with batches that have a fixed number of records with different keys. The first
+batches are not measured. One process does all of this, so that the JVM stays warm. The counts of
+the measured batches are read back and checked.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _WORKLOAD = workload_by("W2")
 
 
 class Growth:
-    """One app on one checkpoint, what it was given, and what it must have counted."""
+    """One app on one checkpoint, its input, and its expected counts."""
 
     def __init__(self) -> None:
         self._bootstrap = os.environ["BENCH_BOOTSTRAP"]
         self._input, self._sink = os.environ["BENCH_INPUT"], os.environ["BENCH_OUTPUT"]
         self._random = np.random.default_rng(7)
-        self._again: Counter[int] = Counter()  # records of a key besides the first
+        self._again: Counter[int] = Counter()  # additional records by key
         self._stored = self._written = self._done = 0
         self._sampler = Sampler(os.getsid(0))
         self._output = Output(self._bootstrap, self._sink, decoder("windowed", _WORKLOAD))
@@ -63,7 +63,7 @@ class Growth:
         )
 
     def grow(self, entries: int) -> None:
-        """Store so many keys."""
+        """Store the given number of keys."""
         for start in range(self._stored, entries, _CHUNK):
             self._write(np.arange(start, min(entries, start + _CHUNK)))
         self._stored = entries
@@ -71,7 +71,7 @@ class Growth:
         self._output.skip()
 
     def measure(self, touched: Touched, batches: int) -> Point:
-        """Run batches, and return what those after the first ones cost.
+        """Run batches, and return the cost of the batches after the warm-up.
 
         Raises:
             SystemExit: A count is wrong.
@@ -99,7 +99,7 @@ class Growth:
         )
 
     def close(self) -> None:
-        """End what runs beside."""
+        """Close the consumer of the output topic and stop the sampler."""
         self._output.close()
         self._sampler.stop()
 
@@ -117,7 +117,7 @@ class Growth:
             raise SystemExit("the broker did not take all records")
 
     def _run(self, most: int) -> list[tuple[float, BatchReport]]:
-        """Run to the end of what is written; return each batch, and when it was committed."""
+        """Run to the end of the topic; return each batch with its commit time."""
         reports: list[tuple[float, BatchReport]] = []
 
         def on_batch(report: BatchReport) -> None:

@@ -1,4 +1,4 @@
-"""Keys of a state that grows: where a key lies says nothing of when it came."""
+"""Keys of a growing state; the sort order of keys is independent of their insertion order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ("Numbers", "names")
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-_ODD = 2_654_435_761  # 2^32 by the golden ratio, nearly: neighbours land far apart
+_ODD = 2_654_435_761  # about 2^32 / golden ratio: spreads neighbors
 _RANGE = 2**32
 
 
 def names(numbers: Numbers) -> list[bytes]:
-    """Return a key for each number below 2^31; no two numbers have the same."""
+    """Return a distinct key for each number below 2^31."""
     return [b"user-%08x" % spread for spread in (numbers * _ODD % _RANGE).tolist()]

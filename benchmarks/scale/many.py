@@ -1,8 +1,8 @@
-"""A topology of many partitions on a Spark cluster: start, batches, restore, the driver.
+"""A topology with many partitions on a Spark cluster: start, batches, restore, and the driver.
 
-The cluster is a master, two workers of a core each and a driver, on machines that share no
-file; the app's checkpoint is on a real S3 server. Everything runs on this one machine, though:
-what it says of processor time and memory holds elsewhere, its times are those of these cores.
+The cluster has a master, two workers with one core each and a driver, on machines that share no
+files. The app's checkpoint is on a real S3 server. All of them run on this one machine: figures of
+processor time and memory apply elsewhere, too, but durations apply only to these cores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PARTITIONS = 1_000
 CORES = 2
 _PROGRAM = "many_app.py"
 _RECORDS = 20
-"""Of each partition in a batch."""
+"""The number of records of each partition in a batch."""
 _MEASURED = 5
 _WARM = 1
 BATCHES = _WARM + _MEASURED
@@ -48,20 +48,20 @@ _LIMIT_S = 900.0
 
 @dataclass(frozen=True)
 class ManyPartitions:
-    """What was measured.
+    """Figures of the run.
 
     Attributes:
-        partitions: Of the source; each has as many tasks.
-        records: Of a batch, the same number of each partition.
-        first_s: From Spark's session to the first commit, of an app that begins.
-        batch_s: From commit to commit, the middle one.
-        cpu_s: Processor seconds of a batch, of all processes but broker and storage.
-        puts: Objects written a batch to the durable log.
-        restore_s: From Spark's session to the first commit of a new driver, on workers that have
-            nothing: all tasks get their state.
-        python_bytes: The most memory of the driver's Python.
-        jvm_bytes: The same of its JVM.
-        empty_s: What a job of Spark's takes with as many Python tasks that do nothing.
+        partitions: The number of source partitions, each with one task.
+        records: The number of records of a batch, evenly spread over the partitions.
+        first_s: The time from Spark's session to the first commit of a new app.
+        batch_s: The median time from commit to commit.
+        cpu_s: Processor seconds of a batch, of all processes except broker and storage.
+        puts: Objects written to the durable log per batch.
+        restore_s: The time from Spark's session to the first commit of a new driver, on workers
+            without local state: all tasks restore their state.
+        python_bytes: The peak memory of the driver's Python process.
+        jvm_bytes: The peak memory of the driver's JVM.
+        empty_s: The time of a Spark job with the same number of Python tasks that do nothing.
     """
 
     partitions: int
@@ -79,15 +79,15 @@ class ManyPartitions:
 def measure_many(
     cluster: Cluster, partitions: int = PARTITIONS, *, done: Callable[[int], None]
 ) -> ManyPartitions:
-    """Run it.
+    """Run the app on the cluster and return the figures.
 
     Args:
         cluster: The broker.
-        partitions: Of the source.
-        done: Told now and then how many batches are done.
+        partitions: The number of source partitions.
+        done: Called regularly with the number of committed batches.
 
     Raises:
-        RuntimeError: Something of it does not come.
+        RuntimeError: Batches were not committed in time, or the broker did not accept all records.
     """
     name = f"many-{uuid4().hex[:8]}"
     source, sink = f"bench-in-{name}", f"bench-out-{name}"
@@ -128,7 +128,7 @@ def _folder(path: Path) -> Path:
 
 
 class _Run:
-    """One app on one cluster: two drivers, one after the other, and then one of empty tasks."""
+    """One app on one cluster: first two drivers in sequence, then a driver with empty tasks."""
 
     def __init__(
         self, spark: SparkCluster, options: dict[str, Any], bootstrap: str, partitions: int
@@ -172,7 +172,7 @@ class _Run:
         )
 
     def _restore(self) -> float:
-        """End the driver and all workers; return what a new driver on new machines takes."""
+        """Stop the driver and all workers; return the restore time of a driver on new machines."""
         for worker in tuple(self._spark.workers):
             self._spark.lose(worker)
         os.killpg(self._driver.pid, signal.SIGKILL)
@@ -185,7 +185,7 @@ class _Run:
         return float(lines[0]["at"] - began)
 
     def _empty(self) -> float:
-        """Return what a job takes of as many tasks of Spark's that do nothing."""
+        """Return the time of a Spark job with the same number of tasks that do nothing."""
         os.killpg(self._driver.pid, signal.SIGKILL)
         self._driver.wait()
         log = self._start("empty-driver", empty_tasks=self._partitions)
@@ -200,7 +200,7 @@ class _Run:
         return self._spark.log(name)
 
     def _peak_bytes(self) -> tuple[int, int]:
-        """Return the most memory of the driver's Python, and of its JVM, so far."""
+        """Return the peak memory of the driver's Python process and of its JVM so far."""
         jvm = self._driver.pid
         (python,) = (pid for pid in session(jvm) if pid != jvm and _PROGRAM in command(pid))
         return _peak_bytes(python), _peak_bytes(jvm)
@@ -208,7 +208,7 @@ class _Run:
     def _wait_for(
         self, log: Path, batches: int, done: Callable[[int], None]
     ) -> tuple[float, list[dict[str, Any]]]:
-        """Return when the session was up, and the batches, once there are as many."""
+        """Wait for a number of batches; return the start time of the session, and the batches."""
         deadline = time.monotonic() + _LIMIT_S
         while True:
             lines = _lines(log)
@@ -221,7 +221,7 @@ class _Run:
             time.sleep(_POLL_S)
 
     def _fill(self, batches: int) -> None:
-        """Write so many batches, each partition's share the same."""
+        """Write several batches, evenly spread over the partitions."""
         for row in range(batches * _RECORDS):
             for partition in range(self._partitions):
                 key = b"%d-%d" % (partition, row % 50)

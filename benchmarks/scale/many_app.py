@@ -1,8 +1,9 @@
-"""The app of the run on many partitions, copied to machines that have the installed library alone.
+"""The app of the run on many partitions; its machines have only the installed library.
 
-`spark-submit many_app.py OPTIONS`, a JSON object. It counts by key until SIGTERM, and prints a
-line of JSON when the session is up and when a batch is committed. With `empty_tasks` it runs so
-many tasks of Spark's that do nothing, twice, and prints how long the second time took.
+`spark-submit many_app.py OPTIONS`, where OPTIONS is a JSON object. The app counts by key until
+SIGTERM, and prints a line of JSON when the session has started and after each commit. With
+`empty_tasks` it runs this number of Spark tasks that do nothing twice, and prints the duration of
+the second run.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from kstreams_s3 import S3
 
 
 def say(**found: object) -> None:
-    """Print what is known now."""
+    """Print the given figures."""
     sys.stdout.write(f"{json.dumps({'at': time.monotonic(), **found})}\n")
     sys.stdout.flush()
 
 
 def on_batch(report: BatchReport) -> None:
-    """Print a batch that had records."""
+    """Print the figures of a batch, unless it had no records."""
     if report.source_records:
         say(records=report.source_records, seconds=report.seconds, puts=report.log.puts)
 
 
 def run_empty(session: SparkSession, tasks: int) -> None:
-    """Print how long a job of empty tasks takes, each in a Python worker."""
+    """Print the duration of a job with empty tasks, each in a Python worker."""
     data = session.sparkContext.parallelize(range(tasks), tasks)
     data.foreachPartition(lambda rows: None)
     began = time.monotonic()
@@ -44,7 +45,7 @@ def run_empty(session: SparkSession, tasks: int) -> None:
 
 
 def main() -> None:
-    """Run it."""
+    """Run the app."""
     options = json.loads(sys.argv[1])
     builder = TopologyBuilder("many")
     source = builder.add_source("in", Topic(options["source"], TEXT, BYTES))

@@ -1,4 +1,4 @@
-"""The outcome of a scale run: the suite's own for the rounds, and what is measured besides."""
+"""The outcome of a scale run: the suite's outcome of the rounds, and the other measurements."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ RUNS, GROWTH, MANY = "figures.json", "growth.json", "many.json"
 
 @dataclass
 class StateCost:
-    """What state costs.
+    """Cost of state.
 
     Attributes:
-        machine: As `benchmarks.machine` tells it.
-        points: Batches on more and more state.
-        commits: The driver's commits, by the number of tasks.
-        notes: What a reader must know besides.
+        machine: The machine, as returned by `benchmarks.machine`.
+        points: Batches on growing state.
+        commits: The driver's commits by the number of tasks.
+        notes: Further remarks for the reader.
     """
 
     machine: dict[str, Any]
@@ -36,15 +36,15 @@ class StateCost:
     notes: list[str] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
-        """Write it; whole or not at all."""
+        """Write the figures to a file atomically."""
         write_figures(path, asdict(self))
 
     @staticmethod
     def load(path: Path) -> StateCost:
-        """Read it.
+        """Read the figures from a file.
 
         Raises:
-            ValueError: The file has no such figures.
+            ValueError: The file does not contain such figures.
         """
         try:
             found = json.loads(path.read_text())
@@ -57,26 +57,26 @@ class StateCost:
 
 @dataclass
 class ManyCost:
-    """What many partitions cost on a cluster.
+    """Cost of many partitions on a cluster.
 
     Attributes:
-        machine: As `benchmarks.machine` tells it.
-        run: What was measured.
+        machine: The machine, as returned by `benchmarks.machine`.
+        run: The figures.
     """
 
     machine: dict[str, Any]
     run: ManyPartitions
 
     def save(self, path: Path) -> None:
-        """Write it; whole or not at all."""
+        """Write the figures to a file atomically."""
         write_figures(path, asdict(self))
 
     @staticmethod
     def load(path: Path) -> ManyCost:
-        """Read it.
+        """Read the figures from a file.
 
         Raises:
-            ValueError: The file has no such figures.
+            ValueError: The file does not contain such figures.
         """
         try:
             found = json.loads(path.read_text())
@@ -87,7 +87,7 @@ class ManyCost:
 
 @dataclass(frozen=True)
 class Scale:
-    """All parts; one that was not run is None."""
+    """All parts of a scale run; a part that was not run is None."""
 
     runs: Outcome | None
     state: StateCost | None
@@ -95,10 +95,10 @@ class Scale:
 
     @staticmethod
     def load(folder: Path) -> Scale:
-        """Read what a folder has.
+        """Read the parts found in a folder.
 
         Raises:
-            ValueError: It has no part, or a file is not what it should be.
+            ValueError: The folder has no part, or a file is invalid.
         """
         runs, state, many = folder / RUNS, folder / GROWTH, folder / MANY
         if not any(path.exists() for path in (runs, state, many)):

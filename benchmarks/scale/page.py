@@ -1,4 +1,4 @@
-"""A page with sections that are written by scale runs, each by the parts that were run."""
+"""A page with sections written by scale runs; a run writes the sections of its parts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ END = "<!-- end of what was measured -->"
 
 
 def begin(section: str) -> str:
-    """Return the mark before a section."""
+    """Return the marker before a section."""
     return f"<!-- measured: python -m benchmarks scale --into PAGE, {section} -->"
 
 
 def write_into(page: Path, sections: Mapping[str, str]) -> None:
-    """Replace what stands between the marks of sections; others stay.
+    """Replace the text between the markers of sections; other sections stay unchanged.
 
     Raises:
-        ValueError: The page has no such marks, or not in this order; it stays as it was.
+        ValueError: The page does not have the markers in this order; the page is not changed.
     """
     whole = page.read_text()
     for section, text in sections.items():

@@ -1,4 +1,4 @@
-"""A scale run as pictures: cores, partitions, keys, past windows, state."""
+"""Plots of a scale run: cores, partitions, keys, past windows, state."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DPI = 130
 
 
 def plot(scale: Scale, folder: Path) -> list[Path]:
-    """Draw what was measured into a folder; return the files.
+    """Draw the figures into a folder; return the files.
 
     Raises:
-        ImportError: matplotlib is not installed; `make setup` brings it.
+        ImportError: matplotlib is not installed; `make setup` installs it.
     """
     made: list[Path] = []
     if scale.runs is not None:

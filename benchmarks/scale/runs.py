@@ -1,4 +1,4 @@
-"""What the suite's rounds run: W1 on other numbers of cores, partitions and keys."""
+"""The runs of the suite's rounds: W1 with different numbers of cores, partitions and keys."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from benchmarks.suite.workload import Workload
 __all__ = ("CORES", "EXECUTORS", "KEYS", "NATIVE", "PARTITIONS", "of_keys", "pairs")
 
 CORES = {1: "kstreams-1-core", 2: "kstreams-2-cores"}
-"""Names of peers by the cores that Spark has."""
+"""Names of peers by the number of Spark's cores."""
 
 EXECUTORS = "kstreams-executors"
-"""The peer whose executors are two processes of their own."""
+"""The peer with two executors as separate processes."""
 
 NATIVE = "spark"
-"""The peer whose memory ours is compared with."""
+"""The peer to compare the library's memory with."""
 
 PARTITIONS = (1, 4, 16, 64)
 KEYS = (1_000, 100_000, 1_000_000)
 
 
 def of_keys(number: int) -> Workload:
-    """Return W1 on so many keys."""
+    """Return W1 with this number of keys."""
     usual = workload_by("W1")
     return usual if number == USUAL_KEYS else usual.of_keys(number)
 
 
 def pairs() -> list[Pair]:
-    """Return each workload with each peer that is to do it."""
+    """Return each workload with each of its peers."""
     usual = workload_by("W1")
     cores = [KStreams(name, "auto", f"local[{number}]") for number, name in CORES.items()]
     executors = KStreams(EXECUTORS, "auto", "local-cluster[2,1,1024]")

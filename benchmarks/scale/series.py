@@ -1,4 +1,4 @@
-"""Rounds of W1 on all cores, by what differs between them."""
+"""Rounds of W1 on all cores, grouped by the varied parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.suite.registry import workload_by
 __all__ = ("Series", "batch_seconds", "by_cores", "by_keys", "by_partitions")
 
 Series = dict[int, list[Figures]]
-"""Rounds by a number; those that there are."""
+"""The available rounds by the value of the varied parameter."""
 
 ALL_CORES = CORES[max(CORES)]
 
@@ -35,7 +35,7 @@ def by_keys(runs: Outcome) -> Series:
 
 
 def batch_seconds(figures: Figures) -> list[float]:
-    """Return the time from commit to commit, of each batch but the first."""
+    """Return the time between commits, for each batch except the first."""
     return [later - earlier for (earlier, _), (later, _) in pairwise(figures.progress)]
 
 

@@ -1,4 +1,4 @@
-"""A scale run as Markdown: what was measured, and the arithmetic for many partitions."""
+"""A scale run as Markdown: the figures, and the extrapolation to many partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUSY = 0.7
 _RATES = (100_000, 1_000_000)
 _SECONDS = (1, 10, 60)
 _EXECUTOR_CORES = 4
-_OBJECTS = 1.14  # that a task writes in a batch: its delta, and its share of merged ones
+_OBJECTS = 1.14  # objects per task and batch: a delta, and a share of merged deltas
 _DAY_S = 86_400
 _PUT_DOLLARS = 5e-6
 _RUN_HEADS = ("", "records/s", "least to most", "batch s", "CPU s/M", "memory MB", "first result s")
@@ -50,7 +50,7 @@ _GROWTH_HEADS = (
 
 
 def sections(scale: Scale) -> dict[str, str]:
-    """Return what the parts that were run say, by name of the section; headings are of level 3."""
+    """Return the Markdown of each part that was run, by section name; headings have level 3."""
     found: dict[str, Iterable[str]] = {}
     if scale.runs is not None:
         found["runs"] = _runs(scale.runs)
@@ -65,7 +65,7 @@ def sections(scale: Scale) -> dict[str, str]:
 
 
 def markdown(scale: Scale) -> str:
-    """Return all of it as one text."""
+    """Return all sections as one text."""
     return "\n\n".join(sections(scale).values()) + "\n"
 
 
@@ -134,9 +134,9 @@ def _memory(runs: Outcome) -> Iterator[str]:
 
 
 def _past(runs: Outcome) -> Iterator[str]:
-    """Tell whether batches get slower while windows go by."""
+    """Yield the comparison of early and late batches: does a batch slow down as windows pass?"""
     rounds = by_partitions(runs).get(4, [])
-    seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last one is not full
+    seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last batch is not full
     third = min((len(each) for each in seconds), default=0) // 3
     if third:
         first = median(s for each in seconds for s in each[:third])

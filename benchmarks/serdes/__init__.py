@@ -1,1 +1,1 @@
-"""What serdes cost, beside Confluent's own (de)serializers."""
+"""Cost of serdes, compared with Confluent's serializers and deserializers."""

@@ -1,4 +1,4 @@
-"""What Avro costs: python -m benchmarks.serdes.avro_cases."""
+"""Cost of Avro: `python -m benchmarks.serdes.avro_cases`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Order(msgspec.Struct):
 
 
 def orders(number: int) -> list[Order]:
-    """Return so many orders."""
+    """Return this number of orders."""
     return [
         Order(
             n * 13 % 1_000_000,
@@ -63,14 +63,14 @@ def orders(number: int) -> list[Order]:
 
 
 def cases(number: int) -> dict[str, Callable[[], object]]:
-    """Return what is measured, by name; each call handles so many records."""
+    """Return the measured functions by name; each call handles `number` records."""
     serde, values = avro_serde(Order), orders(number)
     data = serde.serialize_many(values)
     columns = serde.to_arrow(data)
     items = data.to_pylist()
     framed = pa.array([b"\x00\x00\x00\x00\x01" + item for item in items], pa.binary())
     narrower = avro_schema(serde.schema.text.replace('"id","type":"long"', '"id","type":"int"'))
-    reader = serde.reading(narrower)  # `long` and `int` are laid out alike
+    reader = serde.reading(narrower)  # `long` and `int` have the same encoding
     parsed = fastavro.parse_schema(msgspec.json.decode(serde.schema.text))
 
     def by_fastavro() -> None:
@@ -95,7 +95,7 @@ def cases(number: int) -> dict[str, Callable[[], object]]:
 
 
 def window_cases(number: int) -> Iterator[tuple[str, Any, list[Queue]]]:
-    """Yield tumbling windows by columns: a name, the topology's group, and its batches."""
+    """Yield tumbling windows in columns mode: a name, the topology's group, and its batches."""
     serde = avro_serde(Order)
     data = serde.serialize_many(orders(number))
     texts = pa.array(["x" * len(item) for item in data.to_pylist()], pa.binary())
@@ -137,11 +137,11 @@ def _window_run(group: Any, batches: list[Queue]) -> None:
 
 
 def main() -> None:
-    """Print microseconds of processor time a record, the best of some rounds."""
+    """Print microseconds of processor time per record, from the best of several rounds."""
     for name, call in cases(50_000).items():
         print(f"{name:36} {_measured(call) * 20:6.3f} us")
     for name, group, batches in window_cases(200_000):
-        us = _measured(lambda group=group, batches=batches: _window_run(group, batches)) * 5  # type: ignore[misc]  # bound at once
+        us = _measured(lambda group=group, batches=batches: _window_run(group, batches)) * 5  # type: ignore[misc]  # bound immediately
         print(f"{name:36} {us:6.3f} us")
 
 

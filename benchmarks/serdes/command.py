@@ -1,4 +1,4 @@
-"""The command `serdes`: measures, and prints tables."""
+"""The command `serdes`: measures serdes and prints tables."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OF_CONFLUENT = 2_000
 
 def add_to(commands: Any, *, cache: Path) -> None:
     """Add the command."""
-    serdes = commands.add_parser("serdes", help="serdes, beside Confluent's own")
+    serdes = commands.add_parser("serdes", help="serdes, compared with Confluent's")
     serdes.add_argument("--records", type=int, default=50_000, metavar="N", help="%(default)s")
     serdes.add_argument("--part", action="append", choices=("serdes", "confluent", "windows"))
     serdes.add_argument("--cache", type=Path, default=cache, help="Confluent's; %(default)s")
-    serdes.add_argument("--json", type=Path, help="where to put the figures")
+    serdes.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     serdes.set_defaults(call=_serdes)
 
 
@@ -51,7 +51,7 @@ def _serdes(options: argparse.Namespace) -> int:
             figures["confluent"] = _confluents(options.cache)
             _table("Confluent's own", figures["confluent"])
         except Unavailable as exc:
-            print(f"Confluent's are not to be had: {exc}")
+            print(f"Confluent's serdes are not available: {exc}")
     if "windows" in parts:
         figures["windows"] = dict(rates(_ROUNDS))
         _table("tumbling windows, records a second", figures["windows"], "{:,.0f}")
@@ -61,14 +61,14 @@ def _serdes(options: argparse.Namespace) -> int:
 
 
 def _confluents(cache: Path) -> dict[str, Costs]:
-    """Measure Confluent's on the same rows, in an environment of their own."""
+    """Measure Confluent's serdes on the same rows, in a separate environment."""
     installed(cache, "confluent-serdes", _PACKAGES)
     given = orders(_OF_CONFLUENT)
     with FakeRegistry() as registry:
         cases = {}
         for name, (serde, made) in framed_serdes(registry).items():
             plain = serde.plain
-            assert isinstance(plain, SchemaSerde)  # noqa: S101  # for checkers
+            assert isinstance(plain, SchemaSerde)  # noqa: S101  # for type checkers
             text = plain.schema.text
             if name == "protobuf":
                 text = base64.b64encode(file_proto().SerializeToString()).decode()

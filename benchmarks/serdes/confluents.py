@@ -1,7 +1,7 @@
-"""What Confluent's own (de)serializers cost; runs in an environment of its own.
+"""Cost of Confluent's serializers and deserializers; runs in a separate environment.
 
-Reads a JSON object: records, rounds, and by format the schema and the rows, in hex.
-Writes one: microseconds of processor time a record.
+Reads a JSON object: records, rounds, and by format the schema and the rows, in hex. Writes a JSON
+object: microseconds of processor time per record.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WRITING = {"auto.register.schemas": False, "use.latest.version": True}
 
 def main() -> None:
     given: dict[str, Any] = json.load(sys.stdin)
-    schema: Any = Schema  # its decorator is not in the library's own environment
+    schema: Any = Schema  # not installed in the library's environment
     found = {}
     for name, case in given["cases"].items():
         registry = SchemaRegistryClient.new_client({"url": f"mock://{name}"})

@@ -1,4 +1,4 @@
-"""What our serdes cost, with the frames of a registry and without."""
+"""Cost of the library's serdes, with and without the frames of a schema registry."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kstreams_xml import xml_serde
 __all__ = ("Costs", "costs", "framed_serdes", "micros", "plain_serdes")
 
 Costs = dict[str, float]
-"""Microseconds of processor time a record, by what is done."""
+"""Microseconds of processor time per record, by operation."""
 
 
 def plain_serdes() -> dict[str, tuple[Serde[Any], Callable[[Order], Any]]]:
-    """Return serdes by format, each with what makes its objects of an order."""
+    """Return serdes by format, each with a function that converts an order into its objects."""
     message = message_class()
 
     def filled(order: Order) -> Any:
@@ -52,7 +52,7 @@ def plain_serdes() -> dict[str, tuple[Serde[Any], Callable[[Order], Any]]]:
 
 @dataclass(frozen=True)
 class _Row:
-    """An order without its list, which CSV has none of."""
+    """An order without its list, because CSV has no lists."""
 
     id: int
     customer: str
@@ -71,7 +71,7 @@ def _with_dictionary(serde: Serde[Order]) -> Serde[Order]:
 
 
 def framed_serdes(registry: FakeRegistry) -> dict[str, tuple[Serde[Any], Callable[[Order], Any]]]:
-    """Return those of them that have schemas, in Confluent's format, of a topic each."""
+    """Return the serdes with schemas, in Confluent's wire format, each for a topic of its own."""
     asked = SchemaRegistry(registry.url)
     found = {}
     for name in ("avro", "protobuf", "json-schema"):
@@ -109,7 +109,7 @@ def _costs(serde: Serde[Any], values: Sequence[Any], rounds: int) -> Costs:
 
 
 def micros(work: Callable[[], object], count: int, rounds: int) -> float:
-    """Return microseconds of processor time a record: the least of several rounds."""
+    """Return microseconds of processor time per record, from the fastest of several rounds."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()

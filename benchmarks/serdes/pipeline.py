@@ -1,4 +1,4 @@
-"""A tumbling count by columns: values of a registry beside plain text."""
+"""A tumbling count in columns mode: values with registry schemas compared with plain text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WINDOWS = TumblingWindows(minutes(1))
 
 
 def rates(rounds: int) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield records a second of processor time, by what values are."""
+    """Yield records per processor second by the format of values."""
     given = orders(_BATCH)
     with FakeRegistry() as registry:
         serdes: dict[str, tuple[Serde[Any], Callable[[Order], Any]]] = {

@@ -1,4 +1,4 @@
-"""The values that are measured: seven fields, and the same in each format."""
+"""The measured values: seven fields, the same in each format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants."""
+    """An order of a customer."""
 
     id: int
     customer: str
@@ -70,7 +70,7 @@ def file_proto() -> descriptor_pb2.FileDescriptorProto:
 
 
 def message_class() -> Any:
-    """Return the class of messages, as it would be generated."""
+    """Return the message class, as the Protobuf compiler would generate it."""
     pool: Any = descriptor_pool
     pool = pool.Default()
     pool.Add(file_proto())

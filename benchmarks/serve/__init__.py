@@ -1,3 +1,3 @@
-"""What `kstreams serve` can do while an app commits, and what that costs the app."""
+"""Throughput of `kstreams serve` while an app commits, and the server's effect on the app."""
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Clients of a server: at a steady rate, whatever the answers take, or as fast as they can.
+"""Clients of a server: at a fixed rate, independent of response times, or as fast as possible.
 
     python -m benchmarks.serve.clients PORT PATH CLIENTS SECONDS [RATE]
 
-A process of their own: whoever has imported more stops for a tenth of a second when Python
-collects its garbage, which would be measured as the server's. The token is in the environment.
-Prints the seconds of each read as JSON, rising; without a rate how many there were a second.
+Clients run in a separate process: with more imports, a garbage collection would pause the process
+for a tenth of a second, and the pause would count as response time. The token is in the
+environment. Prints the seconds of each read as JSON, ascending; without a rate, prints reads per
+second.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
 
 class Client:
-    """Reads what a server has, one thing after another.
+    """Reads from a server, one request after another.
 
     Args:
-        port: Of the server.
-        token: One of its tokens.
-        path: What is read: `{1000000}` in it is a number from 1 to below that, drawn each time.
-        seed: Of the numbers.
+        port: The port of the server.
+        token: One of the server's tokens.
+        path: The path to read; `{1000000}` in the path is replaced by a random number from 1 to
+            999,999 at each read.
+        seed: The seed of the random numbers.
     """
 
     def __init__(self, port: int, token: str, path: str, seed: int) -> None:
@@ -44,10 +46,10 @@ class Client:
         self._most = int(most)
 
     def read(self) -> None:
-        """Read once.
+        """Send one request and read the response.
 
         Raises:
-            RuntimeError: It is not there, or not yet.
+            RuntimeError: The status of the response is not 200.
         """
         path = f"{self._before}{self._random.randrange(1, self._most)}{self._after}"
         self._connection.request("GET", path, headers=self._headers)
@@ -57,20 +59,20 @@ class Client:
             raise RuntimeError(f"{answer.status}: {data!r}")
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
 def open_loop(
     make: Callable[[int], Client], *, clients: int, rate: float, seconds: float
 ) -> list[float]:
-    """Return how long each read took, counted from when it was due, in seconds.
+    """Return the seconds of each read, counted from the time at which the read was due.
 
     Args:
-        make: Makes a client, of a seed.
-        clients: At once.
-        rate: Reads a second, of all together.
-        seconds: For so long.
+        make: Makes a client from a seed.
+        clients: The number of concurrent clients.
+        rate: Reads per second of all clients.
+        seconds: The duration of the measurement.
     """
     found: list[list[float]] = [[] for _ in range(clients)]
     begin = time.perf_counter() + 0.2
@@ -89,7 +91,7 @@ def open_loop(
 
 
 def saturated(make: Callable[[int], Client], *, clients: int, seconds: float) -> float:
-    """Return how many reads a second come back when each client asks at once again."""
+    """Return reads per second when each client sends its next request immediately."""
     counts = [0] * clients
     end = time.perf_counter() + seconds
 

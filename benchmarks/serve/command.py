@@ -1,4 +1,4 @@
-"""The command `serve`: reads over HTTP while an app commits, and what that costs the app."""
+"""The command `serve`: reads over HTTP while an app commits, and the effect on the app."""
 
 from __future__ import annotations
 
@@ -16,33 +16,41 @@ __all__ = ("add_to",)
 
 PARTS = ("reads", "large", "app")
 _LARGE = 10
-"""How many times as many keys as otherwise are changed by a commit of `large`."""
+"""Factor of the number of changed keys per commit in the case `large`."""
 _SELDOM = 4
-"""How many times as long it is from one of them to the next."""
+"""Factor of the time between commits in the case `large`."""
 
 
 def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
+        commands: Subparsers of the parser.
         count: Reads a number.
     """
-    serve = commands.add_parser("serve", help="reads over HTTP while an app commits, and its cost")
-    serve.add_argument("--part", action="append", choices=PARTS, help="only this; may be repeated")
+    serve = commands.add_parser(
+        "serve", help="reads over HTTP while an app commits, and their cost"
+    )
+    serve.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+    )
     serve.add_argument("--keys", type=count, default=1_000_000, help="%(default)s, in 4 partitions")
-    serve.add_argument("--changed", type=count, default=10_000, help="a commit; %(default)s")
-    serve.add_argument("--every", type=float, default=0.5, help="seconds a commit; %(default)s")
-    serve.add_argument("--rate", type=float, default=200.0, help="reads a second; %(default)s")
+    serve.add_argument(
+        "--changed", type=count, default=10_000, help="changed keys per commit; %(default)s"
+    )
+    serve.add_argument("--every", type=float, default=0.5, help="seconds per commit; %(default)s")
+    serve.add_argument("--rate", type=float, default=200.0, help="reads per second; %(default)s")
     serve.add_argument("--seconds", type=float, default=15.0, help="of each figure; %(default)s")
     serve.add_argument("--rounds", type=count, default=6, help="of `app`; %(default)s")
     serve.add_argument("--records", type=count, default=40_000_000, help="of `app`; %(default)s")
-    serve.add_argument("--json", type=Path, help="where to put the figures")
+    serve.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     serve.set_defaults(call=_serve)
-    pages = commands.add_parser("pages", help="sizes of the web pages, and when they are live")
+    pages = commands.add_parser(
+        "pages", help="sizes of the web pages, and the time until they are live"
+    )
     pages.add_argument("--tasks", type=count, default=64, help="of the app; %(default)s")
     pages.add_argument("--batches", type=count, default=20, help="committed; %(default)s")
-    pages.add_argument("--rounds", type=count, default=5, help="of which the median; %(default)s")
+    pages.add_argument("--rounds", type=count, default=5, help="rounds for the median; %(default)s")
     pages.set_defaults(call=_pages)
 
 

@@ -1,8 +1,8 @@
-"""An app without Spark: a process that commits a state, then changes of it at a steady rate.
+"""An app without Spark: a process that commits a state, then commits changes at a fixed rate.
 
     python -m benchmarks.serve.committing PLACE KEYS PARTITIONS CHANGED SECONDS
 
-Prints a line once the state is there.
+Prints a line once the initial state is committed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUP = "clicks"
 
 
 class Committing:
-    """Commits batches of changes to one store, as the engine does."""
+    """Commits batches of changes to one store, like the engine."""
 
     def __init__(self, place: Path, keys: int, partitions: int) -> None:
         builder = TopologyBuilder("bench")
@@ -51,12 +51,12 @@ class Committing:
         self._keys: dict[int, list[str]] = {partition: [] for partition in range(partitions)}
         for name, target in zip(names, targets.tolist(), strict=True):
             self._keys[target].append(name)
-        self._upkeep = BackgroundUpkeep()  # as a worker of Spark has one
+        self._upkeep = BackgroundUpkeep()  # as in a Spark worker
         self._batch = -1
         self._at = 0
 
     def commit(self, changed: int | None = None) -> None:
-        """Commit a batch that changes this many keys, or sets all."""
+        """Commit a batch that changes this number of keys, or sets all keys if None."""
         self._batch += 1
         tasks: dict[TaskId, str] = {}
         for partition, pointer in self._pointers.items():

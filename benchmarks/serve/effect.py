@@ -1,7 +1,7 @@
-"""What a server costs the app that it reads: rounds without it, beside it, and while it is asked.
+"""Effect of a server on the app: rounds without a server, with an idle one, and with a busy one.
 
-App, server and clients share the machine. The clients would be elsewhere: what they take is
-among the figures, and counts against the server.
+App, server and clients share the machine. In production the clients would run elsewhere: here their
+cost is part of the figures, to the disadvantage of the server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SETTLING = 100
 
 
 class _Progress:
-    """How many records an app has read, by the time."""
+    """The number of records that an app has read, over time."""
 
     def __init__(self, pipe: IO[str] | None) -> None:
         self._pipe = pipe
@@ -47,10 +47,11 @@ class _Progress:
             self.moments.append(float(moment))
 
     def rate(self, begin: float, until: float) -> float:
-        """Return records a second between the first commits after two moments.
+        """Return records per second between the first commits after two moments.
 
         Raises:
-            RuntimeError: There were not two: the app is slow, or had nothing more to do.
+            RuntimeError: There were fewer than two commits. Run with more `--seconds` or
+                `--records`.
         """
         first, last = bisect_left(self.moments, begin), bisect_left(self.moments, until) - 1
         if last - first < 1:
@@ -60,13 +61,13 @@ class _Progress:
 
 
 def effect(*, records: int, rounds: int, rate: float, seconds: float) -> dict[str, float]:
-    """Return how much of its throughput an app keeps.
+    """Return the share of its throughput that an app keeps.
 
     Args:
-        records: How many the app has to read.
-        rounds: How often each is measured, in turn.
-        rate: Reads a second.
-        seconds: Of each measurement.
+        records: The number of records for the app.
+        rounds: The number of alternating measurements of each case.
+        rate: Reads per second.
+        seconds: The duration of each measurement.
     """
     with tempfile.TemporaryDirectory(prefix="kstreams-serve-") as folder:
         command = [sys.executable, "-m", "benchmarks.serve.working", folder, str(records)]
@@ -130,6 +131,6 @@ def _kept(rates: list[float], alone: list[float]) -> float:
 
 
 def _children_s() -> float:
-    """Return the processor seconds of clients that have ended."""
+    """Return the processor seconds of ended client processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

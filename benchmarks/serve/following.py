@@ -1,8 +1,8 @@
-"""A follower of a server: when it hears of each version. Or a page that is open.
+"""A follower of a server, or an open page: the time at which each version is received.
 
     python -m benchmarks.serve.following PORT PATH SECONDS
 
-A process of its own, as clients are. Prints the wall times, in ms, by version, as JSON.
+Runs in a separate process, like the clients. Prints the wall-clock times in ms by version, as JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VERSION = re.compile(rb'data: {"version": (\d+)')
 
 
 def follow(port: int, path: str, seconds: float) -> dict[int, float]:
-    """Follow for some seconds; return when each version was heard of."""
+    """Follow for some seconds; return the time at which each version was received."""
     heard: dict[int, float] = {}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     headers = {"Authorization": f"Bearer {os.environ[TOKEN]}", "Accept": "text/event-stream"}

@@ -1,4 +1,4 @@
-"""The command `pages`: how large the web pages are, and when they are there and live."""
+"""The command `pages`: size of the web pages, and the time until they are loaded and live."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FOLLOWED = ("overview", "node", "tasks", "batches", "key", "dropped", "errors",
 
 
 def measure_pages(options: argparse.Namespace) -> int:
-    """Print the figures; an app of so many tasks is drawn, and served by this process."""
+    """Print the figures; this process serves the pages of an app with the given number of tasks."""
     with tempfile.TemporaryDirectory(prefix="kstreams-pages-") as home:
         now = SystemClock().now_ms() + 600_000  # so the app counts as running during the benchmark
         app = Showcase(Path(home), now, partitions=max(1, options.tasks // 2)).run(options.batches)
@@ -61,7 +61,7 @@ def measure_pages(options: argparse.Namespace) -> int:
 
 
 def _asked(port: int, path: str, rounds: int) -> tuple[int, float]:
-    """Return the size of a page, and how long its answer takes once it was asked for before."""
+    """Return the size of a page, and its response time after a first request."""
     times = []
     size = 0
     for _ in range(rounds + 1):
@@ -78,7 +78,7 @@ def _asked(port: int, path: str, rounds: int) -> tuple[int, float]:
 
 
 def _live(port: int, rounds: int) -> dict[str, float]:
-    """Return the milliseconds from the address to the first event, for pages that follow an app."""
+    """Return the milliseconds from the request to the first event, for pages that follow an app."""
     path = chromium_path()
     if path is None:
         return {}

@@ -1,4 +1,4 @@
-"""Reads while an app commits: how long they take, and when a follower hears of a commit."""
+"""Reads while an app commits: response times, and the delay until a follower receives a commit."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SETTLING = 500
 
 @dataclass(frozen=True)
 class Load:
-    """What is committed and read.
+    """Sizes and rates of commits and reads.
 
     Attributes:
-        keys: How many there are.
-        changed: How many a commit changes.
-        every_s: Seconds from commit to commit.
-        rate: Reads a second.
-        seconds: Of each part.
+        keys: The number of keys.
+        changed: The number of keys that a commit changes.
+        every_s: Seconds between commits.
+        rate: Reads per second.
+        seconds: The duration of each part.
     """
 
     keys: int
@@ -43,7 +43,7 @@ class Load:
 
 
 def reading(load: Load) -> dict[str, float]:
-    """Return the figures of a server that reads what is committed meanwhile."""
+    """Return the figures of a server that reads the state while an app commits."""
     key, rows = f"{_STORE}/key?key=key-{{{load.keys}}}", f"{_STORE}/rows?start=key-{{{load.keys}}}"
     with tempfile.TemporaryDirectory(prefix="kstreams-serve-") as folder:
         place = Path(folder) / "bench"
@@ -96,9 +96,10 @@ def _spread(name: str, times: list[float]) -> dict[str, float]:
 
 
 def _delays_ms(heard: dict[str, float], place: Path) -> list[float]:
-    """Return how long after each commit it was heard of, rising; the first is left out.
+    """Return the delays until a follower received each commit except the first, ascending.
 
-    Counted from the wall time that the commit names, before it was written.
+    A delay counts from the wall-clock time in the commit, which is taken before the commit is
+    written.
     """
     checkpoint = Checkpoint.load(home_of(place))
     commits = checkpoint.commits(GROUP, checkpoint.log.open())

@@ -1,4 +1,4 @@
-"""A server as a process: what it is asked by others, and what it takes."""
+"""A server as a process: its clients and its use of resources."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _END_S = 20.0
 
 
 class Served:
-    """`kstreams serve` on a checkpoint; a context, which ends it.
+    """`kstreams serve` on a checkpoint; leaving the context stops the server.
 
     Args:
         place: The checkpoint.
 
     Attributes:
-        started_s: Seconds until it listened.
-        idle_mb: What it then held in memory, resident.
+        started_s: Seconds until the server listened.
+        idle_mb: Resident memory at that time.
     """
 
     def __init__(self, place: Path) -> None:
@@ -71,10 +71,10 @@ class Served:
                 connection.close()
 
     def answers_s(self, path: str, *, reads: int = 1) -> float:
-        """Read until so many reads, one after another, were answered: partitions are restored.
+        """Send `reads` requests one after another until all are answered: partitions are restored.
 
         Returns:
-            Seconds since the server was started.
+            Seconds since the start of the server.
         """
         with closing(Client(self._port, self._token, path, 0)) as client:
             answered = 0
@@ -93,12 +93,12 @@ class Served:
     def asked(
         self, path: str, *, clients: int, seconds: float, rate: float | None = None
     ) -> subprocess.Popen[str]:
-        """Begin to have clients ask; see `benchmarks.serve.clients`."""
+        """Start clients that send requests; see `benchmarks.serve.clients`."""
         given = (path, clients, seconds, *(() if rate is None else (rate,)))
         return self._beside("benchmarks.serve.clients", given)
 
     def followed(self, path: str, seconds: float) -> subprocess.Popen[str]:
-        """Begin to follow a store, or have a page open; see `benchmarks.serve.following`."""
+        """Start a follower of a store, or an open page; see `benchmarks.serve.following`."""
         return self._beside("benchmarks.serve.following", (path, seconds))
 
     def _beside(self, module: str, given: tuple[object, ...]) -> subprocess.Popen[str]:
@@ -110,26 +110,30 @@ class Served:
         )
 
     def cpu_s(self) -> float:
-        """Return the processor seconds that it has taken."""
+        """Return the processor seconds used by the server."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident_mb(self) -> float:
-        """Return what it holds in memory."""
+        """Return the resident memory of the server."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def stop(self) -> None:
-        """Let it do nothing, as if it were not there."""
+        """Pause the process with SIGSTOP."""
         self._process.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let it go on."""
+        """Resume the process with SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
 
 def said(process: subprocess.Popen[str]) -> Any:  # JSON
-    """Return what a process of `Served` says at its end."""
+    """Return the parsed JSON output of a process, after its end.
+
+    Raises:
+        RuntimeError: The process failed.
+    """
     text, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(f"a process has failed: {process.args!r}")
@@ -137,13 +141,17 @@ def said(process: subprocess.Popen[str]) -> Any:  # JSON
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process."""
+    """Stop a process."""
     process.terminate()
     process.communicate(timeout=_END_S)
 
 
 def line_of(pipe: IO[str] | None, pattern: str) -> re.Match[str]:
-    """Return what a process says next, which has to be of a pattern."""
+    """Read the next line of a process and match it with a pattern.
+
+    Raises:
+        RuntimeError: The line does not match.
+    """
     said_ = "" if pipe is None else pipe.readline().strip()
     found = re.search(pattern, said_)
     if found is None:

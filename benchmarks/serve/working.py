@@ -1,8 +1,8 @@
-"""An app on Spark that has enough to do: it counts records by key, as fast as it can.
+"""An app on Spark under full load: it counts records by key, as fast as possible.
 
     python -m benchmarks.serve.working PLACE RECORDS
 
-Prints `begun`, then, at each commit, when it was and how many records had been read.
+Prints `begun`, then at each commit its time and the number of records read so far.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""How long a program takes to its first result, and how much processor time."""
+"""Elapsed time and processor time of a program until its first result."""
 
 from __future__ import annotations

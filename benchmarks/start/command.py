@@ -1,4 +1,4 @@
-"""The command `start`: seconds and processor seconds to the first result, beside others'."""
+"""The command `start`: elapsed and processor seconds to the first result, compared with peers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     """Add the command.
 
     Args:
-        commands: Of the parser.
-        cache: Where peers and topics lie by default.
+        commands: Subparsers of the parser.
+        cache: The default folder of peers and topics.
         count: Reads a number.
     """
-    start = commands.add_parser("start", help="from the start of a program to its first result")
+    start = commands.add_parser(
+        "start", help="time from the start of a program to its first result"
+    )
     start.add_argument("--rounds", type=count, default=5, help="%(default)s, after one to warm up")
-    start.add_argument("--part", action="append", choices=("words", "W1"), help="only this")
+    start.add_argument("--part", action="append", choices=("words", "W1"), help="only this part")
     start.add_argument("--cache", type=Path, default=cache, help="peers, topics; %(default)s")
-    start.add_argument("--json", type=Path, help="where to put the figures")
+    start.add_argument("--json", type=Path, help="write the figures as JSON to this file")
     start.set_defaults(call=_start)
 
 
@@ -69,7 +71,7 @@ def _start(options: argparse.Namespace) -> int:
 def _rounds(
     cases: Mapping[str, Callable[[], Start]], rounds: int, runs: dict[str, list[Start]]
 ) -> int:
-    """Run all cases in turn, once to warm up; return how many runs failed."""
+    """Run all cases alternately, with one warm-up round; return the number of failed runs."""
     problems = 0
     for number in range(rounds + 1):
         for name, run in cases.items():
@@ -79,7 +81,9 @@ def _rounds(
                 print(f"{name}: {exc}", file=sys.stderr)
                 problems += 1
                 continue
-            print(f"{name}: {start.wall:.2f} s, {start.cpu:.2f} s of processors", file=sys.stderr)
+            print(
+                f"{name}: {start.wall:.2f} s, {start.cpu:.2f} s of processor time", file=sys.stderr
+            )
             if number:
                 runs.setdefault(name, []).append(start)
     return problems

@@ -1,4 +1,4 @@
-"""The lines whose words are counted."""
+"""The input lines of the word counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One start: a process, until its first result is there."""
+"""One start of a process, until its first result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMIT_S = 240.0
 
 
 class StartFailed(Exception):
-    """No result came; the message says why."""
+    """The process produced no result; the message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Start:
     """Seconds from the start of a process to its first result.
 
     Attributes:
-        wall: That passed.
-        driver: Of a processor, by the process itself and those of its children that have ended.
-        jvm: By Java.
-        workers: By Spark's Python workers.
+        wall: Elapsed time.
+        driver: Processor time of the process and of its children that have ended.
+        jvm: Processor time of Java.
+        workers: Processor time of Spark's Python workers.
     """
 
     wall: float
@@ -42,20 +42,20 @@ class Start:
 
     @property
     def cpu(self) -> float:
-        """Processor seconds of all."""
+        """Total processor seconds."""
         return self.driver + self.jvm + self.workers
 
 
 def first_result(command: Command, home: Path, came: Callable[[str], bool]) -> Start:
-    """Start a process, wait for its first result, and end it with all that it has started.
+    """Start a process, wait for its first result, and stop the process and its descendants.
 
     Args:
-        command: What to start.
-        home: Its directory; empty.
-        came: Tells, given what the process has printed, whether the result is there.
+        command: The command to start.
+        home: The working directory; empty.
+        came: Returns, given the output of the process, whether the result has arrived.
 
     Raises:
-        StartFailed: It ended, or four minutes have passed.
+        StartFailed: The process ended without a result, or did not produce one within four minutes.
     """
     log = home / "log"
     with log.open("wb") as file:
@@ -91,8 +91,8 @@ def _used(session: int, wall: float) -> Start:
             program = Path(f"/proc/{pid}/cmdline").read_bytes()
             text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         except OSError:
-            continue  # it has ended; its parent has its time
-        ticks = text.rpartition(")")[2].split()[11:15]  # its own, and of children that have ended
+            continue  # ended, and counted by the parent
+        ticks = text.rpartition(")")[2].split()[11:15]  # own time, and time of ended children
         kind = "jvm" if b"java" in program.partition(b"\0")[0] else "driver"
         kind = "workers" if b"daemon" in program else kind
         seconds[kind] += sum(map(int, ticks)) / _TICKS

@@ -1,4 +1,4 @@
-"""Counts words by this library, on embedded topics: says when the first result is committed."""
+"""Counts words with this library, on embedded topics; prints a line after the first commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts words by Spark's own operators, of text files, as its guide has it."""
+"""Counts words of text files with Spark's own operators, as in Spark's guide."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""What state costs: `python -m benchmarks.state`."""
+"""Cost of state: `python -m benchmarks.state`."""
 
 from __future__ import annotations

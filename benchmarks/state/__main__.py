@@ -1,22 +1,22 @@
-"""What state costs: access, commits, restores, and what is left after a thousand batches.
+"""Measures state: access, commits, restores, and disk usage after a thousand batches.
 
-    python -m benchmarks.state                      # all but those on Spark
-    python -m benchmarks.state --smoke              # a little of each, to see that it runs
-    python -m benchmarks.state access commit        # some cases
-    python -m benchmarks.state spark                # beside Spark's own ValueState
-    python -m benchmarks.state distance             # a checkpoint on S3 that is far away
-    python -m benchmarks.state --json state.json    # the figures as JSON too
-    python -m benchmarks.state access --profile     # where the time goes
+    python -m benchmarks.state                      # all cases except those on Spark
+    python -m benchmarks.state --smoke              # a little of each case, as a quick check
+    python -m benchmarks.state access commit        # selected cases
+    python -m benchmarks.state spark                # compared with Spark's own ValueState
+    python -m benchmarks.state distance             # a checkpoint on S3 with high latency
+    python -m benchmarks.state --json state.json    # also write the figures as JSON
+    python -m benchmarks.state access --profile     # profile the run
     python -m benchmarks.state --home /dev/shm/x    # state and log on a memory file system
 
-access     put and get of a key-value store, hot and cold
-kinds      put, get and range of every kind of store
-commit     checkout, reads and commit of a task, by number of changed keys
-restore    an empty machine: 1 M keys of 100 bytes from S3 on loopback, and from a directory
-distance   requests and milliseconds a batch, by the milliseconds that a request is under way
-endurance  disk, objects and times over a thousand batches, clean-up included
+    access     put and get of a key-value store, hot and cold
+    kinds      put, get and range of every kind of store
+    commit     checkout, reads and commit of a task, by number of changed keys
+    restore    an empty machine: 1 M keys of 100 bytes from S3 on loopback, and from a directory
+    distance   requests and milliseconds per batch, by the round-trip time of a request
+    endurance  disk, objects and times over a thousand batches, including clean-up
 
-Beside elapsed time stands processor time of the whole process, in brackets or last.
+The figures include processor time of the whole process, in brackets or in the last column.
 """
 
 from __future__ import annotations
@@ -68,9 +68,11 @@ def main() -> None:
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
     parser.add_argument("--smoke", action="store_true", help="a little of each")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "--home", type=Path, help="folder of state and log; default: a temporary directory"
+    )
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")

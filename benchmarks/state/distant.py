@@ -1,8 +1,8 @@
-"""An app whose checkpoint is in a storage that is far away: requests and milliseconds a batch.
+"""An app with a checkpoint on distant storage: requests and milliseconds per batch.
 
-A count by key of four tasks on two cores, batch after batch without a pause, on a real S3 server
-behind proxies that keep each request and its answer on the way for some milliseconds.
-The apps take turns, so that each distance meets the same machine.
+The app counts by key with four tasks on two cores, batch after batch without a pause, on a real S3
+server behind proxies that delay each request and its response by some milliseconds. The apps
+alternate, so that all distances are measured under the same load of the machine.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 @dataclass
 class Distance:
-    """What was measured at one distance.
+    """Figures of one distance.
 
     Attributes:
-        trip_ms: How long a request and its answer are under way.
-        batch_ms: From commit to commit, of each batch.
-        requests: Of all batches, by method.
-        batches: How many those were.
+        trip_ms: The round-trip time of a request and its response.
+        batch_ms: The time from commit to commit, for each batch.
+        requests: The number of requests in all batches, by method.
+        batches: The number of batches.
     """
 
     trip_ms: float
@@ -66,13 +66,13 @@ class Distance:
     batches: int = 0
 
     def figures(self) -> dict[str, float]:
-        """Return the middle batch, and requests a batch."""
+        """Return the median batch time, and the requests per batch."""
         each = {method: count / self.batches for method, count in sorted(self.requests.items())}
         return {"batch_ms": median(self.batch_ms), **each}
 
 
 def by_distance(home: Path, smoke: bool) -> dict[str, Any]:
-    """Measure at each distance, and print milliseconds and requests a batch."""
+    """Measure each distance, and print milliseconds and requests per batch."""
     rounds, batches = (1, 4) if smoke else (3, 40)
     session = app_session("distance", config={"spark.master": f"local[{CORES}]"})
     found = {trip: Distance(trip) for trip in TRIPS_MS}
@@ -110,7 +110,7 @@ def _measure(
     batches: int,
     into: Distance,
 ) -> None:
-    """Run one app through so many batches after the first ones."""
+    """Run one app for this number of batches after the warm-up."""
     log = bucket.settings(home.name, endpoint_url=proxy.url)
     source, sink = _fill(topics, home.name, batches + _WARM)
     builder = TopologyBuilder("distance")
@@ -145,7 +145,7 @@ def _measure(
 
 
 def _fill(topics: Kafka, name: str, batches: int) -> tuple[Topic[str, int], Topic[str, int]]:
-    """Return source and sink, with so many batches in the source."""
+    """Return source and sink, with enough records for this number of batches in the source."""
     source, sink = Topic(f"{name}-in", TEXT, INT64), Topic(f"{name}-out", TEXT, INT64)
     with closing(topics.admin()) as admin:
         for topic in (source, sink):

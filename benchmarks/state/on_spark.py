@@ -1,8 +1,8 @@
-"""Access to state from inside a Spark worker: ours, and Spark's own `ValueState` of Python.
+"""Access to state in a Spark worker: the library's stores, and Spark's `ValueState` in Python.
 
-The same session, the same keys and as many records; in each worker a clock stands around
-nothing but the get and the put (or update) of each record's key, in the second of two
-batches. `transformWithState` needs protobuf, which comes with the group `bench`.
+Both cases use the same session, keys and number of records. In each worker, the time covers only
+the get and the put (or update) of each record's key, in the second of two batches.
+`transformWithState` needs protobuf, which the group `bench` installs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # Spark's own custom
+from pyspark.sql import functions as F  # noqa: N812  # Spark's convention
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, key_value_store
@@ -35,7 +35,7 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class TimedCount(BatchProcessor[str, int, int, int]):
-    """Counts by key, and forwards how many there were and the nanoseconds it took."""
+    """Counts by key, and forwards the number of records and the elapsed nanoseconds."""
 
     def init(self, context: Any) -> None:
         super().init(context)
@@ -52,7 +52,7 @@ class TimedCount(BatchProcessor[str, int, int, int]):
 
 
 class TimedValueState(StatefulProcessor):
-    """The same on a `ValueState`."""
+    """`TimedCount` on a `ValueState`."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.count = handle.getValueState("count", "count long")
@@ -70,18 +70,18 @@ class TimedValueState(StatefulProcessor):
 
 
 def side_by_side(home: Path, smoke: bool) -> dict[str, Any]:
-    """Run both, and print how many records a second each can count in one worker."""
+    """Run both, and print the records per second of one worker in each."""
     records = 2_000 if smoke else 40_000
     session = app_session("state benchmark", config={"spark.master": f"local[{_PARTITIONS}]"})
     session.conf.set("spark.sql.shuffle.partitions", str(_PARTITIONS))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", _PROVIDER)
     ours = _ours(session, home, records)
     found = {"kstreams": ours}
-    print(f"\n{records:,} records of {_KEYS:,} keys; a get and a put each, a second of one worker")
+    print(f"\n{records:,} records of {_KEYS:,} keys; get and put pairs per second of one worker")
     print(f"{'kstreams, RocksDB':34}{ours:12,.0f}")
     theirs = _theirs(session, home, records)
     print(f"{'transformWithState, ValueState':34}{theirs:12,.0f}")
-    print(f"{'times as many':34}{ours / theirs:12.1f}")
+    print(f"{'ratio':34}{ours / theirs:12.1f}")
     return {**found, "transformWithState": theirs}
 
 

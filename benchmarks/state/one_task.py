@@ -1,6 +1,6 @@
-"""What a task's state costs a micro-batch: checkout, commit, restore; and over many batches.
+"""Cost of a task's state per micro-batch: checkout, commit, restore; and over many batches.
 
-Keys have 12 bytes, values 100 (half of it random).
+Keys have 12 bytes, values 100 bytes (half of them random).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KEY = TaskKey("bench", "g", 0)
 
 
 class StoredTask:
-    """One task on one backend, with a number of keys stored."""
+    """One task on one backend, with a number of stored keys."""
 
     def __init__(self, backend: StateBackend, home: Path, log: ObjectStoreSettings) -> None:
         self.backend, self.home, self.random = backend, home, Random(1)
@@ -74,7 +74,7 @@ class StoredTask:
 
 
 def commits(home: Path, smoke: bool) -> dict[str, Any]:
-    """Measure batches that change some of the keys; the durable log is a directory beside."""
+    """Measure batches that change some of the keys; the durable log is a local directory."""
     stored = (2_000,) if smoke else (100_000, 1_000_000)
     changed, rounds = ((1, 1_000), 2) if smoke else ((1, 1_000, 10_000, 100_000), 9)
     found: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def _batches(task: StoredTask, count: int, rounds: int) -> tuple[Times, Times, T
 
 
 def restores(home: Path, smoke: bool) -> dict[str, Any]:
-    """Measure what a machine without local state waits for."""
+    """Measure the restore on a machine without local state."""
     keys, rounds = (5_000, 1) if smoke else (1_000_000, 3)
     found: dict[str, Any] = {}
     print(f"\nrestore of {keys:,} keys; milliseconds: median, slowest, processor time")
@@ -151,7 +151,7 @@ def _s3(folder: Path) -> Iterator[ObjectStoreSettings]:
 
 
 def endurance(home: Path, smoke: bool) -> dict[str, Any]:
-    """Commit small batches: does anything pile up, or get slower?"""
+    """Commit many small batches, to find growth of disk usage and of commit times."""
     batches, keys, every = (60, 1_000, 20) if smoke else (1_000, 100_000, 50)
     changed = min(100, keys)
     task = StoredTask(RocksDB(), home, Directory(str(home / "log")))
@@ -171,7 +171,7 @@ def endurance(home: Path, smoke: bool) -> dict[str, Any]:
         with written:
             task.commit(checkout, pairs)
         kept = [*kept, task.pointer][-10:]
-        if number % every == every - 1:  # as a pipeline does
+        if number % every == every - 1:  # as in a pipeline
             clock.advance(timedelta(hours=2))
             collect_garbage(task.objects, {_KEY: kept}, clock=clock, min_age=timedelta(hours=1))
             sizes.append(_left(task))
@@ -196,7 +196,7 @@ def _part(times: Times, start: int, stop: int | None) -> Times:
 
 
 def _left(task: StoredTask) -> tuple[int, int, int]:
-    """Return bytes of local files (shared ones once), and number and bytes of objects."""
+    """Return bytes of local files (shared files count once), and number and bytes of objects."""
     stats = [path.lstat() for path in (task.home / "local").rglob("*")]
     local = {stat.st_ino: stat.st_blocks * 512 for stat in stats}
     names = list(task.objects.list(""))

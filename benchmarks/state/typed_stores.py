@@ -1,4 +1,4 @@
-"""Operations a second of typed stores, through the overlay of a batch."""
+"""Operations per second of typed stores, through the overlay of a batch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MINUTE = 60_000
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of store, and its three operations on a numbered key."""
+    """One kind of store, with its put, get and range operations on a numbered key."""
 
     spec: StoreSpec[Any]
     put: Callable[[Any, str, int], object]
@@ -106,7 +106,7 @@ class StoreTask:
 
     @contextmanager
     def batch(self) -> Iterator[Any]:
-        """Give the live store of a batch that knows nothing yet; commit it at the end."""
+        """Yield the live store of a batch with an empty overlay; commit the batch at the end."""
         log, key = DirectoryObjectStore(self.home / "log"), TaskKey("bench", "g", 0)
         versions = TaskVersions(self.backend, self.home / "local", log, key, [self.spec.name])
         with versions.checkout(self.pointer, Attempt(new_attempt(), 0)) as checkout:
@@ -154,7 +154,7 @@ def _measure(kind: Kind, backend: StateBackend, home: Path, count: int, times: l
 
 
 def access(home: Path, smoke: bool) -> dict[str, Any]:
-    """Measure pairs of a get and a put of one key, as an aggregation makes them."""
+    """Measure pairs of a get and a put of one key, the access pattern of an aggregation."""
     stored, hot, rounds = (5_000, 500, 1) if smoke else (200_000, 1_000, 5)
     spec = key_value_store("s", key=TEXT, value=INT64)
     found: dict[str, Any] = {}

@@ -1,8 +1,8 @@
-"""The suite that runs workloads on peers: data, measuring, checking, reporting.
+"""The suite that runs workloads on peers: data, measurement, checks, reports.
 
-Read `workload.py` and `peer.py` first: a workload says what is to be computed, a peer how one
-system computes it. `measure.py` is one run, `rounds.py` all of them. `benchmarks/workloads/`
-and `benchmarks/peers/` hold one of each a file or folder.
+Start with `workload.py` and `peer.py`: a workload defines a computation, a peer implements it on
+one system. `measure.py` performs one run, `rounds.py` all runs. Each file of
+`benchmarks/workloads/` is a workload, and each folder of `benchmarks/peers/` a peer.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Impressions of ads, and clicks on them, a second out of order.
+"""Impressions of ads and clicks on them, up to a second out of order.
 
-There are as many clicks as impressions. A tenth of the impressions is clicked 2.5 to 8.5 s later;
-on others there is a click that comes 25 to 40 s later, and the rest of the clicks is on ads that
-nobody has seen. Every hundredth impression shows the ad of the one before once more, so that
-there are clicks with two partners. Nothing is near a bound of 0 and 10 s between the two by less
-than the disorder, and no two records of one side have key and time in common: what belongs
-together does not depend on the order in which records arrive.
+There are as many clicks as impressions. A tenth of the impressions is clicked 2.5 to 8.5 s later,
+others 25 to 40 s later, and the remaining clicks belong to ads without an impression. Every
+hundredth impression shows the ad of the previous one again, so that there are clicks with two
+partners. The distance of a pair from the bounds 0 and 10 s is always larger than the disorder, and
+no two records of one side have the same key and time, so the pairs do not depend on the order of
+arrival.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def ads(count: int, random: np.random.Generator) -> tuple[pa.Table, pa.Table]:
     """Draw impressions and clicks by arrival: key, value, timestamp, and `cost` or `price`."""
     number = np.arange(count, dtype=np.int64)
     ad = number - (number % _REPEATED_EVERY == _REPEATED_EVERY - 1)
-    # Even, as all that is added to it: two records of an ad differ in time as their numbers do.
+    # All offsets are even: two records of an ad (odd and even number) never have the same time.
     shown = START_MS + number - _even(random, 0, DISORDER_MS, count)
     clicked = random.random(count) < _CLICKED
     late = random.random(count) < _LATE
@@ -94,14 +94,14 @@ AD_CLICKS = Dataset(
 
 
 class Impression(msgspec.Struct):
-    """What an impression's JSON says of its cost, and when it was."""
+    """The cost and the time in an impression's JSON."""
 
     cost: int
     at: int
 
 
 class AdClick(msgspec.Struct):
-    """What a click's JSON says of its price, and when it was."""
+    """The price and the time in a click's JSON."""
 
     price: int
     at: int

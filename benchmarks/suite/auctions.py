@@ -1,8 +1,8 @@
-"""Persons and the auctions they open, after the published description of NEXMark.
+"""Persons and the auctions they open, according to the published description of NEXMark.
 
-They go with the bids of `bids.py`: an auction for 15 bids, a person for 46, each a second older
-than the first bid of its number. As there, three of four auctions are the hot seller's of the
-moment, and there are five categories, from 10 on, and six states.
+They match the bids of `bids.py`: one auction per 15 bids, one person per 46 bids, each a second
+older than the first bid with its number. As in NEXMark, the current hot seller has three of four
+auctions, and there are five categories, starting from 10, and six states.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = (
 )
 
 CATEGORY = 10
-"""The one that queries ask for."""
+"""The category that the queries select."""
 _CATEGORIES = 5
 _STATES = np.array(["AZ", "CA", "ID", "OR", "WA", "WY"])
 _CITIES = np.array(["Phoenix", "Palo Alto", "Boise", "Portland", "Bend", "Redmond", "Kent"])
@@ -61,7 +61,7 @@ def auctions(count: int, random: np.random.Generator) -> pa.Table:
 
 
 def persons(auctions: int, random: np.random.Generator) -> pa.Table:
-    """Draw the persons of so many auctions: key, value, timestamp, `name`, `city`, `state`."""
+    """Draw the persons for a number of auctions: key, value, timestamp, `name`, `city`, `state`."""
     number = np.arange(_persons_of(auctions), dtype=np.int64)
     times = START_MS - _OLDER_MS + number * BIDS_A_BIDDER
     first = pa.array(random.choice(_NAMES, len(number)))
@@ -79,7 +79,7 @@ def persons(auctions: int, random: np.random.Generator) -> pa.Table:
 def _opened(
     auction: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the number of the newest person when an auction opens."""
+    """Return the number of the newest person at the opening of each auction."""
     newest: np.ndarray[tuple[int], np.dtype[np.int64]] = auction * BIDS_AN_AUCTION // BIDS_A_BIDDER
     return newest
 
@@ -116,16 +116,16 @@ PERSONS = Dataset(
 
 
 class Auction(msgspec.Struct):
-    """What an auction's JSON says, as far as queries ask."""
+    """The fields of an auction's JSON that queries use."""
 
     id: int
-    itemName: str  # noqa: N815  # as the field is called
+    itemName: str  # noqa: N815  # the name of the field
     seller: int
     category: int
 
 
 class Person(msgspec.Struct):
-    """What a person's JSON says, as far as queries ask."""
+    """The fields of a person's JSON that queries use."""
 
     name: str
     city: str

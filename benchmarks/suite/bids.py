@@ -1,9 +1,9 @@
-"""Bids of an auction house, after the published description of NEXMark.
+"""Bids of an auction house, according to the published description of NEXMark.
 
-A bid names an auction, a bidder and a price. As there, half of all bids go to the hot auction
-of the moment, three of four come from the hot bidder, prices are spread over several powers of
-ten, and auctions and bidders grow in number as time goes on. One bid a millisecond; the
-key is the auction.
+A bid names an auction, a bidder and a price. As in NEXMark, half of all bids are on the current hot
+auction, three of four come from the current hot bidder, prices spread over several powers of ten,
+and the numbers of auctions and bidders grow over time. There is one bid per millisecond; the key is
+the auction.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ BIDS = Dataset(
 
 
 class Bid(msgspec.Struct, frozen=True):
-    """What a bid's JSON says; the price in cents."""
+    """The fields of a bid's JSON; the price is in cents."""
 
     auction: int
     bidder: int
     price: float
-    dateTime: int  # noqa: N815  # as the field is called
+    dateTime: int  # noqa: N815  # the name of the field
 
 
 BID = json_serde(Bid)

@@ -1,4 +1,4 @@
-"""Whether results are the expected ones."""
+"""Comparison of results with the expected ones."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check has found; `problems` is empty where all is right."""
+    """The outcome of a check; `problems` is empty if all results are correct."""
 
     results: int
     problems: tuple[str, ...]
 
     @property
     def right(self) -> bool:
-        """Tell whether every result is as expected, and none is missing or too much."""
+        """Return whether the results are correct and complete, without additional ones."""
         return not self.problems
 
 
@@ -34,12 +34,12 @@ def check(
     *,
     timestamps: bool,
 ) -> Verdict:
-    """Compare results; those of keys that only move time are passed over.
+    """Compare results; keys that only advance stream time are ignored.
 
     Args:
-        expected: By result key, value and event time.
-        found: By result key, the last value and timestamp read back.
-        timestamps: Whether timestamps are to be the expected event times.
+        expected: The expected value and event time by result key.
+        found: The last value and timestamp read back, by result key.
+        timestamps: Whether timestamps must equal the expected event times.
     """
     own = {key: result for key, result in found.items() if not key[0].startswith(CLOSER)}
     kinds: dict[str, list[str]] = {}

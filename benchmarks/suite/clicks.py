@@ -19,7 +19,7 @@ GAP_MS = 5
 
 
 def clicks(count: int, random: np.random.Generator, *, keys: int = KEYS) -> pa.Table:
-    """Draw clicks: key, value, timestamp, and `amount` as it stands in the value."""
+    """Draw clicks: key, value, timestamp, and the `amount` in the value."""
     users = pa.array(zipf(random, count, keys)).cast(pa.string())
     amounts = pa.array(random.integers(1, 1000, count))
     pages = pa.array(random.integers(1, 100, count)).cast(pa.string())
@@ -34,7 +34,7 @@ def clicks(count: int, random: np.random.Generator, *, keys: int = KEYS) -> pa.T
 
 
 def clicks_of(keys: int) -> Dataset:
-    """Return clicks of another number of users."""
+    """Return the data set of clicks with a different number of users."""
     return replace(CLICKS, name=f"clicks-of-{keys}", make=partial(clicks, keys=keys))
 
 

@@ -1,4 +1,4 @@
-"""The broker of the suite: topics made, filled, watched and read back."""
+"""The broker of the suite: creates, fills, watches and reads topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kstreams import Kafka
 __all__ = ("CacheInUse", "Cluster", "Output")
 
 _CHUNK = 10_000
-_WAIT_S = 0.2  # for a whole chunk: the last one is never whole
+_WAIT_S = 0.2  # for a full chunk; the last chunk is never full
 
 
 class CacheInUse(Exception):
@@ -29,13 +29,13 @@ class CacheInUse(Exception):
 
 
 class Cluster:
-    """One broker process, its data in the cache; enter it as a context.
+    """One broker process with its data in the cache; enter it as a context.
 
     Attributes:
         cache: The folder of all runs.
 
     Raises:
-        CacheInUse: On entering, when another run has entered.
+        CacheInUse: On entering, if another run uses the cache.
     """
 
     def __init__(self, cache: Path) -> None:
@@ -74,15 +74,15 @@ class Cluster:
 
     @property
     def pid(self) -> int:
-        """The broker's process."""
+        """The id of the broker's process."""
         return self._broker.pid or 0
 
     def create(self, topic: str, partitions: int = PARTITIONS) -> None:
-        """Make an empty topic."""
+        """Create an empty topic."""
         create_topic(self.bootstrap, topic, partitions, {})
 
     def delete_all_but(self, kept: Callable[[str], bool]) -> None:
-        """Delete topics: outputs, changelogs and what else a peer has made."""
+        """Delete all other topics: outputs, changelogs and further topics of peers."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap}, logger=SILENT)
         known = admin.list_topics(timeout=30).topics
         gone = [name for name in known if not kept(name) and not name.startswith("__")]
@@ -91,7 +91,7 @@ class Cluster:
                 future.result(60)
 
     def size_of(self, wanted: Callable[[str], bool]) -> int:
-        """Return the bytes on disk of some topics."""
+        """Return the total size of the matching topics on disk, in bytes."""
         folders = [path for path in (self._folder / "data").iterdir() if path.is_dir()]
         found = (path for path in folders if wanted(path.name.rpartition("-")[0]))
         return sum(file.stat().st_size for path in found for file in path.glob("*.log"))
@@ -101,16 +101,16 @@ class Cluster:
         return self._admin.topics(internal=True)
 
     def ends(self, topic: str) -> int:
-        """Return how many records a topic has had."""
+        """Return the number of records written to a topic so far."""
         return sum(self._admin.end_offsets(topic, committed=False).values())
 
     def fill(self, dataset: Dataset, count: int, done: Callable[[int], None]) -> str:
-        """Write a dataset to its topic unless it is there; return the topic.
+        """Write a dataset to its topic unless the topic exists; return the topic.
 
         Args:
-            dataset: What to write.
-            count: Of how many records of its workload.
-            done: Told now and then how many are written.
+            dataset: The dataset to write.
+            count: The number of records of the workload.
+            done: Called regularly with the number of written records.
         """
         topic = dataset.topic(count)
         known = topic in self._admin.topics()
@@ -150,15 +150,15 @@ def _produce(producer: Producer, topic: str, rows: pa.Table) -> None:
 
 
 class Output:
-    """What has been read of an output topic so far: the last result of each key.
+    """The records read from an output topic so far: the last result of each key.
 
     Args:
         bootstrap: The broker.
-        topic: Its name.
-        decode: Reads a record.
-        partitions: How many it has.
-        keys_tell: Whether a record's key alone says what the result is about, so that of many
-            records of a key the last one is decoded.
+        topic: The topic.
+        decode: Decodes a record.
+        partitions: The number of partitions.
+        keys_tell: Whether a record's key alone identifies the result, so that only the last of
+            several records with a key is decoded.
     """
 
     def __init__(
@@ -187,14 +187,14 @@ class Output:
         self._places = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
 
     def read(self) -> None:
-        """Read all that has come since the last call."""
+        """Read all records that have arrived since the last call."""
         self._consumer.assign(self._places)
         open_ones = {place.partition for place in self._places}
         latest: dict[bytes, tuple[bytes | None, int]] = {}
         while open_ones:
             for message in self._consumer.consume(_CHUNK, _WAIT_S):
                 if error := message.error():
-                    if error.code() != -191:  # the end of a partition
+                    if error.code() != -191:  # end of partition
                         raise KafkaException(error)
                     open_ones.discard(message.partition())
                     continue
@@ -210,7 +210,7 @@ class Output:
             place.offset = max(place.offset, 0)
 
     def skip(self) -> None:
-        """Pass over all that has come so far."""
+        """Skip all records that have arrived so far."""
         for place in self._places:
             place.offset = self._consumer.get_watermark_offsets(place, 30)[1]
 

@@ -1,4 +1,4 @@
-"""Two outcomes side by side."""
+"""Comparison of two outcomes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ __all__ = ("compared",)
 
 
 def compared(before: Outcome, after: Outcome) -> str:
-    """Return a table of the cells that both have: records/s before and after, and the ratio.
+    """Return a table of the cells that both contain: records/s before and after, and the ratio.
 
-    `within` says that the medians lie in each other's span of rounds: no difference to tell.
+    `within` means that each median is within the other outcome's range of rounds, so that the
+    difference is not significant.
     """
     return "\n".join(_lines(before, after))
 

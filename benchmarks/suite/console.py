@@ -1,4 +1,4 @@
-"""Shows in a terminal how a run of the suite gets on; plain lines where there is none."""
+"""Shows the progress of a run of the suite in a terminal; prints plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("Console",)
 
 
 class Console:
-    """A `Watcher` with two bars: all steps, and the records of the present one."""
+    """A `Watcher` with two bars: all steps, and the records of the current step."""
 
     def __init__(self) -> None:
         self._bars = Progress(
@@ -38,16 +38,16 @@ class Console:
         self._bars.stop()
 
     def begin(self, runs: int) -> None:
-        """Note how many runs there are."""
+        """Set the number of runs."""
         self._bars.reset(self._all, total=runs)
 
     def step(self, title: str, total: int) -> Callable[[int], None]:
-        """Begin a run, or what comes before."""
+        """Begin a run or its preparation."""
         self._bars.reset(self._one, total=total or 1, description=title, visible=True)
         return lambda done: self._bars.update(self._one, completed=done)
 
     def done(self) -> None:
-        """Note that a run is over."""
+        """Count a completed run."""
         self._bars.advance(self._all)
 
     def say(self, text: str) -> None:

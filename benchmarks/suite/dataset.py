@@ -1,4 +1,4 @@
-"""A dataset: seeded records, made once and kept in a topic."""
+"""A dataset: seeded records, generated once and kept in a topic."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from kstreams.partitioner import partition_of, partitions_of
 __all__ = ("CLOSER", "DATA", "DAY_MS", "PARTITIONS", "START_MS", "Dataset", "closers")
 
 PARTITIONS = 4
-START_MS = 1_704_067_200_000  # 2024-01-01T00:00Z: the start of a window of any usual size
+START_MS = 1_704_067_200_000  # 2024-01-01T00:00Z: a window starts here for all usual sizes
 DAY_MS = 86_400_000
 DATA = "bench-data-"
-"""Topics that begin so hold datasets, and are kept."""
+"""Prefix of the topics that contain datasets and are kept."""
 CLOSER = b"~end-"
-"""Keys that begin so are of no workload: see `closers`."""
+"""Prefix of keys that belong to no workload; see `closers`."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Records of a kind.
+    """A kind of generated records.
 
-    A workload of several topics has a dataset for each, and counts by the first one's records.
+    A workload with several topics has one dataset per topic; its number of records is the number of
+    the first dataset's records.
 
     Args:
-        name: Names the topic.
-        make: Draws the records of a count from a seeded generator: a table of `key` and `value`
-            (binary), `timestamp` (int64, ms) and whatever columns `expected` needs; in the
-            order of event time.
-        filler: The value of a record that only moves time.
-        seed: Seed of the generator.
-        partitions: How many the topic has, and that of the results.
-        size: How many records there are for a count, where it is not as many.
-        disorder_ms: How much older than one before it a record may be.
+        name: The name in the topic's name.
+        make: Draws a number of records from a seeded generator, in the order of event time: a table
+            of `key` and `value` (binary), `timestamp` (int64, ms) and any columns that `expected`
+            needs.
+        filler: The value of a record that only advances stream time.
+        seed: The seed of the generator.
+        partitions: The number of partitions of the topic, and of the results.
+        size: Returns the number of records for a count, if it differs from the count.
+        disorder_ms: The maximum time by which a record may be older than an earlier one.
     """
 
     name: str
@@ -49,16 +50,16 @@ class Dataset:
     disorder_ms: int = 0
 
     def topic(self, records: int) -> str:
-        """Return the topic that holds the records of a count."""
+        """Return the topic with this number of records."""
         spread = "" if self.partitions == PARTITIONS else f"-over-{self.partitions}"
         return f"{DATA}{self.name}-{records}-seed{self.seed}{spread}"
 
     def rows(self, count: int) -> int:
-        """Return how many records the topic of a count has, closers included."""
+        """Return the number of records in the topic for a count, including closers."""
         return (self.size(count) if self.size else count) + self.partitions
 
     def records(self, count: int) -> pa.Table:
-        """Return the records of a count; the same at each call."""
+        """Return the records for a count; the same at each call."""
         table = self.make(count, np.random.default_rng(self.seed))
         times = table.column("timestamp").to_numpy()
         if np.any(np.maximum.accumulate(times) - times > self.disorder_ms):
@@ -68,7 +69,7 @@ class Dataset:
         return table
 
     def topic_rows(self, table: pa.Table) -> pa.Table:
-        """Return all that a topic holds: key, value, timestamp, partition; closers last."""
+        """Return all records of a topic: key, value, timestamp, partition; closers last."""
         last = int(pc.max(table.column("timestamp")).as_py())
         end = closers(last + DAY_MS, self.filler, self.partitions)
         rows = pa.concat_tables([table.select(["key", "value", "timestamp"]), end])
@@ -79,7 +80,7 @@ class Dataset:
 
 
 def closers(timestamp: int, value: bytes, partitions: int = PARTITIONS) -> pa.Table:
-    """Return one record a partition that moves time on, so that all windows before close."""
+    """Return one record per partition that advances stream time past all earlier windows."""
     found: dict[int, bytes] = {}
     number = 0
     while len(found) < partitions:

@@ -1,4 +1,4 @@
-"""Environments of peers: each has its own, so that its pins do not meet the library's."""
+"""Environments of peers: each peer has its own, so that its pins do not conflict with others."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def python_of(cache: Path, name: str) -> Path:
 
 
 def packages_of(cache: Path, name: str) -> Path:
-    """Return where the packages of a peer's environment lie."""
+    """Return the folder of the packages of a peer's environment."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     return cache / "peers" / name / "lib" / version / "site-packages"
 
 
 def installed(cache: Path, name: str, packages: Sequence[str]) -> None:
-    """Make a Python environment with these packages, unless it is there.
+    """Create a Python environment with these packages, unless it exists.
 
     Raises:
-        Unavailable: A package is not to be had.
+        Unavailable: A package cannot be installed.
     """
     folder = cache / "peers" / name
     stamp = folder / "made-of"
@@ -53,7 +53,7 @@ def step(
     """Run one step of an installation.
 
     Raises:
-        Unavailable: It fails, or the program is not on this machine.
+        Unavailable: The step fails, or the program does not exist on this machine.
     """
     try:
         status, said = run_program(

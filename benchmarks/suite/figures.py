@@ -1,4 +1,4 @@
-"""The figures of one run, and how they follow from what was seen."""
+"""The figures of one run, and their computation from observations."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 __all__ = ("ENOUGH_RECORDS", "ENOUGH_S", "WARM_UP", "Figures", "Span", "end_of", "span_of")
 
 WARM_UP = 0.1
-"""The clock starts when this share of the records is done."""
+"""The measurement starts when this share of the records has been processed."""
 ENOUGH_S = 20.0
 ENOUGH_RECORDS = 1_000_000
-"""Seconds, or records, that are timed at least: in a shorter run a peer may not be warm yet."""
+"""The minimum number of records to measure; in a shorter run a peer may not be warm yet."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """What is timed: from a moment to the last durable result, and the records in between."""
+    """The measured interval: from the end of the warm-up to the last durable result."""
 
     start: float
     end: float
@@ -24,20 +24,20 @@ class Span:
 
     @property
     def rate(self) -> float:
-        """Records a second."""
+        """Records per second."""
         return self.records / (self.end - self.start)
 
 
 def span_of(points: Sequence[tuple[float, int]], records: int, end: float) -> Span:
-    """Return what is timed of a run.
+    """Return the measured interval of a run.
 
     Args:
-        points: Moments and how many records were done by then, rising.
-        records: How many there are in all.
-        end: When the last result was there.
+        points: Moments with the number of records processed by then, ascending.
+        records: The total number of records.
+        end: The moment of the last result.
 
     Raises:
-        ValueError: Everything came at once, so that there is nothing to time.
+        ValueError: All results arrived at once, so that there is no interval to measure.
     """
     for when, done in points:
         if done >= WARM_UP * records and done < records and when < end:
@@ -48,13 +48,13 @@ def span_of(points: Sequence[tuple[float, int]], records: int, end: float) -> Sp
 def end_of(
     points: Sequence[tuple[float, int]], records: int, result: float, *, by_clock: bool
 ) -> float:
-    """Return when a run was over: all records done, and the last result there.
+    """Return the end of a run: all records are processed and the last result has arrived.
 
     Args:
-        points: Moments and how many records were done by then, rising.
-        records: How many there are in all.
-        result: When the last result was there.
-        by_clock: Whether results come when the clock says so, which is no matter of speed.
+        points: Moments with the number of records processed by then, ascending.
+        records: The total number of records.
+        result: The moment of the last result.
+        by_clock: Whether the clock triggers results, so that their time is unrelated to speed.
     """
     done = next((when for when, number in points if number >= records), result)
     return done if by_clock else max(done, result)
@@ -62,19 +62,20 @@ def end_of(
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run gave.
+    """Figures of one run.
 
     Attributes:
-        records: How many records the run had.
-        rate: Records a second, from the end of the warm-up to the last result.
-        startup_s: From the start of the process to the first result.
-        cpu_s_per_million: Processor seconds of all its processes for a million records.
-        broker_cpu_s_per_million: The broker's, in the same span.
-        peak_bytes: The most memory of all its processes at one moment (PSS).
-        state_bytes: The most of its state on disk, in files and, at the end, topics of its own.
-        results: How many results it wrote, updates included.
-        progress: Seconds since its start, and how many records were done by then; for
-            systems that work in micro-batches the commits.
+        records: The number of records of the run.
+        rate: Records per second, from the end of the warm-up to the last result.
+        startup_s: Seconds from the start of the process to the first result.
+        cpu_s_per_million: Processor seconds of all its processes per million records.
+        broker_cpu_s_per_million: Processor seconds of the broker per million records, over the same
+            interval.
+        peak_bytes: The peak memory of all its processes (PSS).
+        state_bytes: The peak size of its state on disk: files and, at the end, internal topics.
+        results: The number of written results, including updates.
+        progress: Seconds since the start, with the number of records processed by then; for systems
+            with micro-batches, the commits.
     """
 
     records: int
@@ -89,15 +90,15 @@ class Figures:
 
     @property
     def timed_records(self) -> float:
-        """Return how many records came after the warm-up."""
+        """Return the number of records after the warm-up."""
         return self.records * (1 - WARM_UP)
 
     @property
     def timed_s(self) -> float:
-        """Return how long they took, seconds."""
+        """Return the seconds for the records after the warm-up."""
         return self.timed_records / self.rate
 
     @property
     def long_enough(self) -> bool:
-        """Tell whether the rate is that of a warm peer."""
+        """Return whether the run was long enough for the rate of a warm peer."""
         return self.timed_records >= ENOUGH_RECORDS or self.timed_s >= ENOUGH_S

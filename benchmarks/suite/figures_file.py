@@ -1,4 +1,4 @@
-"""A file of figures, as JSON."""
+"""Write a JSON file of figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("write_figures",)
 
 
 def write_figures(path: Path, figures: Mapping[str, Any]) -> None:
-    """Write plain data; whole or not at all."""
+    """Write plain data to a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(figures, indent=1))

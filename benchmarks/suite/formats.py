@@ -1,4 +1,4 @@
-"""Reads what peers write: from a record's bytes to a result's key and value."""
+"""Decodes the output of peers: from a record's bytes to a result's key and value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.suite.workload import ResultKey, Workload
 __all__ = ("Decoder", "Result", "decoder", "keys_tell")
 
 Result = tuple[ResultKey, Any]
-"""A result's key, and its value; None says that there is no such result any more."""
+"""A result's key and value; a value of None means that the result was deleted."""
 
 Decoder = Callable[[bytes, "bytes | None"], Result]
 
@@ -23,8 +23,8 @@ _INT64 = struct.Struct(">q")
 _SPAN = struct.Struct(">qq")
 
 
-def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's word
-    """Return what reads a record that a peer of this format writes for a workload."""
+def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's attribute
+    """Return the decoder for a peer's output format and a workload."""
     if workload.shape == "record":
         return _bid
     if workload.shape == "event":
@@ -37,8 +37,8 @@ def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the
     return partial({"plain": _plain, "window": _window, "session": _session}[workload.shape], read)
 
 
-def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's word
-    """Tell whether a record's key alone says what the result is about."""
+def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's attribute
+    """Return whether a record's key alone identifies the result."""
     return format != "json" and workload.shape not in ("record", "event")
 
 

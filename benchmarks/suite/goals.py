@@ -1,6 +1,7 @@
-"""What the speed goals name: workloads, their peers, and records that each is warm with.
+"""Runs for the performance goals: workloads, their peers, and enough records to warm up each.
 
-A peer is timed for 20 s or 2,000,000 records behind its warm-up, at the rates that two cores had.
+After its warm-up, a peer is measured for 20 s or 2,000,000 records, according to its rate on two
+cores.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ GOALS: Mapping[str, Mapping[str, int]] = {
     },
     **{query: {"kstreams": _BIDS, "flink-sql": _BIDS} for query in _QUERIES},
 }
-"""By workload and peer, how many records of the first dataset a run has."""
+"""The number of records of the first dataset in a run, by workload and peer."""
 
 
 def goal_plan(workloads: Collection[str] = (), peers: Collection[str] = ()) -> Plan:
-    """Return the plan of all of them; of some workloads or peers alone, if they are named.
+    """Return the plan of all goals, or only of the given workloads or peers.
 
     Raises:
-        UnknownName: The goals name none of these.
+        UnknownName: The goals contain none of these.
     """
     shares = {
         (workload, peer): records

@@ -1,4 +1,4 @@
-"""The second half of queries that ask for the greatest of each window, over all keys."""
+"""The second half of queries for the maximum of each window over all keys."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kstreams.windows import Windowed
 __all__ = ("add_greatest", "without_closers")
 
 V = TypeVar("V")
-"""What the results of a key's windows are."""
+"""Type of the windowed results of a key."""
 Place = TypeVar("Place", bound=tuple[int, ...])
-"""What is compared: a figure, then the auction."""
+"""Type of the compared tuples: a number, then the auction."""
 
 
 def add_greatest(
@@ -26,14 +26,14 @@ def add_greatest(
     serde: Serde[Place],
     sink: str,
 ) -> None:
-    """Write the greatest of each window's places to a topic, by the window's start.
+    """Write the maximum of each window to a topic, keyed by the window's start.
 
     Args:
-        builder: Takes the nodes.
-        results: Each key's results.
-        place: Makes of a result what is compared.
-        serde: For places.
-        sink: Name of the topic.
+        builder: The builder of the topology.
+        results: The results of each key.
+        place: Converts a result to a comparable tuple.
+        serde: The serde of these tuples.
+        sink: The name of the topic.
     """
 
     def of_window(key: Windowed[str], value: V) -> tuple[int, Place]:
@@ -47,5 +47,5 @@ def add_greatest(
 
 
 def without_closers(results: Results) -> Results:
-    """Leave out the windows of the records that only move time: their auction is 0."""
+    """Remove the windows of records that only advance stream time: their auction is 0."""
     return {key: found for key, found in results.items() if found[0][1] > 0}

@@ -1,4 +1,4 @@
-"""Ids of things that grow in number as time goes on: auctions, bidders, sellers."""
+"""Ids of entities whose number grows over time: auctions, bidders, sellers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def growing_ids(
     hot: float,
     random: np.random.Generator,
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Draw ids among the newest; the hot one of the moment with the probability given.
+    """Draw ids among the newest ones; the current hot id with the given probability.
 
     Args:
-        newest: The number of the newest one at each draw, from 0.
-        at_once: How many of the newest are drawn from.
-        hot: Probability of the hot one.
+        newest: The number of the newest entity at each draw, from 0.
+        at_once: The number of newest entities to draw from.
+        hot: The probability of the hot id.
         random: The generator.
     """
     count = len(newest)

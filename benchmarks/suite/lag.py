@@ -1,7 +1,7 @@
-"""Lag: from the moment a record is written to the moment its result can be read.
+"""Lag: the time from the write of a record until its result can be read.
 
-Clicks come at a steady rate from keys that are drawn as everywhere; among them, every 50 ms, a
-probe: the one record of a key of its own. The first result of that key ends its lag.
+Clicks are written at a fixed rate with the usual distribution of keys. Every 50 ms, a probe is
+added: the only record of a new key. The first result with this key ends the lag.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _START_S = 90.0
 
 
 def keeps_up(peer: Peer, throughput: float | None) -> bool:
-    """Tell whether a lag can be measured: not where a slow peer's throughput is below the rate."""
+    """Return whether a lag can be measured: a peer slower than the input rate has none."""
     return peer.most_records is None or throughput is None or throughput >= RATE
 
 
@@ -45,12 +45,12 @@ def measure_lag(peer: Peer, job: Job, *, cache: Path) -> Lag:
     """Run a peer on a steady stream, and return its lag.
 
     Args:
-        peer: What to run; installed.
-        job: Its input and output topics exist and are empty.
-        cache: Where the peer lives.
+        peer: The installed peer to run.
+        job: The job; its input and output topics exist and are empty.
+        cache: The folder of the peer's installation.
 
     Raises:
-        RunFailed: It ended by itself, or cannot keep up.
+        RunFailed: The peer ended by itself, or cannot keep up.
     """
     if not peer.emits_updates:
         return Lag(reason="results only when windows close")
@@ -86,10 +86,10 @@ def _wait(process: PeerProcess, met: Callable[[], bool], limit_s: float, problem
 
 
 class _Stream:
-    """Writes clicks at a steady rate, with the time of writing, until stopped.
+    """Writes clicks at a fixed rate, with the time of the write, until stopped.
 
     Attributes:
-        probes: When each probe was written, by its number.
+        probes: The time of the write of each probe, by its number.
     """
 
     def __init__(self, job: Job) -> None:
@@ -136,7 +136,7 @@ class _Stream:
 
 
 class _Probes:
-    """Reads the output topic, and notes when the first result of each probe has come."""
+    """Reads the output topic and records the arrival of the first result of each probe."""
 
     def __init__(self, job: Job) -> None:
         self.seen: dict[int, float] = {}
@@ -171,7 +171,7 @@ class _Probes:
 
 
 def _number(digits: bytes) -> int:
-    """Return the number that a key begins with; a window may stand behind it."""
+    """Return the number at the beginning of a key; a window may follow it."""
     end = 0
     while end < len(digits) and 48 <= digits[end] < 58:
         end += 1

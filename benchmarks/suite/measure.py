@@ -1,4 +1,4 @@
-"""One run: a peer works a workload off, its results are checked, then its time counts."""
+"""One run: a peer processes a workload, its results are checked, and its time is computed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ("RunFailed", "measure")
 _EVERY_S = 0.05
 _QUIET_S = 4.0
 _DONE_QUIET_S = 2.0
-"""How long no result must come before they are read: of a peer that says it is done, shorter."""
+"""Seconds without a result before results are read, for peers that report completion."""
 _WEIGHED_EVERY_S = 2.0
 _SHOWN_POINTS = 200
 
 
 class RunFailed(Exception):
-    """A run gave no figures; the message says why."""
+    """A run without figures; the message contains the reason."""
 
 
 def measure(
@@ -41,19 +41,19 @@ def measure(
     limit_s: float,
     done: Callable[[int], None],
 ) -> Figures:
-    """Run a peer until all its results are there, and return its figures.
+    """Run a peer until all results have arrived, and return the figures.
 
     Args:
-        peer: What to run; installed.
-        job: What it is to do.
-        cluster: The broker; the job's input topics are filled, its output topic empty.
-        cache: Where the peer lives.
-        expected: The results.
-        limit_s: How long it may take.
-        done: Told now and then how many records are done.
+        peer: The installed peer to run.
+        job: The job.
+        cluster: The broker; the job's input topics are filled, its output topic is empty.
+        cache: The folder of the peer's installation.
+        expected: The expected results.
+        limit_s: The time limit in seconds.
+        done: Called regularly with the number of processed records.
 
     Raises:
-        RunFailed: It ended by itself, took too long, or its results are wrong.
+        RunFailed: The peer ended by itself or took too long, or its results are wrong.
     """
     shutil.rmtree(job.home, ignore_errors=True)
     before = set(cluster.topics())
@@ -76,7 +76,7 @@ def _watched(
     limit_s: float,
     done: Callable[[int], None],
 ) -> tuple[list[tuple[float, int]], int]:
-    """Wait for all results; return how many were there when, and the most bytes of state."""
+    """Wait for all results; return their number over time, and the peak bytes of state."""
     decode = decoder(peer.format, job.workload)
     output = Output(
         job.bootstrap,
@@ -102,7 +102,7 @@ def _watched(
             is_done = bool(process.progress) and process.progress[-1][1] >= job.records
             quiet = now - counts[-1][0] > (_DONE_QUIET_S if is_done else _QUIET_S)
             if job.workload.by_clock and process.progress:
-                quiet = quiet and is_done  # between two windows it is quiet, too
+                quiet = quiet and is_done  # there is also no output between two windows
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
@@ -158,7 +158,7 @@ def _figures(
 
 
 def _thinned(points: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return at most so many of the points as a plot can show."""
+    """Return a subset of the points, few enough for a plot."""
     return points[:: len(points) // _SHOWN_POINTS + 1]
 
 
@@ -167,13 +167,13 @@ def _per_million(sampler: Sampler, start: float, end: float, records: int) -> fl
 
 
 def _bytes_in(folder: Path) -> int:
-    """Return the bytes of all files below; a file of several names counts once."""
+    """Return the bytes of all files below a folder; a file with several names counts once."""
     sizes: dict[int, int] = {}
     for path in folder.rglob("*"):
         try:
             found = path.lstat()
         except OSError:
-            continue  # it has just gone
+            continue  # the file was just deleted
         if stat.S_ISREG(found.st_mode):
             sizes[found.st_ino] = found.st_size
     return sum(sizes.values())

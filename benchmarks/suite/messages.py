@@ -1,7 +1,7 @@
-"""Messages of one word between users, some of whom are blocked, and words with translations.
+"""Messages of one word between users, blocked users, and words with translations.
 
-Who is blocked and what words mean is older than the first message, and does not change. Every
-second word has a translation, and every twentieth user is blocked.
+Blocked users and translations are older than the first message, and do not change. Every second
+word has a translation, and every twentieth user is blocked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def messages(count: int, random: np.random.Generator) -> pa.Table:
-    """Draw messages: key (who sends it), value, timestamp, `to`, `text`."""
+    """Draw messages: key (the sender), value, timestamp, `to`, `text`."""
     users = users_of(count)
     sender, receiver = _user(zipf(random, count, users)), _user(zipf(random, count, users))
     word = _name("word", zipf(random, count, 2 * _words_of(count)))
@@ -40,13 +40,13 @@ def messages(count: int, random: np.random.Generator) -> pa.Table:
 
 
 def blocked(messages: int, random: np.random.Generator) -> pa.Table:
-    """Return who is blocked: key, value, timestamp."""
+    """Return the blocked users: key, value, timestamp."""
     users = np.arange(_BLOCKED_FIRST, users_of(messages) + 1, _BLOCKED_EVERY, dtype=np.int64)
     return _rows(_user(random.permutation(users)), pa.array(["1"] * len(users)))
 
 
 def translations(messages: int, random: np.random.Generator) -> pa.Table:
-    """Return the words that have a translation: key, value, timestamp, `word`, `translation`."""
+    """Return the words with a translation: key, value, timestamp, `word`, `translation`."""
     words = random.permutation(np.arange(2, 2 * _words_of(messages) + 1, 2, dtype=np.int64))
     word, translation = _name("word", words), _name("Wort", words)
     return _rows(word, translation).append_column("word", word).append_column("to", translation)
@@ -80,7 +80,7 @@ TRANSLATIONS = Dataset("translations", translations, filler=b"", size=_words_of)
 
 
 class Message(msgspec.Struct):
-    """What a message's JSON says, but for who sends it: that is the key."""
+    """The fields of a message's JSON; the sender is the key."""
 
     to: str
     text: str

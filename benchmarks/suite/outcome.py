@@ -1,4 +1,4 @@
-"""The outcome of the whole: cells of workload and peer, kept as JSON."""
+"""The outcome of all runs: a cell for each workload and peer, stored as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("Cell", "Lag", "Outcome", "Spread", "rounds_of", "spread")
 
 @dataclass(frozen=True)
 class Spread:
-    """Median, least and most of some rounds."""
+    """Median, minimum and maximum of several rounds."""
 
     median: float
     least: float
@@ -34,7 +34,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Lag:
-    """From a record's time to its result's arrival, at a steady rate; or why there is none."""
+    """The time from a record to the arrival of its result, at a fixed rate; or a failure reason."""
 
     p50_ms: float | None = None
     p99_ms: float | None = None
@@ -43,12 +43,12 @@ class Lag:
 
 @dataclass
 class Cell:
-    """What a peer did with a workload.
+    """Figures of one peer with one workload.
 
     Attributes:
-        rounds: The figures of each round whose results were right.
-        reason: Why it has none, or fewer than the others.
-        lag: Where it was measured.
+        rounds: The figures of each round with correct results.
+        reason: The reason for missing rounds.
+        lag: The lag, if measured.
     """
 
     workload: str
@@ -58,20 +58,21 @@ class Cell:
     lag: Lag | None = None
 
     def of(self, name: str) -> Spread | None:
-        """Return the spread of one figure, None without rounds."""
+        """Return the spread of one figure; None without rounds."""
         values = [float(getattr(figures, name)) for figures in self.rounds]
         return spread(values) if values else None
 
 
 @dataclass
 class Outcome:
-    """All cells, and what they were measured on.
+    """All cells, with the machine and the settings.
 
     Attributes:
-        machine: As `benchmarks.machine` tells it.
-        settings: What was asked for.
-        workloads: Titles by name, in order; peers likewise.
-        notes: What a reader must know besides: rounds left out, peers not installed.
+        machine: The machine, as returned by `benchmarks.machine`.
+        settings: The settings of the run.
+        workloads: Titles of workloads by name, in order.
+        peers: Titles of peers by name, in order.
+        notes: Further remarks for the reader: skipped rounds, peers that are not installed.
     """
 
     machine: dict[str, Any]
@@ -82,7 +83,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
 
     def cell(self, workload: str, peer: str) -> Cell:
-        """Return a cell; a new one if there is none yet."""
+        """Return the cell of a workload and peer; adds a new cell if there is none."""
         for cell in self.cells:
             if (cell.workload, cell.peer) == (workload, peer):
                 return cell
@@ -92,12 +93,12 @@ class Outcome:
 
     @staticmethod
     def of(plan: Plan, started: datetime, command: str = "") -> Outcome:
-        """Return what a plan begins with: no cells yet.
+        """Return the initial outcome of a plan, without cells.
 
         Args:
-            plan: What is to be run.
-            started: When.
-            command: By which command, if that is known.
+            plan: The plan.
+            started: The time of the start.
+            command: The command line of the run, if known.
         """
         return Outcome(
             machine=machine(),
@@ -112,15 +113,15 @@ class Outcome:
         )
 
     def save(self, path: Path) -> None:
-        """Write it; whole or not at all."""
+        """Write the outcome to a file atomically."""
         write_figures(path, asdict(self))
 
     @staticmethod
     def load(path: Path) -> Outcome:
-        """Read it.
+        """Read an outcome from a file.
 
         Raises:
-            ValueError: The file is no outcome.
+            ValueError: The file is not an outcome.
         """
         try:
             found: Mapping[str, Any] = json.loads(path.read_text())
@@ -140,6 +141,6 @@ def _cell(found: Mapping[str, Any]) -> Cell:
 
 
 def rounds_of(outcome: Outcome) -> str:
-    """Say of how many rounds the figures are: as many as were run, not as were wanted."""
+    """Return a text with the number of completed rounds, which may be lower than planned."""
     most = max((len(cell.rounds) for cell in outcome.cells), default=0)
     return "of one round" if most == 1 else f"medians of {most} rounds"

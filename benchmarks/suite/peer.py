@@ -1,4 +1,4 @@
-"""What a peer is: one system, and how it is brought here and started."""
+"""Peers: a peer is one system, with its installation and its command."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ from benchmarks.suite.workload import Workload
 __all__ = ("Command", "Format", "Job", "Peer", "Timestamps", "Unavailable")
 
 Format = Literal["windowed", "json", "decimal"]
-"""How results are written: Kafka Streams' windowed keys and big-endian int64; a text key and
-JSON of `start`, `end` and `value`; a text key and a decimal number."""
+"""Format of results.
+
+`windowed`: Kafka Streams' windowed keys and big-endian int64. `json`: a text key and JSON of
+`start`, `end` and `value`. `decimal`: a text key and a decimal number.
+"""
 
 Timestamps = Literal["event", "none"]
-"""A result's timestamp: the highest event time in it (a session's end), or the time of writing."""
+"""A result's timestamp: its highest event time (a session's end), or the time of the write."""
 
 
 class Unavailable(Exception):
-    """A peer cannot be had on this machine; the message says why."""
+    """A peer cannot be installed on this machine; the message contains the reason."""
 
 
 @dataclass(frozen=True)
 class Job:
     """One run of a workload.
 
-    A process is told by environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`,
-    `BENCH_INPUT`, `BENCH_OUTPUT` (topics that exist, of as many partitions as the dataset
-    says), `BENCH_INPUTS` (all input topics in the order of the workload's datasets, with commas
-    between), `BENCH_SIZES` (what each of them holds; 0 when it is not known), `BENCH_BATCH` (most
-    records a micro-batch), `BENCH_HOME` (an empty folder, where all state goes) and
-    `BENCH_FILE` (of a user's own workload, else empty). It runs until SIGTERM. On standard
-    output a line `progress N` says that N records are done.
+    A process receives environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`, `BENCH_INPUT`,
+    `BENCH_OUTPUT` (existing topics with the dataset's number of partitions), `BENCH_INPUTS` (all
+    input topics in the order of the workload's datasets, separated by commas), `BENCH_SIZES` (the
+    number of records in each; 0 if unknown), `BENCH_BATCH` (the maximum number of records per
+    micro-batch), `BENCH_HOME` (an empty folder for all state) and `BENCH_FILE` (the file of a
+    user's own workload, else empty). The process runs until SIGTERM. A line `progress N` on its
+    standard output reports that N records have been processed.
 
     Attributes:
-        inputs: The topics of the workload's datasets, in their order.
-        sizes: How many records each holds, closers included; 0 when it is not known.
+        inputs: The topics of the workload's datasets, in order.
+        sizes: The number of records in each, including closers; 0 if unknown.
     """
 
     workload: Workload
@@ -56,16 +59,16 @@ class Job:
 
     @property
     def records(self) -> int:
-        """How many records there are in all."""
+        """The total number of records."""
         return sum(self.sizes)
 
     @property
     def log(self) -> Path:
-        """What the process says, beside its home."""
+        """The file with the output of the process, next to its home."""
         return self.home.parent / f"{self.home.name}.log"
 
     def environment(self) -> dict[str, str]:
-        """Return the variables."""
+        """Return the environment variables of the process."""
         return {
             "BENCH_WORKLOAD": self.workload.name,
             "BENCH_BOOTSTRAP": self.bootstrap,
@@ -81,7 +84,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A process to start: its arguments, and variables besides the job's."""
+    """A process to start: its arguments, and variables in addition to the job's."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -91,15 +94,16 @@ class Peer(Protocol):
     """One system in one configuration.
 
     Attributes:
-        name: What the command line calls it.
-        title: One line about it, with version and what is set other than by default.
-        format: How it writes results.
-        timestamps: What the timestamps of its results are.
-        reports_progress: Whether it always prints `progress`; what is in the output topic tells
-            where it does not.
-        emits_updates: Whether results go out while their window is still open, so that
-            there is a lag to measure.
-        most_records: How many records a run has at most, for the slow ones.
+        name: The name on the command line.
+        title: A one-line description, with the version and the settings that differ from the
+            defaults.
+        format: The format of its results.
+        timestamps: The meaning of the timestamps of its results.
+        reports_progress: Whether it always prints `progress`; if not, the output topic shows its
+            progress.
+        emits_updates: Whether it emits results while their window is open, so that there is a lag
+            to measure.
+        most_records: The maximum number of records in a run, for slow peers.
     """
 
     @property
@@ -118,13 +122,13 @@ class Peer(Protocol):
     def most_records(self) -> int | None: ...
 
     def refusal(self, workload: Workload) -> str | None:
-        """Return why it cannot do a workload, or None if it can."""
+        """Return the reason why the peer does not support a workload; None if it does."""
         ...
 
     def install(self, cache: Path) -> None:
-        """Bring it into a folder of its own, once; raises `Unavailable`."""
+        """Install the peer into a folder of its own, once; raises `Unavailable`."""
         ...
 
     def command(self, job: Job, cache: Path) -> Command:
-        """Return what to start for a job."""
+        """Return the command for a job."""
         ...

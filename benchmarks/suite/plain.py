@@ -1,4 +1,4 @@
-"""Plain computations of expected results, by pandas, on a dataset's records as a whole."""
+"""Simple computations of expected results with pandas, over all records of a dataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def each_key(table: pa.Table) -> Expected:
 
 
 def windows(table: pa.Table, size_ms: int, advance_ms: int, column: str | None = None) -> Expected:
-    """Count records, or sum a column, by key and window of a size, one every so often."""
+    """Count records, or sum a column, by key and window of `size_ms` every `advance_ms`."""
     frame = _frame(table)
     last = frame["timestamp"] // advance_ms * advance_ms
     parts = []
@@ -40,7 +40,7 @@ def windows(table: pa.Table, size_ms: int, advance_ms: int, column: str | None =
 
 
 def sessions(table: pa.Table, gap_ms: int, by: str = "key") -> Expected:
-    """Count the records of each key's sessions: no more than the gap between two of them."""
+    """Count the records of each key's sessions; the gap between two records is at most `gap_ms`."""
     frame = _frame(table).sort_values([by, "timestamp"], kind="stable")
     keys, times = frame[by].to_numpy(), frame["timestamp"].to_numpy()
     first = np.ones(len(frame), dtype=bool)

@@ -1,4 +1,4 @@
-"""Plain computations of joins, by pandas, on all records of two datasets at once."""
+"""Simple computations of joins with pandas, over all records of two datasets."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ("Joined", "as_of", "within")
 
 
 def as_of(stream: pa.Table, table: pa.Table) -> pd.DataFrame:
-    """Give each record of a stream the columns that its key's row has at its time, NaN if none.
+    """Add to each stream record the columns of its key's table row as of its time; NaN if none.
 
     Args:
-        stream: Records by time; its columns stay.
-        table: Rows of the table by time, several of a key among them.
+        stream: Records in time order; their columns are kept.
+        table: Rows of the table in time order, with several versions of a key.
     """
     return pd.merge_asof(_frame(stream), _frame(table), on="timestamp", by="key")
 
 
 @dataclass(frozen=True)
 class Joined:
-    """What a join of two streams gives: `timestamp_left`, `timestamp_right` tell the sides' times.
+    """Result of a join of two streams, with the times `timestamp_left` and `timestamp_right`.
 
     Attributes:
         pairs: Columns of both sides.
-        left: Records of the left side that are in no pair.
-        right: Records of the right side that are in no pair.
+        left: Records of the left side without a pair.
+        right: Records of the right side without a pair.
     """
 
     pairs: pd.DataFrame

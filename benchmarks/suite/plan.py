@@ -1,4 +1,4 @@
-"""What is to be run, how often and in which order."""
+"""The plan of a suite run: pairs of workload and peer, rounds and their order."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ __all__ = ("Pair", "Plan", "batch_of", "ordered")
 Pair = tuple[Workload, Peer]
 
 T = TypeVar("T")
-"""Type of what is rotated."""
+"""Type of the rotated items."""
 
 QUICK_RECORDS = 50_000
 QUICK_MINUTES = 15.0
 MOST_BATCH = 1_000_000
-"""The library's default."""
+"""The library's default for the maximum number of records per batch."""
 BATCHES = 11
-"""A run has at least ten commits after the first."""
+"""The number of micro-batches in a run: at least ten commits after the first one."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run.
+    """The runs of the suite.
 
     Attributes:
-        pairs: Each workload, with each peer that is to do it.
-        records: How many, for every workload; None: as each says.
-        shares: How many a peer has of a workload, by both names, where that is not as usual.
-        rounds: How many times.
-        minutes: How long all runs may take; what does not fit is left out, and told.
-        lag: Whether to measure lag too, on the first workload.
-        files: By workload, the file it is in, for users' own.
-        limit_s: How long one run may take.
+        pairs: Each workload with each of its peers.
+        records: The number of records for every workload; None uses the number in the workload.
+        shares: The number of records by names of workload and peer, where it differs.
+        rounds: The number of rounds.
+        minutes: The time limit of all runs; runs that exceed it are skipped and reported.
+        lag: Whether to measure the lag, too, on the first workload.
+        files: The files of users' own workloads, by workload.
+        limit_s: The time limit of one run, in seconds.
     """
 
     pairs: Sequence[Pair]
@@ -57,14 +57,14 @@ class Plan:
         minutes: float | None = None,
         lag: bool = True,
     ) -> Plan:
-        """Return it with what was asked for; None leaves what it has, or what is quick.
+        """Return the plan with changes; None keeps the plan's value, or that of a quick run.
 
         Args:
-            quick: One round of few records in a short time, without lags.
-            records: See the attributes, here and below.
-            rounds: How many times.
-            minutes: How long all runs may take.
-            lag: Whether to measure it where the plan does.
+            quick: Whether to run one short round with few records and without lags.
+            records: The number of records; see the attributes.
+            rounds: The number of rounds.
+            minutes: The time limit of all runs.
+            lag: Whether to measure the lag if the plan does.
         """
         return replace(
             self,
@@ -85,17 +85,17 @@ class Plan:
         return list({peer.name: peer for _, peer in self.pairs}.values())
 
     def records_of(self, workload: Workload, peer: Peer) -> int:
-        """Return how many records a run has."""
+        """Return the number of records of a run."""
         wanted = self.records or self.shares.get((workload.name, peer.name), workload.records)
         return min(wanted, peer.most_records or wanted)
 
 
 def ordered(items: Sequence[T], number: int) -> list[T]:
-    """Return the items in the order of one round: each round begins with another."""
+    """Return the items in the order of one round; each round begins with a different item."""
     first = number % len(items) if items else 0
     return [*items[first:], *items[:first]]
 
 
 def batch_of(records: int) -> int:
-    """Return how many records a micro-batch has at most."""
+    """Return the maximum number of records of a micro-batch."""
     return max(1, min(MOST_BATCH, records // BATCHES))

@@ -1,4 +1,4 @@
-"""The outcome as pictures: bars a workload, the time of batches, throughput by keys."""
+"""Plots of an outcome: bars per workload, the time of batches, throughput by keys."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ("figure", "plot")
 
 _OURS, _OTHERS = "#1f6fb4", "#9aa5b1"
 _BATCHED = ("kstreams", "spark")
-"""Peers that begin so work in micro-batches."""
+"""Name prefixes of the peers that work in micro-batches."""
 
 
 def plot(outcome: Outcome, folder: Path, *, batches: bool = True) -> list[Path]:
-    """Draw a PNG a workload into a folder; return the files.
+    """Draw a PNG per workload into a folder; return the files.
 
     Args:
-        outcome: What was measured.
-        folder: Where they go.
-        batches: Whether to draw what batches took, too.
+        outcome: The outcome.
+        folder: The folder of the files.
+        batches: Whether to draw the time of batches, too.
 
     Raises:
-        ImportError: matplotlib is not installed; `make setup` brings it.
+        ImportError: matplotlib is not installed; `make setup` installs it.
     """
     import matplotlib
 
@@ -68,7 +68,7 @@ def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
 
 
 def _batches(cells: list[Cell], title: str, path: Path) -> None:
-    """Draw what a batch takes as windows pass: level lines say that past ones cost nothing."""
+    """Draw the time per batch as windows pass; level lines show that past windows add no cost."""
     drawn, axes = figure(f"{title}: time from commit to commit", 4)
     for cell in cells:
         points = cell.rounds[-1].progress
@@ -83,7 +83,7 @@ def _batches(cells: list[Cell], title: str, path: Path) -> None:
 
 
 def _by_keys(outcome: Outcome) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """Return by workload and peer the throughput at each number of keys."""
+    """Return the throughput at each number of keys, by workload and peer."""
     found: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for cell in outcome.cells:
         matched = re.fullmatch(r"(.*)-(\d+)-keys", cell.workload)
@@ -108,7 +108,7 @@ def _keys(peers: dict[str, list[tuple[int, float]]], title: str, path: Path) -> 
 
 
 def figure(title: str, height: float) -> tuple[Any, Any]:
-    """Return matplotlib's figure of a height in inches, and its one pair of axes."""
+    """Return a matplotlib figure with this height in inches, and its axes."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(8, height), layout="constrained")

@@ -1,4 +1,4 @@
-"""The process of a peer: started in a session of its own, listened to, ended whole."""
+"""The process of a peer: starts it in a session of its own, reads its output, and stops it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class PeerProcess:
     """A running peer.
 
     Attributes:
-        progress: Moments at which it said how many records are done.
-        launched: When it was started.
+        progress: Moments with the number of records that the peer reported as processed.
+        launched: The moment of the start.
     """
 
     def __init__(self, command: Command, job: Job) -> None:
@@ -35,7 +35,7 @@ class PeerProcess:
         self.progress: list[tuple[float, int]] = []
         environment = {**os.environ, **job.environment(), **command.environment}
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603  # a peer's command, from its file here
+            self._process = subprocess.Popen(  # noqa: S603  # a peer's command, from this repository
                 command.arguments,
                 cwd=job.home,
                 env=environment,
@@ -51,16 +51,16 @@ class PeerProcess:
 
     @property
     def pid(self) -> int:
-        """The process, and the session of all that it starts."""
+        """The process id, which is also the id of the session of its descendants."""
         return self._process.pid
 
     @property
     def ended(self) -> int | None:
-        """The exit status, None while it runs."""
+        """The exit status; None while the process runs."""
         return self._process.poll()
 
     def stop(self) -> None:
-        """End it, and all that it has started."""
+        """Stop the process and its descendants."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -80,7 +80,7 @@ class PeerProcess:
         self.sampler.stop()
 
     def last_words(self) -> str:
-        """Return the last error it has told of, else the last lines it has said."""
+        """Return the last error in the output, or else the last lines."""
         lines = self.log.read_text(errors="replace").splitlines()
         errors = [line for line in lines if _ERROR.match(line)]
         return "\n".join(errors[-1:] or lines[-_SHOWN_LINES:])

@@ -1,4 +1,4 @@
-"""Memory and processor time of a process and all that it has started, from /proc."""
+"""Memory and processor time of a process and its descendants, from /proc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY_S = 0.4
 
 @dataclass(frozen=True)
 class Sample:
-    """What processes have used by a moment: seconds of processor time, bytes of memory now."""
+    """Resource use up to a moment: seconds of processor time, and current bytes of memory."""
 
     when: float
     cpu: float
@@ -24,11 +24,11 @@ class Sample:
 
 
 class Sampler:
-    """Samples a session of processes until stopped; those that end keep what they have used.
+    """Samples a session of processes until stopped; processor time of ended processes is kept.
 
     Args:
-        session: Id of the session, or of the only process.
-        alone: Whether it is that one process.
+        session: The id of the session, or of a single process.
+        alone: Whether to sample only the process with this id.
     """
 
     def __init__(self, session: int, *, alone: bool = False) -> None:
@@ -41,14 +41,14 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Sample once more, and end."""
+        """Take a last sample and stop."""
         self._done.set()
         self._thread.join()
         self._sample()
 
     @property
     def peak_pss(self) -> int:
-        """The most memory at one moment, shared pages divided among those that share them."""
+        """The peak memory; shared pages are divided among the processes that share them."""
         return max((sample.pss for sample in self.samples), default=0)
 
     def _run(self) -> None:
@@ -63,12 +63,12 @@ class Sampler:
                 self._cpu[pid] = _cpu(pid)
                 pss += 0 if self._alone else _pss(pid)
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
         self.samples.append(Sample(time.monotonic(), sum(self._cpu.values()), pss))
 
 
 def cpu_between(samples: list[Sample], start: float, end: float) -> float:
-    """Return the processor seconds used between two moments, by straight lines."""
+    """Return the processor seconds between two moments, by linear interpolation."""
     return _at(samples, end) - _at(samples, start)
 
 
@@ -82,7 +82,7 @@ def _at(samples: list[Sample], when: float) -> float:
 
 
 def members(session: int) -> list[int]:
-    """Return the processes of a session that run."""
+    """Return the running processes of a session."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -97,7 +97,7 @@ def members(session: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the third on: state, ppid, pgrp, session, ..."""
+    """Return the fields of /proc/PID/stat from the third one on: state, ppid, pgrp, session, ..."""
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     return text.rpartition(")")[2].split()
 

@@ -16,11 +16,11 @@ __all__ = ("UnknownName", "all_peers", "all_workloads", "peer_by", "workload_by"
 
 
 class UnknownName(Exception):
-    """There is no such workload or peer; the message lists those there are."""
+    """There is no such workload or peer; the message lists the known names."""
 
 
 def all_workloads() -> tuple[Workload, ...]:
-    """Return the suite's own workloads, in the order of their names: W before Q."""
+    """Return the suite's own workloads by name, W before Q."""
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.workloads.__path__))
     found = [_workload_of(importlib.import_module(f"benchmarks.workloads.{n}")) for n in names]
     return tuple(sorted(found, key=_place))
@@ -32,10 +32,10 @@ def _place(workload: Workload) -> tuple[bool, int, str]:
 
 
 def workload_by(name: str) -> Workload:
-    """Return a workload by its name, or out of a Python file.
+    """Return a workload by its name, or from a Python file.
 
     Raises:
-        UnknownName: There is none of this name, or the file has no `WORKLOAD`.
+        UnknownName: There is no workload of this name, or the file has no `WORKLOAD`.
     """
     if name.endswith(".py"):
         return _workload_in(Path(name))
@@ -49,7 +49,7 @@ def workload_by(name: str) -> Workload:
 
 
 def all_peers() -> tuple[Peer, ...]:
-    """Return every peer, the library first."""
+    """Return all peers, the library first."""
     found: list[Peer] = []
     for folder in _ORDER:
         found.extend(importlib.import_module(f"benchmarks.peers.{folder}.peer").PEERS)
@@ -60,7 +60,7 @@ def peer_by(name: str) -> Peer:
     """Return a peer by its name.
 
     Raises:
-        UnknownName: There is none.
+        UnknownName: There is no peer of this name.
     """
     known = {peer.name: peer for peer in all_peers()}
     if name not in known:
@@ -79,7 +79,7 @@ _ORDER = (
     "faust",
     "flink",
 )
-"""Folders of peers, as they stand in tables."""
+"""Folders of peers in the order of the tables."""
 
 
 def _workload_in(path: Path) -> Workload:

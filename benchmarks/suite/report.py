@@ -1,4 +1,4 @@
-"""The outcome as Markdown: a table a workload, machine and load in the header."""
+"""The outcome as Markdown: a table per workload, with the machine and its load in the header."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _HEADS = (
 
 
 def markdown(outcome: Outcome, *, plots: str | None = None) -> str:
-    """Return the whole as Markdown.
+    """Return the outcome as Markdown.
 
     Args:
-        outcome: What was measured.
-        plots: The folder of its plots, as seen from the text; None shows none.
+        outcome: The outcome.
+        plots: The folder of the plots, relative to the text; None omits plots.
     """
     return "\n".join(_lines(outcome, plots)) + "\n"
 
@@ -86,7 +86,7 @@ def _table(workload: str, title: str, cells: list[Cell], picture: str) -> Iterat
 
 
 def _reasons(told: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Tell each reason once, of all peers that have it."""
+    """Yield each reason once, with all peers that have it."""
     peers: dict[str, list[str]] = {}
     for peer, reason in told:
         if reason:
@@ -96,7 +96,7 @@ def _reasons(told: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _too_short(cell: Cell) -> str:
-    """Say that a peer's runs were too short for the rate of a warm peer; empty if they were not."""
+    """Return a note if a peer's runs were too short for the rate of a warm peer; else empty."""
     if all(figures.long_enough for figures in cell.rounds):
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Where the repository is, for processes that import from it."""
+"""The path of the repository, for processes that import from it."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ __all__ = ("ON_PATH", "ROOT")
 
 ROOT = Path(__file__).parents[2]
 ON_PATH = os.pathsep.join(str(ROOT / part) for part in (".", "connectors", "serdes", "stores"))
-"""For PYTHONPATH."""
+"""The value of PYTHONPATH."""

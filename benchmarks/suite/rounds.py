@@ -1,4 +1,4 @@
-"""Runs everything: peers after one another, in another order each round."""
+"""Runs a plan: the peers one after another, in a different order in each round."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from benchmarks.suite.workload import Expected
 __all__ = ("Rounds",)
 
 LAG_S = 75.0
-"""What measuring a lag takes."""
+"""The estimated time of a measurement of the lag."""
 _KEPT = 1_000_000
 
 
 class Rounds:
-    """A plan being carried out.
+    """The execution of a plan.
 
     Args:
-        plan: What to run.
-        outcome: Takes the figures, and the reasons where there are none.
-        cluster: The broker, entered.
-        cache: Where peers and state lie.
-        watcher: Is told how it gets on.
+        plan: The plan.
+        outcome: Receives the figures, and the reasons for missing ones.
+        cluster: The running broker.
+        cache: The folder of peers and state.
+        watcher: Receives the progress.
         save: Called when the outcome has changed.
-        clock: Seconds; says whether there is time for more.
+        clock: Returns seconds; limits the total time.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Rounds:
         self._deadline = 0.0
 
     def run(self) -> None:
-        """Install, fill, run and check all."""
+        """Install peers, fill topics, run all pairs and check the results."""
         pairs = self._pairs()
         first = self._plan.workloads[:1]
         alone = [workload for workload in first if not workload.besides]
@@ -77,7 +77,7 @@ class Rounds:
         self._lags(lags)
 
     def _pairs(self) -> list[Pair]:
-        """Return what can be run; note why the rest cannot."""
+        """Return the pairs that can run; add the reason to the outcome for the others."""
         for workload, peer in self._plan.pairs:  # the order of the report
             self._outcome.cell(workload.label, peer.name)
         able = {peer.name for peer in self._plan.peers if self._installed(peer)}
@@ -153,7 +153,7 @@ class Rounds:
         finally:
             self._clean(job)
             self._watcher.done()
-        job.log.unlink(missing_ok=True)  # that of a failed run stays
+        job.log.unlink(missing_ok=True)  # the log of a failed run is kept
         cell.rounds.append(figures)
         self._watcher.say(
             f"{workload.label} {peer.name}: {figures.rate:,.0f} records/s, first result after "
@@ -208,11 +208,11 @@ class Rounds:
         if known not in self._expected:
             compute = apart.expected if apart else workload.expected
             self._expected[known] = compute(*workload.tables(records))
-            gc.freeze()  # they are many, and have no cycles
+            gc.freeze()  # many objects without cycles
         return self._expected[known]
 
     def _forget(self) -> None:
-        """Keep for the next round what was expected, where that is not too much."""
+        """Discard expected results that are too large to keep for the next round."""
         kept = {known: each for known, each in self._expected.items() if len(each) <= _KEPT}
         self._expected = kept
 

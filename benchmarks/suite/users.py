@@ -1,8 +1,8 @@
-"""Users with their regions: all of them loaded first, then now and then one moves.
+"""Users with their regions: all of them are loaded first, then a user moves now and then.
 
-They are of the views of pages that `VIEWS` has: clicks of users whose number depends on how
-many views there are, so that a small run loads few. All users are older than the first view,
-and none moves at the time of a view.
+`VIEWS` are their page views: clicks of a number of users that depends on the number of views, so
+that a small run loads few users. All users are older than the first view, and no user moves at the
+time of a view.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ __all__ = ("USER", "USERS", "VIEWS", "User", "users", "users_of")
 
 REGIONS = 50
 MOVES_EVERY = 50
-"""Views to a move: 2 %."""
+"""Views per move: 2 %."""
 _VIEWS_A_USER = 10
 _FEWEST = 10
 
 
 def users_of(views: int) -> int:
-    """Return how many users there are for so many views."""
+    """Return the number of users for a number of views."""
     return min(KEYS, max(_FEWEST, views // _VIEWS_A_USER))
 
 
 def users(views: int, random: np.random.Generator) -> pa.Table:
-    """Draw all users, then moves: key, value, timestamp, and `region` as it stands in the value."""
+    """Draw all users, then moves: key, value, timestamp, and the `region` in the value."""
     loaded, moved = users_of(views), views // MOVES_EVERY
     numbers = np.concatenate([1 + random.permutation(loaded), zipf(random, moved, loaded)])
     times = np.concatenate(
@@ -67,7 +67,7 @@ USERS = Dataset(
 
 
 class User(msgspec.Struct):
-    """What a user's JSON says of the region."""
+    """The region in a user's JSON."""
 
     region: str
 

@@ -1,4 +1,4 @@
-"""What is told how a run of the suite gets on."""
+"""Protocol for the progress of a suite run."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ("Watcher",)
 
 
 class Watcher(Protocol):
-    """Is told how the whole gets on."""
+    """Receives the progress of a suite run."""
 
     def begin(self, runs: int) -> None:
-        """Note how many runs there are."""
+        """Set the number of runs."""
         ...
 
     def step(self, title: str, total: int) -> Callable[[int], None]:
-        """Begin something of so many records; returns what takes how many of them are done."""
+        """Begin a step with `total` records; returns a callback for the processed records."""
         ...
 
     def done(self) -> None:
-        """Note that a run is over."""
+        """Count a completed run."""
         ...
 
     def say(self, text: str) -> None:
-        """Take a line that is to stay."""
+        """Show a permanent line."""
         ...

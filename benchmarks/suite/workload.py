@@ -1,4 +1,4 @@
-"""What a workload is: its data, what must come out, and how this library and Spark do it."""
+"""Workloads: data, expected results, and the implementations with this library and with Spark."""
 
 from __future__ import annotations
 
@@ -18,31 +18,34 @@ if TYPE_CHECKING:
 __all__ = ("Apart", "Execution", "Expected", "ResultKey", "Results", "Shape", "Workload")
 
 ResultKey = tuple[bytes, int, int]
-"""What a result is about: key, start and end of its window; 0 where there is none."""
+"""The identity of a result: key, start and end of its window; 0 without a window."""
 
 Expected = Mapping[ResultKey, tuple[Any, int | None]]
-"""By result key: the last value, and the result's event time where it is certain."""
+"""The last value by result key, and the result's event time where it is deterministic."""
 
 Results = dict[ResultKey, tuple[Any, int]]
-"""By result key: value and timestamp, as read back."""
+"""Value and timestamp by result key, as read back."""
 
 Shape = Literal["plain", "window", "session", "record", "event"]
-"""What belongs to a result's key: nothing, a window's start, a session's start and end; for a
-bid that goes through its `dateTime`, and its price is the value; for an event the `start` and
-`end` that its JSON has, and its `value` is the value, whatever else a peer writes as."""
+"""Parts of a result's key besides the record key.
+
+`plain`: none. `window`: the window's start. `session`: the session's start and end. `record`: the
+`dateTime` of the output bid, whose price is the value. `event`: the `start` and `end` in the JSON,
+whose `value` is the value, for peers of any format.
+"""
 
 Execution = Literal["auto", "records"]
-"""How the library runs a topology: as it does by itself, or with one call a record."""
+"""Execution mode of the library's topology: automatic, or one call per record."""
 
 
 @dataclass(frozen=True)
 class Apart:
-    """What peers compute that cannot do quite the same.
+    """A different computation by peers that do not support the workload exactly.
 
     Args:
-        peers: Their names.
-        how: What is different; the report says it.
-        expected: Their results, in place of the workload's.
+        peers: The names of the peers.
+        how: The difference, for the report.
+        expected: Computes the expected results of these peers.
     """
 
     peers: tuple[str, ...]
@@ -52,32 +55,31 @@ class Apart:
 
 @dataclass(frozen=True)
 class Workload:
-    """One thing to compute.
+    """One computation.
 
     Args:
-        name: What the command line calls it.
-        title: One line about it.
-        dataset: Where its records come from.
-        shape: What belongs to a result's key.
-        expected: The results, by a plain computation on the records as made by
-            `Dataset.records`: a table for each dataset.
-        topology: The library's topology. Takes the names of the input topics, one for each
-            dataset, of the output topic, and the execution. Its keys go out windowed
-            (`kstreams.windowed`) where there are windows, values as `values` says.
-        spark: Spark's own query. Takes rows `(key, value, timestamp)` as strings and
-            timestamp, once for each dataset; returns `(key, start, end, value)`, start and end
-            in ms, and Spark's output mode. None: Spark cannot.
-        values: How the topology writes values.
-        by_record: Whether one call a record is another way through the topology.
-        records: How many records of the first dataset a full run has.
-        keys: Of how many keys its records are, where that is not as usual.
-        settle: Makes what is compared of what was read back; None: nothing is to be done.
-        besides: The other topics that it reads; they lie in partitions as the first one does.
-        loaded: Which of them Spark's query takes as they are at its start, by their places in
-            `besides`.
-        apart: What some peers compute instead.
-        by_clock: Whether results come when the clock says so: the time of a run ends when all
-            records are done, and the results are awaited besides.
+        name: The name on the command line.
+        title: A one-line description.
+        dataset: The dataset of the first input topic.
+        shape: The parts of a result's key.
+        expected: Computes the expected results from the records returned by `Dataset.records`: one
+            table per dataset.
+        topology: Builds the library's topology from the names of the input topics (one per dataset)
+            and of the output topic, and the execution mode. With windows, the output keys are
+            windowed (`kstreams.windowed`); `values` is the format of values.
+        spark: Builds Spark's own query from rows `(key, value, timestamp)` as strings and
+            timestamp, one DataFrame per dataset; returns `(key, start, end, value)`, with start and
+            end in ms, and Spark's output mode. None: not supported by Spark.
+        values: The format of the topology's output values.
+        by_record: Whether the topology can also run with one call per record.
+        records: The number of records of the first dataset in a full run.
+        keys: The number of keys, if it differs from the usual one.
+        settle: Converts the results read back before the comparison; None compares them unchanged.
+        besides: The datasets of further input topics; all topics have the same partitioning.
+        loaded: Indices in `besides` of the topics that Spark's query loads once at its start.
+        apart: Different computations of some peers.
+        by_clock: Whether the clock triggers results: the measured time ends when all records are
+            processed, and results are awaited without counting.
     """
 
     name: str
@@ -99,16 +101,16 @@ class Workload:
 
     @property
     def datasets(self) -> tuple[Dataset, ...]:
-        """All that it reads, a topic each."""
+        """The datasets of all input topics."""
         return (self.dataset, *self.besides)
 
     @property
     def closers(self) -> int:
-        """How many of its records only move time."""
+        """The number of records that only advance stream time."""
         return sum(dataset.partitions for dataset in self.datasets)
 
     def topics(self, records: int) -> tuple[str, ...]:
-        """Return the topics of a run of so many records."""
+        """Return the input topics of a run with this number of records."""
         return tuple(dataset.topic(records) for dataset in self.datasets)
 
     def tables(self, records: int) -> tuple[pa.Table, ...]:
@@ -116,32 +118,32 @@ class Workload:
         return tuple(dataset.records(records) for dataset in self.datasets)
 
     def sizes(self, records: int) -> tuple[int, ...]:
-        """Return how many records its topics hold in such a run, closers included."""
+        """Return the number of records in each topic of such a run, including closers."""
         return tuple(dataset.rows(records) for dataset in self.datasets)
 
     def apart_of(self, peer: str) -> Apart | None:
-        """Return what a peer computes instead, None where it is the same."""
+        """Return the different computation of a peer; None if the peer computes the workload."""
         return next((apart for apart in self.apart if peer in apart.peers), None)
 
     @property
     def label(self) -> str:
-        """What reports call it: its name, and numbers of keys or partitions that are unusual."""
+        """The name in reports, with the number of keys or partitions if it is unusual."""
         keys = "" if self.keys is None else f"-{self.keys}-keys"
         spread = self.dataset.partitions
         return f"{self.name}{keys}{'' if spread == PARTITIONS else f'-{spread}-partitions'}"
 
     def of_keys(self, keys: int) -> Workload:
-        """Return the same on clicks of another number of users.
+        """Return the workload on clicks with a different number of users.
 
         Raises:
-            ValueError: Its records are not clicks.
+            ValueError: The workload's records are not clicks.
         """
         if self.dataset != CLICKS:
             raise ValueError(f"{self.name} is not about clicks: it has no number of keys to set")
         return replace(self, dataset=clicks_of(keys), keys=keys)
 
     def of_partitions(self, partitions: int) -> Workload:
-        """Return the same on topics of another number of partitions."""
+        """Return the workload on topics with a different number of partitions."""
         return replace(
             self,
             dataset=replace(self.dataset, partitions=partitions),

@@ -1,4 +1,4 @@
-"""Keys as they come in practice: a few very often, most of them rarely."""
+"""Keys with a realistic distribution: a few are very frequent, most are rare."""
 
 from __future__ import annotations
 

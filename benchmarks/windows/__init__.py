@@ -1,3 +1,3 @@
-"""What windowed aggregation does: `python -m benchmarks.windows`."""
+"""Throughput of windowed aggregation: `python -m benchmarks.windows`."""
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""What windowed aggregation does, in one process or on Spark, on RocksDB.
+"""Measures windowed aggregation, in one process or on Spark, on RocksDB.
 
     python -m benchmarks.windows                     # the standard cases, as a table
-    python -m benchmarks.windows --smoke             # a few records, to see that it runs
+    python -m benchmarks.windows --smoke             # a few records, as a quick check
     python -m benchmarks.windows --matrix            # windows x aggregator x keys x disorder
                                                      #   x execution x engine; half an hour
     python -m benchmarks.windows --matrix --engine process   # without Spark
     python -m benchmarks.windows --out results       # windows.txt, .json and .png too
-    python -m benchmarks.windows w1 --profile        # where the time goes
+    python -m benchmarks.windows w1 --profile        # profile the run
 
-In process a batch has its own task, overlay and checkout, as on Spark; everything from
-the encoded input to the encoded output, and to the durable delta on disk, is inside the
-time. Records are 5 ms apart (`dense`: 0.1 ms), keys Zipf 1.3; disorder shifts times back
-by up to so many ms. `columns` aggregates whole columns, `records` makes one call a record.
-Beside the wall clock stands CPU time of the process, which other load on the machine
-disturbs less. On Spark (two tasks, embedded topics) the first batch is left out.
+In process, a batch has its own task, overlay and checkout, as on Spark. The time covers everything
+from the encoded input to the encoded output and the durable delta on disk. Records are 5 ms apart
+(`dense`: 0.1 ms), keys Zipf 1.3; disorder shifts times back by up to the given ms. `columns`
+aggregates whole columns, `records` makes one call per record. The figures include CPU time of the
+process, which other load on the machine disturbs less than elapsed time. On Spark (two tasks,
+embedded topics) the first batch is not measured.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[Case], list[Case]]:
-    """Return the cases, and those whose batches are compared with each other."""
+    """Return the cases, and the cases whose batches are compared with each other."""
     known = {case.name: case for case in (*STANDARD, *matrix())}
     unknown = [name for name in options.cases if name not in known]
     if unknown:
@@ -92,12 +92,12 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Case], list[Case]]:
 
 
 def _small(case: Case, batch: int) -> Case:
-    """Return a case of few records that reach over as many windows."""
+    """Return the case with few records that span as many windows."""
     return replace(case, records=2_000, batch=batch, gap_us=50 * case.gap_us)
 
 
 def _runner(options: argparse.Namespace, home: Path, stack: ExitStack) -> Runner:
-    """Return what runs a case; Spark starts with the first case that asks for it."""
+    """Return a function that runs a case; Spark starts with the first case that needs it."""
     rounds = 1 if options.smoke or options.matrix else options.rounds
     sessions: list[Runner] = []
 
@@ -130,7 +130,7 @@ def _write(
     trends: Sequence[Figures],
     about: dict[str, object],
 ) -> None:
-    """Write the table, all figures, and a picture of them."""
+    """Write the table, all figures, and a plot of the figures."""
     from benchmarks.windows.plot import plot  # noqa: PLC0415  # matplotlib, if it is asked for
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -151,12 +151,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     path = partial(parser.add_argument, type=Path)
     parser.add_argument("cases", nargs="*", help="names of cases; the standard ones by default")
     parser.add_argument("--matrix", action="store_true", help="every combination")
-    parser.add_argument("--engine", choices=("process", "spark"), help="only there")
+    parser.add_argument("--engine", choices=("process", "spark"), help="only on this engine")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
     path("--out", help="folder for windows.txt, windows.json and windows.png")
-    path("--home", help="where state and log go; a temporary directory")
+    path("--home", help="folder of state and log; default: a temporary directory")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="print a profile")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds is 1 or more")

@@ -76,7 +76,7 @@ EMISSIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured."""
+    """A case: kind of windows, aggregation, execution and data."""
 
     name: str
     windows: str = "tumbling"
@@ -115,7 +115,7 @@ PAST = (
     Case("closed", batch=25_000),
     Case("kept", "kept", batch=25_000),
 )
-"""Whether cost grows with the number of past windows: they are closed, or still open."""
+"""Cases for the cost of past windows, which are either closed or still open."""
 
 
 def matrix() -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""What a run of a case gave."""
+"""Figures of a case."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ __all__ = ("Figures", "figures_of", "state_bytes")
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run, or of the best of several.
+    """Figures of one run, or of the best of several runs.
 
     Attributes:
-        case: What was run.
-        records_per_s: By the wall clock.
-        records_per_cpu_s: By this process's CPU time; None where others do the work.
-        batch_ms: How long each batch took, by the wall clock.
-        batch_cpu_ms: The same by CPU time; empty where others do the work.
-        results: How many were written.
-        dropped: How many records, or pairs of record and window, came too late.
-        state_bytes_per_key: RocksDB's files by the number of different keys.
+        case: The case.
+        records_per_s: Records per elapsed second.
+        records_per_cpu_s: Records per second of this process's CPU time; None if other processes do
+            the work.
+        batch_ms: The elapsed time of each batch.
+        batch_cpu_ms: The CPU time of each batch; empty if other processes do the work.
+        results: The number of written results.
+        dropped: The number of late records, or pairs of late record and window.
+        state_bytes_per_key: The size of RocksDB's files divided by the number of distinct keys.
     """
 
     case: Case
@@ -39,7 +40,7 @@ class Figures:
     state_bytes_per_key: float
 
     def percentile(self, share: int) -> float:
-        """Return the time (ms) that so many of a hundred batches stay below."""
+        """Return the percentile of batch times, in ms."""
         return round(float(np.percentile(self.batch_ms, share)), 1)
 
     def to_json(self) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def figures_of(
     cpus_s: Sequence[float] = (),
     **rest: Any,
 ) -> Figures:
-    """Return figures of so many records in so much time."""
+    """Return figures of `measured` records from their elapsed and CPU times."""
     cpu = sum(cpus_s)
     return Figures(
         case,
@@ -71,7 +72,7 @@ def figures_of(
 
 
 def state_bytes(local: Path) -> int:
-    """Return the size of all RocksDB files below a directory, hard links counted once."""
+    """Return the size of all RocksDB files below a directory; hard links count once."""
     found = {
         (stat.st_dev, stat.st_ino): stat.st_size for stat in map(Path.stat, local.rglob("*.sst"))
     }

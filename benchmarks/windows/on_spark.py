@@ -24,7 +24,7 @@ PARTITIONS = 2
 
 
 def on_spark(case: Case, home: Path, session: SparkSession) -> Figures:
-    """Run a case to its end; the start and the first batch are left out of the speed."""
+    """Run a case to its end; the rate excludes the start and the first batch."""
     own = home / case.name
     connection = Embedded(own / "topics", durable=False)
     table = drawn(case)

@@ -24,7 +24,7 @@ __all__ = ("best_in_process",)
 def best_in_process(
     case: Case, home: Path, rounds: int = 1, profile: cProfile.Profile | None = None
 ) -> Figures:
-    """Run a case some rounds; return the best one's figures, by CPU time."""
+    """Run a case for several rounds; return the figures of the best round by CPU time."""
     table = drawn(case)
     found = [_round(case, table, home / f"{case.name}-{n}", profile) for n in range(rounds)]
     return max(found, key=lambda figures: figures.records_per_cpu_s or 0)

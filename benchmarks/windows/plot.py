@@ -1,4 +1,4 @@
-"""Figures of windowed aggregation as a picture."""
+"""Figures of windowed aggregation as a plot."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from benchmarks.windows.report import cost_us
 
 __all__ = ("plot",)
 
-mpl.use("Agg")  # there need be no display
+mpl.use("Agg")  # works without a display
 
 
 def plot(figures: Sequence[Figures], past: Sequence[Figures], file: Path) -> None:
-    """Draw speeds as bars, a panel for each engine and execution, and costs as lines."""
+    """Draw rates as bars, one panel for each engine and execution, and costs as lines."""
     panels: dict[tuple[str, str], list[Figures]] = {}
     for found in figures:
         panels.setdefault((found.case.engine, found.case.execution), []).append(found)

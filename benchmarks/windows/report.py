@@ -1,4 +1,4 @@
-"""Figures of windowed aggregation as text: a table, bars, and how cost grows."""
+"""Figures of windowed aggregation as text: a table, bars, and the growth of cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BAR = 50
 
 
 def head() -> str:
-    """Return the table's head."""
+    """Return the header of the table."""
     return f"{'':{_NAME}}" + "".join(f"{name:>11}" for name in _HEADS)
 
 
@@ -31,7 +31,7 @@ def row(found: Figures) -> str:
 
 
 def bars(figures: Sequence[Figures]) -> str:
-    """Return speeds as bars; each whole width is ten times the one before it."""
+    """Return rates as bars on a logarithmic scale: a full width is ten times the previous one."""
     most = max((found.records_per_s for found in figures), default=1)
     lines = []
     for found in figures:
@@ -42,13 +42,13 @@ def bars(figures: Sequence[Figures]) -> str:
 
 
 def cost_us(found: Figures) -> list[float]:
-    """Return what a record cost in each batch, microseconds of CPU time if it is known."""
+    """Return the cost of a record in each batch, in microseconds; CPU time if known."""
     times = found.batch_cpu_ms or found.batch_ms
     return [round(1000 * ms / found.case.batch, 3) for ms in times]
 
 
 def growth(found: Figures) -> str:
-    """Return how the cost of a record grows while windows go by."""
+    """Return the growth of a record's cost as windows pass."""
     costs = np.array(cost_us(found))
     third = max(len(costs) // 3, 1)
     low, high = float(np.median(costs[:third])), float(np.median(costs[-third:]))

@@ -1,6 +1,6 @@
-"""The suite's own workloads, one a file; each has a `WORKLOAD`.
+"""The suite's own workloads, one per file; each file defines `WORKLOAD`.
 
-A file of yours that has one too is given to `--workload` by its path.
+To run your own file with a `WORKLOAD`, pass its path to `--workload`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Q1: map. Each bid, its price in euros."""
+"""Q1: map. The price of each bid in euros."""
 
 from __future__ import annotations
 

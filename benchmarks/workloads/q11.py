@@ -17,7 +17,7 @@ from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Partitions that are cut at one time still meet out of order behind the shuffle, within a batch.
+# Records of different partitions are out of order after the shuffle, even in the same batch.
 VISITS = SessionWindows(seconds(10), grace=seconds(60))
 
 
@@ -37,7 +37,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     from pyspark.sql import functions as f
 
-    gap_ms = 10_000  # Spark's session ends where its gap does; a record right there is in it
+    gap_ms = 10_000  # Spark's sessions include a record exactly at the end of the gap
     bidder = f.get_json_object("value", "$.bidder").alias("key")
     counts = (
         rows.select("timestamp", bidder)
@@ -51,7 +51,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
 
 
 def settle(results: Results) -> Results:
-    """Leave out the session of the records that only move time."""
+    """Remove the session of records that only advance stream time."""
     return {key: found for key, found in results.items() if key[0] != b"0"}
 
 

@@ -1,7 +1,7 @@
 """Q12: processing-time windows. How many bids of a bidder are processed in each 10 s?
 
-The windows are those of the clock, so only each bidder's sum over all of them is certain, and
-when the last one closes says nothing of speed.
+The windows are based on the clock, so only each bidder's sum over all windows is deterministic, and
+the closing time of the last window is unrelated to speed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def expected(table: pa.Table) -> Expected:
 
 
 def settle(results: Results) -> Results:
-    """Add up the windows of each bidder, but for the one that only moves time."""
+    """Add up the windows of each bidder, without the one that only advances stream time."""
     sums: Counter[bytes] = Counter()
     for (bidder, _, _), (bids, _) in results.items():
         if bidder != b"0":

@@ -1,4 +1,4 @@
-"""Q20: bids with their auction, where it is of category 10."""
+"""Q20: bids joined with their auction, if it has category 10."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Offer(msgspec.Struct):
-    """A bid with its item: when it was made, price and name."""
+    """A bid with its item: the time of the bid, its price and the item's name."""
 
     start: int
     value: tuple[str, str]
@@ -52,7 +52,7 @@ def spark(bids: DataFrame, auctions: DataFrame) -> tuple[DataFrame, str]:
         "parsed", f.from_json("value", "itemName STRING, category BIGINT")
     )
     wanted = auction.where(f"parsed.category = {CATEGORY}")
-    # A bid is for an auction of the last seconds: without a bound Spark would keep all.
+    # A bid is on an auction of the last seconds: without a bound, Spark would keep all auctions.
     near = f.expr(
         "bid.key = auction.key AND bid.timestamp >= auction.timestamp AND "
         "bid.timestamp <= auction.timestamp + INTERVAL 10 SECONDS"

@@ -1,8 +1,8 @@
 """Q3: local item suggestion. Which persons of three states sell something of category 10?
 
-Auctions and persons are tables; an auction names its seller: a join by foreign key. Both come once
-and do not change, so that others than those asked for are left out before the tables, as Flink SQL
-does. A result's time is that of the side that comes last, which is not certain.
+Auctions and persons are tables. An auction names its seller, so the query is a join by foreign key.
+Both tables are written once and do not change, so rows outside the selection are filtered before
+the join, as in Flink SQL. A result's time is that of the later side, which is not deterministic.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Q5: hot items. Which auction has had the most bids in the last 10 s? Asked every 2 s.
+"""Q5: hot items. Which auction has had the most bids in the last 10 s? Updated every 2 s.
 
-Of several with the same number of bids the one with the greatest id.
+With equal numbers of bids, the auction with the greatest id is the result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Q7: highest bid. Which bid of each 10 s is the highest?
 
-Of several with the same price the one with the greatest auction, then bidder.
+With equal prices, the bid with the greatest auction, then bidder, is the result.
 """
 
 from __future__ import annotations

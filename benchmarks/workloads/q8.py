@@ -1,6 +1,6 @@
-"""Q8: new sellers. Who has come in a 10 s window, and opened an auction in it?
+"""Q8: new sellers. Which persons registered and opened an auction in the same 10 s window?
 
-A result's time is not certain: another auction does not change the result.
+A result's time is not deterministic: further auctions do not change the result.
 """
 
 from __future__ import annotations

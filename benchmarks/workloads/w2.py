@@ -30,7 +30,7 @@ TOTALS = key_value_store("totals", key=TEXT, value=INT64)
 
 
 class Count(FixedKeyProcessor[str, bytes, int]):
-    """The typed processor, one call a record; every update goes out."""
+    """Typed processor with one call per record; forwards every update."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.totals = context, context.store(TOTALS)

@@ -1,4 +1,4 @@
-"""W3: hopping sum. What have the clicks of each user amounted to in the last minute?"""
+"""W3: hopping sum. The total amount of each user's clicks in the last minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINUTES = HoppingWindows(seconds(60), seconds(10))
 
 
 class Click(msgspec.Struct):
-    """What a click's JSON says of its amount."""
+    """The amount in a click's JSON."""
 
     amount: int
 

@@ -34,7 +34,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     from pyspark.sql.functions import col, count, session_window, unix_millis
 
-    gap_ms = 30_000  # Spark's session ends where its gap does; a record right there is in it
+    gap_ms = 30_000  # Spark's sessions include a record exactly at the end of the gap
     counts = (
         rows.withWatermark("timestamp", "10 seconds")
         .groupBy("key", session_window("timestamp", f"{gap_ms} milliseconds"))

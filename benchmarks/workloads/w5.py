@@ -1,8 +1,8 @@
-"""W5: views by region. How many pages have users of each region seen in each 10 s?
+"""W5: views by region. How many pages have users of each region viewed in each 10 s?
 
-The region is that which the user has at the time of the view; 2 % of the records are users who
-move. Spark joins with a static side, and Bytewax with what it has loaded: both take users as they
-are before the first view.
+The region is the user's region at the time of the view; 2 % of the records are users who move.
+Spark joins with a static side, and Bytewax with a loaded copy: both use the users' regions before
+the first view.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SIZE_MS = 10_000
 SIZE = TumblingWindows(seconds(10), grace=seconds(60))
 NOWHERE = "?"
-"""The region of what no user is known of: the records that only move time."""
+"""The region of unknown users: those of records that only advance stream time."""
 
 
 def region_of(_: bytes, user: User | None) -> str:
@@ -72,12 +72,12 @@ def expected(views: pa.Table, users: pa.Table) -> Expected:
 
 
 def as_loaded(views: pa.Table, users: pa.Table) -> Expected:
-    """Count by the regions that users have before the first view."""
+    """Count by the regions of users before the first view."""
     return _counted(as_of(views, users.filter(pc.field("timestamp") < START_MS)))
 
 
 def settle(results: Results) -> Results:
-    """Leave out the regions of records that only move time."""
+    """Remove the regions of records that only advance stream time."""
     return {key: found for key, found in results.items() if key[0] != NOWHERE.encode()}
 
 

@@ -1,4 +1,4 @@
-"""W6: impressions of ads with the clicks on them, 10 s later at most; inner interval join."""
+"""W6: impressions of ads with clicks at most 10 s later; inner interval join."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEAR = within(seconds(0), seconds(10), grace=seconds(2))
 
 
 class Pair(msgspec.Struct):
-    """When an ad was shown and clicked, and for how much; 0 and None for what has not been."""
+    """Times and prices of an impression and a click; 0 and None for a missing side."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ def spark(shown: DataFrame, clicks: DataFrame) -> tuple[DataFrame, str]:
 
 
 def spark_join(shown: DataFrame, clicks: DataFrame, how: str) -> tuple[DataFrame, str]:
-    """Join in one of Spark's ways; what has no partner has the time 0 for it."""
+    """Join with one of Spark's join types; a missing side has the time 0."""
     from pyspark.sql import functions as f
 
     def side(rows: DataFrame, name: str, amount: str) -> DataFrame:
@@ -93,12 +93,12 @@ def spark_join(shown: DataFrame, clicks: DataFrame, how: str) -> tuple[DataFrame
 
 
 def joined(shown: pa.Table, clicks: pa.Table) -> Joined:
-    """Return pairs and what is in none."""
+    """Return the pairs, and the records without a pair."""
     return plain_within(shown, clicks, before_ms=0, after_ms=AFTER_MS)
 
 
 def pairs_of(pairs: pd.DataFrame) -> Expected:
-    """Return the results of pairs."""
+    """Return the expected results from pairs."""
     columns = pairs[["key", "timestamp_left", "timestamp_right", "cost", "price"]]
     return {
         (bytes(key), int(shown), int(clicked)): ((int(cost), int(price)), int(max(shown, clicked)))

@@ -1,4 +1,4 @@
-"""W6o: impressions with clicks as in W6, and what has no partner; outer interval join."""
+"""W6o: impressions with clicks as in W6, and records without a partner; outer interval join."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""W7: goka's filter. Messages of those who are not blocked go on to their receivers, translated.
+"""W7: goka's filter. Messages of users who are not blocked go to their receivers, translated.
 
-A join with a table of the sender's, and a look-up in a table of all words.
+A join with a table keyed by sender, and a lookup in a global table of translations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kstreams_json import json_serde
 
 
 class Received(msgspec.Struct):
-    """A message as it arrives: when it was sent, and what it says."""
+    """A message on arrival: the time of its sending, and its text."""
 
     start: int
     value: str
@@ -28,7 +28,7 @@ def allowed(message: Message, blocked: str | None) -> Message | None:
 
 
 def translated(message: Message | None, translation: str | None) -> Message:
-    assert message is not None  # noqa: S101  # those are filtered out
+    assert message is not None  # noqa: S101  # None is filtered out
     return msgspec.structs.replace(message, text=translation or message.text)
 
 

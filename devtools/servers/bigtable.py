@@ -1,7 +1,6 @@
-"""
-Google's own emulator of Bigtable as a plain process on loopback, its data in memory.
+"""Google's Bigtable emulator as a process on loopback, with data in memory.
 
-Built of its Go module at the first use on a machine. By hand, from the root of the
+Built from its Go module at the first use on a machine. To run it by hand, from the root of the
 repository::
 
     python -m devtools.servers.bigtable
@@ -22,12 +21,10 @@ _VERSION = "v1.37.0"
 
 
 class BigtableServer(ServerProcess):
-    """
-    One server; what it has is gone after `kill`.
+    """One server; `kill` deletes its data.
 
     Raises:
-        NoServerError: There is no Go to build it with, or no module of it.
-
+        NoServerError: Go is not installed, or the module cannot be downloaded.
     """
 
     def __init__(self) -> None:
@@ -36,7 +33,7 @@ class BigtableServer(ServerProcess):
 
     @property
     def endpoint(self) -> str:
-        """Where it answers, without TLS."""
+        """The address, without TLS."""
         return f"127.0.0.1:{self.ports[0]}"
 
     def command(self) -> list[str]:
@@ -44,7 +41,7 @@ class BigtableServer(ServerProcess):
         return [self._program, "-host", "127.0.0.1", "-port", str(self.ports[0])]
 
     def answers(self) -> bool:
-        """Tell whether it listens."""
+        """Return whether the server listens."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2):
             return True
         return False

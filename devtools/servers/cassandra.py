@@ -1,7 +1,6 @@
-"""
-A node of Cassandra as a plain process on loopback.
+"""A Cassandra node as a process on loopback.
 
-By hand, from the root of the repository::
+To run it by hand, from the root of the repository::
 
     python -m devtools.servers.cassandra
 """
@@ -43,7 +42,7 @@ _LOGBACK = """<configuration><appender name="log" class="ch.qos.logback.core.Con
 
 
 class CassandraServer(JavaServer):
-    """One node; anybody may come in."""
+    """One node, without authentication."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -56,7 +55,7 @@ class CassandraServer(JavaServer):
         )
 
     def program(self) -> list[str]:
-        """Return its class, behind what it takes from properties."""
+        """Return the main class, after its system properties."""
         settings = self.folder / "cassandra.yaml"
         settings.write_text(json.dumps(_settings(self.folder, self.ports)))  # JSON is YAML
         logback = self.folder / "logback.xml"

@@ -1,8 +1,7 @@
-"""
-The servers of the connectors' tests in containers: the same addresses, the makers' own images.
+"""The servers of the connectors' tests in containers: same addresses, official images.
 
-`make test-connectors SERVERS=containers` runs the tests on them, where Docker answers; they
-are skipped elsewhere, with the reason. What a test kills or starts itself stays a process.
+`make test-connectors SERVERS=containers` runs the tests on them if Docker is available; otherwise
+the tests are skipped with the reason. A server that a test kills or starts itself stays a process.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ _START = timedelta(minutes=3)
 
 
 class _Contained(ServerProcess):
-    """A server whose process is a container's; what it has is gone with it."""
+    """A server in a container; its data is deleted with the container."""
 
     image: ClassVar[str]
     inner: ClassVar[tuple[int, ...]]
-    """Ports in the container, in the order of the process's."""
+    """Ports in the container, in the order of the process's ports."""
     says: ClassVar[str]
-    """What its log has once it answers."""
+    """Text in the log that shows that the server is ready."""
     arguments: ClassVar[str] = ""
 
     def __init__(self) -> None:
@@ -49,18 +48,18 @@ class _Contained(ServerProcess):
         self._container: DockerContainer | None = None
 
     def variables(self) -> Mapping[str, str]:
-        """Return what the container has in its environment."""
+        """Return the environment variables of the container."""
         return {}
 
     def files(self) -> Mapping[str, str]:
-        """Return files of the folder's, by where the container has them."""
+        """Return names of files in the server's folder, by their paths in the container."""
         return {}
 
     def prepare(self) -> None:
-        """Do nothing: the image is prepared."""
+        """Do nothing: the image is already prepared."""
 
     def kill(self) -> None:
-        """End the container."""
+        """Stop the container."""
         if self._container is not None:
             self._container.stop()
             self._container = None
@@ -125,7 +124,7 @@ class _OpenSearch(_Contained, OpenSearchServer):
 class _Postgres(_Contained, PostgresServer):
     image = "postgres:16-alpine"
     inner = (5432,)
-    says = "(?s)database system is ready.*database system is ready"  # it starts twice
+    says = "(?s)database system is ready.*database system is ready"  # the server starts twice
 
     def variables(self) -> Mapping[str, str]:
         return {"POSTGRES_PASSWORD": POSTGRES_PASSWORD}
@@ -164,4 +163,4 @@ CONTAINED: Mapping[Callable[[], ServerProcess], Callable[[], ServerProcess]] = {
     RabbitServer: _Rabbit,
     RedisServer: _Redis,
 }
-"""What stands for each server in a container."""
+"""The container server for each process server."""

@@ -1,4 +1,4 @@
-"""Servers in containers, for machines where Docker answers."""
+"""Servers in containers, for machines with Docker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 
 
 class ContainerBroker:
-    """The parts of `KafkaBroker` that need no process of one's own."""
+    """The parts of `KafkaBroker` that need no process on the host."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -31,7 +31,7 @@ class ContainerBroker:
 
 @contextmanager
 def container_broker() -> Iterator[ContainerBroker]:
-    """Run a broker in a container; skip the test when Docker does not answer."""
+    """Run a broker in a container; skip the test if Docker is not available."""
     if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with KafkaContainer().with_kraft() as container:
@@ -40,7 +40,7 @@ def container_broker() -> Iterator[ContainerBroker]:
 
 @contextmanager
 def container_bucket() -> Iterator[Bucket]:
-    """Run MinIO in a container, with one bucket; skip the test when Docker does not answer."""
+    """Run MinIO in a container, with one bucket; skip the test if Docker is not available."""
     if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with MinioContainer(access_key=ACCESS_KEY, secret_key=SECRET_KEY) as container:
@@ -49,7 +49,7 @@ def container_bucket() -> Iterator[Bucket]:
 
 @contextmanager
 def container_postgres() -> Iterator[str]:
-    """Run PostgreSQL in a container; skip the test when Docker does not answer."""
+    """Run PostgreSQL in a container; skip the test if Docker is not available."""
     if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with PostgresContainer("postgres:16-alpine", driver=None) as container:

@@ -1,8 +1,6 @@
-"""
-A proxy before a real server that loses connections, whatever they speak.
+"""A proxy in front of a real server that drops connections, for any protocol.
 
-Each connection ends, to both sides, when so many bytes of the server's have gone to the
-client::
+A connection is closed on both sides after a number of bytes from the server::
 
     with CutProxy(server.address) as proxy:
         proxy.cut_after(1_000, times=2)
@@ -22,15 +20,13 @@ _CHUNK = 1 << 14
 
 
 class CutProxy:
-    """
-    Listens on loopback while it is entered as a context.
+    """A proxy that listens on loopback inside its context.
 
     Args:
         server: Host and port of the real server.
 
     Attributes:
-        cuts: How many connections it has lost.
-
+        cuts: The number of dropped connections.
     """
 
     def __init__(self, server: tuple[str, int]) -> None:
@@ -42,23 +38,21 @@ class CutProxy:
 
     @property
     def port(self) -> int:
-        """Where clients are to go."""
+        """The port for clients."""
         found: int = self._listener.getsockname()[1]
         return found
 
     def cut_after(self, count: int, *, times: int = 1) -> None:
-        """
-        Lose the next connections that are made, each after so many bytes of the server's.
+        """Drop the next new connections, each after a number of bytes from the server.
 
         Args:
-            count: Of the bytes.
-            times: So many connections.
-
+            count: The number of bytes.
+            times: The number of connections.
         """
         self._limits = deque([count] * times)
 
     def cut_all(self) -> None:
-        """Lose all connections that there are."""
+        """Drop all open connections."""
         for each in self._open:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -92,7 +86,7 @@ class CutProxy:
             self._pass_on(server, client, limit)
 
     def _pass_on(self, source: socket.socket, to: socket.socket, limit: int | None = None) -> None:
-        """Pass on what one side sends, until it ends or the limit is reached."""
+        """Forward the data of one side until it ends or reaches the limit."""
         left = limit
         with suppress(OSError):
             while data := source.recv(_CHUNK):

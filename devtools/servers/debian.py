@@ -1,8 +1,7 @@
-"""
-Programs of Debian's packages, unpacked into the library's cache: nothing is installed.
+"""Programs of Debian packages, unpacked into the library's cache without an installation.
 
-Wants `apt-get` and `dpkg-deb`, no root: apt says which packages this machine lacks, and
-fetches them from the registry that it is set up with.
+Requires `apt-get` and `dpkg-deb`, but not root: apt determines the missing packages of this
+machine, and downloads them from its configured mirror.
 """
 
 from __future__ import annotations
@@ -23,12 +22,10 @@ _NAME = re.compile(r"^'[^']*' ([^_ ]+)_", re.MULTILINE)
 
 
 def debian_root(package: str) -> Path:
-    """
-    Return a folder with what a package has, and what it needs that is not installed here.
+    """Return a folder with the files of a package and of its dependencies not installed here.
 
     Raises:
-        NoServerError: This machine is no Debian, or apt does not know the package.
-
+        NoServerError: This machine does not run Debian, or apt does not know the package.
     """
     root = cache_folder() / "servers" / f"debian-{package}"
     if not root.is_dir():
@@ -55,7 +52,7 @@ def _unpack(package: str, root: Path) -> None:
 
 
 def _missing(package: str) -> list[str]:
-    """Return the packages that apt would install, by its own answer."""
+    """Return the packages that apt would install, from its simulation."""
     options = ["--no-install-recommends", "--print-uris", "-o", "Debug::NoLocking=1"]
     said = _apt("install", "-y", *options, package, folder=Path.cwd())
     return _NAME.findall(said) or [package]

@@ -1,4 +1,4 @@
-"""Whether Docker answers on this machine."""
+"""Availability of Docker on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ("why_docker_is_silent",)
 
 
 def why_docker_is_silent() -> str:
-    """Return why it does not answer; empty where it does."""
+    """Return the reason why Docker does not answer; empty if it does."""
     try:
         done = subprocess.run(
             ["docker", "version", "--format", "{{.Server.Version}}"],

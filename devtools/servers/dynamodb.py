@@ -1,7 +1,6 @@
-"""
-DynamoDB as a plain process on loopback: Amazon's own DynamoDB Local, in memory.
+"""DynamoDB as a process on loopback: Amazon's DynamoDB Local, in memory.
 
-Its licence is for development and tests. By hand, from the root of the repository::
+Its license covers development and tests. To run it by hand, from the root of the repository::
 
     python -m devtools.servers.dynamodb
 """
@@ -18,18 +17,18 @@ _LOCAL = Artifact("software.amazon.dynamodb", "DynamoDBLocal", "3.0.0")
 
 
 class DynamoServer(JavaServer):
-    """One server; any credentials do."""
+    """One server, which accepts any credentials."""
 
     def __init__(self) -> None:
         super().__init__("DynamoDB", [_LOCAL], ["-Xmx192m", "-DDDB_LOCAL_TELEMETRY=0"])
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self.ports[0]}"
 
     def program(self) -> list[str]:
-        """Return its launcher, and options."""
+        """Return its launcher and options."""
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.ports[0])]
         return [self.launcher("DynamoOnLoopback"), *options]
 

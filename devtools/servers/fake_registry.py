@@ -1,8 +1,7 @@
-"""
-The few requests that serdes make, answered from memory: a registry for unit tests.
+"""A schema registry for unit tests, in memory, with only the requests that serdes make.
 
-It shows what a real one cannot be made to do: to be away, to answer late or
-nonsense, to know GUIDs, to want a password. Schemas are equal by their text.
+It can behave in ways a real registry cannot be made to: refuse connections, answer late or with
+invalid data, return GUIDs, require a password. Schemas are compared by their text.
 """
 
 from __future__ import annotations
@@ -24,18 +23,16 @@ _NO_SCHEMA = (404, {"error_code": 40403, "message": "Schema not found"})
 
 
 class FakeRegistry:
-    """
-    A registry on loopback; enter it as a context.
+    """A registry on loopback; enter it as a context.
 
     Attributes:
-        requests: Method and path of each that came, in order.
-        headers: Of the last one.
-        fault: Answers in place of the registry when it returns something; may raise
-            `ConnectionError` to hang up.
-        misfits: What is said against a schema that is asked about or registered.
-        levels: Compatibility by subject; `""` is that of all.
+        requests: Method and path of each request, in order.
+        headers: The headers of the last request.
+        fault: Returns an answer that replaces the normal one, or None; may raise `ConnectionError`
+            to close the connection.
+        misfits: Incompatibility messages for schemas that are checked or registered.
+        levels: Compatibility levels by subject; `""` is the global level.
         gives_guids: Whether schemas have GUIDs.
-
     """
 
     def __init__(self) -> None:
@@ -55,13 +52,13 @@ class FakeRegistry:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The address of the registry."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def add(
         self, subject: str, schema: str, kind: str = "AVRO", references: Any = (), number: int = 0
     ) -> int:
-        """Register a schema as somebody else would; return its id."""
+        """Register a schema on behalf of another client; return its id."""
         given = {"schema": schema, "schemaType": kind, "references": list(references)}
         found = next((key for key, value in self._schemas.items() if value == given), number)
         found = found or 1 + max(self._schemas, default=0)
@@ -134,7 +131,7 @@ class FakeRegistry:
         return {**self._schemas[number], **known}
 
     def stop(self) -> None:
-        """Listen no more: connections are refused."""
+        """Stop listening: connections are refused from now on."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -175,7 +172,7 @@ def _handler(registry: FakeRegistry) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name there
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name in the base class
             pass
 
     return Handler

@@ -1,7 +1,6 @@
-"""
-A proxy before a real HTTP server that does to requests what networks and servers do.
+"""A proxy in front of a real HTTP server that injects faults of networks and servers.
 
-Every request goes to the server, and its answer back, unless a fault is due::
+Every request is forwarded to the server, and its response returned, unless a fault is due::
 
     with FaultProxy(server.address) as proxy:
         proxy.inject(Refuse(503, "SlowDown"), method="PUT", times=2)
@@ -23,7 +22,7 @@ from types import TracebackType
 
 @dataclass(frozen=True)
 class Refuse:
-    """Answer with an error of S3's instead of asking the server."""
+    """Answer with an S3 error without forwarding the request."""
 
     status: int
     code: str
@@ -32,50 +31,50 @@ class Refuse:
 
 @dataclass(frozen=True)
 class Delay:
-    """Keep the client waiting before the server is asked."""
+    """Delay the request before forwarding it."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class DropReply:
-    """Let the server do it, and close the connection instead of saying so."""
+    """Forward the request, and close the connection instead of returning the response."""
 
     before: Callable[[], None] = lambda: None
-    """What happens between the server's answer and the loss of it."""
+    """Called between the server's response and the loss of the connection."""
 
 
 @dataclass(frozen=True)
 class CutUpload:
-    """Close the connection, to both sides, when so many bytes of the body have come."""
+    """Close the connection on both sides after this number of bytes of the request body."""
 
     after: int
 
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """Close the connection when so many bytes of the answer's body have gone."""
+    """Close the connection after this number of bytes of the response body."""
 
     after: int
 
 
 @dataclass(frozen=True)
 class Truncate:
-    """Leave out the last bytes of the answer's body, as if it had never had them."""
+    """Remove the last bytes of the response body, and adjust its length."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class Flip:
-    """Change one bit of the answer's body."""
+    """Change one bit of the response body."""
 
     position: int
 
 
 @dataclass(frozen=True)
 class Before:
-    """Do something else to the server's data before it is asked."""
+    """Call a function, which may change the server's data, before forwarding the request."""
 
     action: Callable[[], object]
 
@@ -93,13 +92,11 @@ class _Plan:
 
 
 class FaultProxy:
-    """
-    Listens on loopback while it is entered as a context.
+    """A proxy that listens on loopback inside its context.
 
     Args:
         server: Host and port of the real server.
-        certificate: A PEM file of key and certificate to speak TLS with; None speaks none.
-
+        certificate: A PEM file with key and certificate for TLS; None disables TLS.
     """
 
     def __init__(self, server: tuple[str, int], *, certificate: Path | None = None) -> None:
@@ -120,7 +117,7 @@ class FaultProxy:
 
     @property
     def url(self) -> str:
-        """Where clients are to go."""
+        """The URL for clients."""
         return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
 
     def inject(
@@ -132,33 +129,31 @@ class FaultProxy:
         times: int = 1,
         skip: int = 0,
     ) -> None:
-        """
-        Plan a fault for the next requests that are like this.
+        """Plan a fault for the next matching requests.
 
         Args:
-            fault: What happens.
-            method: To requests of this method; None for all.
-            contains: To requests whose path and query contain this.
-            times: To so many of them.
-            skip: After so many of them that nothing happens to.
-
+            fault: The fault.
+            method: The method of matching requests; None matches all methods.
+            contains: A text that the path and query of matching requests contain.
+            times: The number of requests that get the fault.
+            skip: The number of matching requests to forward unchanged before.
         """
         with self._mutex:
             self._plans.append(_Plan(fault, method, contains, times, skip))
 
     def heal(self) -> None:
-        """Forget all planned faults, and what was seen."""
+        """Remove all planned faults and the log of requests."""
         with self._mutex:
             self._plans.clear()
             self.seen.clear()
 
     def count(self, method: str, contains: str = "") -> int:
-        """Return how many requests of a method have come since the last `heal`."""
+        """Return the number of requests with a method since the last `heal`."""
         with self._mutex:
             return sum(line.startswith(f"{method} ") and contains in line for line in self.seen)
 
     def take(self, method: str, path: str) -> Fault | None:
-        """Note a request, and return the fault that is due for it."""
+        """Record a request, and return its fault, if any."""
         with self._mutex:
             self.seen.append(f"{method} {path}")
             for plan in self._plans:
@@ -185,7 +180,7 @@ class FaultProxy:
 
 
 class _Closed(Exception):
-    """The connection is to be closed without a further word."""
+    """Closes the connection without a response."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -225,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_any  # noqa: N815  # http.server's names
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's
-        """Say nothing."""
+        """Log nothing."""
 
     def _body(self, fault: Fault | None) -> bytes:
         length = int(self.headers.get("Content-Length") or 0)

@@ -1,8 +1,7 @@
-"""
-Bring onto this machine what tests would download: the broker, and a schema registry.
+"""Downloads the programs that tests would download: the broker and a schema registry.
 
-A download takes as long as the network does, which no test's time limit should hold.
-Done before, it costs 0.1 s::
+A download takes as long as the network needs, which would count against a test's time limit. When
+everything is cached, the command takes 0.1 s::
 
     python -m devtools.servers.fetch
     python -m devtools.servers.fetch databases
@@ -38,7 +37,7 @@ _DATABASES = (
 
 
 def main() -> None:
-    """Fetch, and say what is there."""
+    """Download the programs, and print the available ones."""
     if sys.argv[1:] == ["databases"]:
         for server in _DATABASES:
             _bring(server)
@@ -48,7 +47,7 @@ def main() -> None:
 
 
 def _bring(server: Callable[[], ServerProcess]) -> None:
-    """Make a server, which fetches what it needs, and do not start it."""
+    """Create a server, which downloads its program, without starting it."""
     try:
         said = f"{server().name} is on this machine"
     except NoServerError as exc:

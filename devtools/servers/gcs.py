@@ -1,9 +1,8 @@
-"""
-A server of Google Cloud Storage's protocol, as a plain process on loopback.
+"""A server with the protocol of Google Cloud Storage, as a process on loopback.
 
-fake-gcs-server, built of its Go module at the first use on a machine: conditions on
-generations, resumable uploads and rewriting are as in the real one. By hand, from the
-root of the repository::
+fake-gcs-server, built from its Go module at the first use on a machine. Generation conditions,
+resumable uploads and rewrites work as in the real service. To run it by hand, from the root of the
+repository::
 
     python -m devtools.servers.gcs
 """
@@ -27,12 +26,10 @@ _VERSION = "v1.56.1"
 
 
 class GcsServer(ServerProcess):
-    """
-    One server, its objects in memory; it asks for no credentials.
+    """One server with its objects in memory, without authentication.
 
     Raises:
-        NoServerError: There is no Go to build it with, or no module of it.
-
+        NoServerError: Go is not installed, or the module cannot be downloaded.
     """
 
     def __init__(self) -> None:
@@ -41,7 +38,7 @@ class GcsServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the server."""
         return f"http://127.0.0.1:{self.ports[0]}"
 
     def command(self) -> Sequence[str]:
@@ -56,7 +53,7 @@ class GcsServer(ServerProcess):
         return [self._program, *(word for name in options for word in (f"-{name}", options[name]))]
 
     def answers(self) -> bool:
-        """Tell whether it does."""
+        """Return whether the server answers."""
         try:
             urllib.request.urlopen(f"{self.url}/_internal/healthcheck", timeout=2).close()
         except OSError:
@@ -65,13 +62,11 @@ class GcsServer(ServerProcess):
 
 
 class GcsBucket:
-    """
-    A bucket of a server, by requests of its own, with nothing of the library's in it.
+    """A bucket of a server, accessed by plain HTTP requests without the library.
 
     Args:
-        url: Where the server answers.
-        name: The bucket; made here.
-
+        url: The URL of the server.
+        name: The bucket, created here.
     """
 
     def __init__(self, url: str, name: str) -> None:
@@ -86,7 +81,7 @@ class GcsBucket:
         return GCS(f"gs://{self.name}/{prefix}", **given)
 
     def put(self, key: str, data: bytes) -> None:
-        """Write an object, over another one if there is one."""
+        """Write or replace an object."""
         address = f"{self.url}/upload/storage/v1/b/{self.name}/o?uploadType=media&name={_q(key)}"
         self._ask("POST", address, data, "application/octet-stream")
 

@@ -1,7 +1,6 @@
-"""
-Programs of Go's modules, built once a machine into the library's cache.
+"""Programs from Go modules, built once per machine into the library's cache.
 
-Wants Go's own compiler; modules come from the proxy that it is set up with.
+Requires the Go compiler; modules come from its configured proxy.
 """
 
 from __future__ import annotations
@@ -22,17 +21,15 @@ _WITHIN_S = 900
 
 
 def go_program(name: str, package: str, version: str) -> str:
-    """
-    Return the path of a program, built of its package.
+    """Return the path of a program, building it from its package at the first call.
 
     Args:
-        name: Of the program, as Go names it.
-        package: What is built.
-        version: Of its module.
+        name: The name of the program.
+        package: The Go package to build.
+        version: The version of its module.
 
     Raises:
-        NoServerError: There is no Go here, or the module cannot be had.
-
+        NoServerError: Go is not installed, or the module cannot be downloaded.
     """
     place = cache_folder() / "servers" / f"go-{name}-{version}"
     if not (place / name).exists():

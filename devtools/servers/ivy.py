@@ -1,10 +1,8 @@
-"""
-Bringing jars onto this machine with the Ivy that PySpark ships.
+"""Downloads jars with the Ivy that PySpark ships.
 
-Spark itself uses this Ivy for `spark.jars.packages`; using it directly needs no
-Maven and no session. Where it looks is Ivy's own default, or the settings file
-that `KSTREAMS_IVY_SETTINGS` names. Everything it keeps is under `cache_folder`,
-never in the user's own Ivy home.
+Spark itself uses this Ivy for `spark.jars.packages`; direct use needs no Maven and no session.
+Repositories are Ivy's default ones, or those in the settings file that `KSTREAMS_IVY_SETTINGS`
+names. All files are stored under `cache_folder`, never in the user's Ivy home.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ _SHOWN_LINES = 15
 _ALONE = """<ivysettings><settings defaultResolver="public"/><resolvers>
 <ibiblio name="public" m2compatible="true" usepoms="false"/></resolvers></ivysettings>
 """
-"""For files without what they depend on: descriptions, and the parents of these, are not read."""
+"""Settings for files without dependencies: no descriptors and no parent descriptors are read."""
 _UNRESOLVED = re.compile(r":: ([^\s#]+)#([^\s;]+);(\S+): not found")
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One file by its Maven coordinates: a jar, unless it says otherwise."""
+    """One file by its Maven coordinates; by default a jar."""
 
     organisation: str
     name: str
@@ -53,7 +51,7 @@ class Artifact:
 
     @property
     def file_name(self) -> str:
-        """Its name in the folder."""
+        """The file name in the folder."""
         classifier = f"-{self.classifier}" if self.classifier else ""
         return f"{self.name}-{self.version}{classifier}.{self.extension}"
 
@@ -62,15 +60,12 @@ class Artifact:
 
 
 class JarResolutionError(ExecutionError):
-    """
-    Jars could not be brought onto this machine; nothing was put into the folder asked for.
+    """Jars could not be downloaded; the target folder was not created.
 
     Attributes:
-        artifacts: What was asked for.
-        missing: Those of them that the repositories answered not to have; empty
-            when a repository did not answer.
-        output: All that Ivy printed.
-
+        artifacts: The requested artifacts.
+        missing: The artifacts that no repository has; empty if a repository did not answer.
+        output: The output of Ivy.
     """
 
     def __init__(
@@ -89,26 +84,23 @@ class JarResolutionError(ExecutionError):
 
 
 def resolve(artifacts: Sequence[Artifact], into: Path, *, transitive: bool) -> tuple[Path, ...]:
-    """
-    Return the files of these artifacts, downloading them unless the folder exists.
+    """Return the files of these artifacts, downloading them unless the folder exists.
 
-    The folder appears whole or not at all, so its existence means that an
-    earlier call succeeded. Any number of processes may call at once: one
-    downloads, the others wait for it.
+    The folder is created atomically, so its existence means that an earlier call succeeded. Several
+    processes may call at once: one downloads, the others wait.
 
     Args:
-        artifacts: What to bring, at least one.
-        into: The folder for the files alone; its parents are created.
-        transitive: Whether to bring along what the artifacts depend on.
+        artifacts: The artifacts to download, at least one.
+        into: The target folder, used only for these files; its parents are created.
+        transitive: Whether to download the artifacts' dependencies, too.
 
     Returns:
         The files in the folder, sorted by name; at least one.
 
     Raises:
-        JarResolutionError: An artifact is nowhere to be had, the network does
-            not answer, or PySpark lacks Ivy. Calling again is safe.
-        JavaNotFoundError: There is no Java to run Ivy on.
-
+        JarResolutionError: No repository has an artifact, the network does not answer, or PySpark
+            lacks Ivy. It is safe to call again.
+        JavaNotFoundError: Java, which runs Ivy, is not installed.
     """
     if not into.is_dir():
         with _locked(cache_folder() / "ivy"):
@@ -155,7 +147,7 @@ def _run_ivy(
     except OSError as exc:
         raise _failure(artifacts, (), "", f"Java does not start: {exc}") from exc
     if status:
-        # An unreachable repository has not said that it lacks anything.
+        # An unreachable repository may have the artifact.
         reached = "Server access error" not in said
         unresolved = {found.groups() for found in _UNRESOLVED.finditer(said) if reached}
         missing = tuple(a for a in artifacts if (a.organisation, a.name, a.version) in unresolved)
@@ -178,7 +170,7 @@ def _ivy_file(artifacts: tuple[Artifact, ...], transitive: bool) -> str:
 
 
 def _file_of(artifact: Artifact) -> str:
-    """Name the file where it is not the artifact's jar."""
+    """Return Ivy's attributes of the file if it is not the artifact's jar."""
     if (artifact.classifier, artifact.extension) == ("", "jar"):
         return ""
     kind = quoteattr(artifact.extension)
@@ -200,7 +192,7 @@ def _ivy_jar() -> Path:
 
 
 def _proxy_properties(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the usual proxy variables as the properties that Java reads instead."""
+    """Yield the usual proxy variables as the equivalent Java properties."""
     for scheme in ("http", "https"):
         value = environment.get(f"{scheme}_proxy") or environment.get(f"{scheme.upper()}_PROXY")
         proxy = urlsplit(value if value and "://" in value else f"//{value or ''}")
@@ -216,7 +208,7 @@ def _proxy_properties(environment: Mapping[str, str]) -> Iterator[str]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which the system frees even if this process is killed."""
+    """Hold the folder's lock; the operating system releases it even if this process is killed."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,6 @@
-"""
-A server of Java's as a plain process on loopback, its jars from Maven by Ivy.
+"""A Java server as a process on loopback, with jars from Maven by Ivy.
 
-The jars come into the library's cache at the first use on a machine.
+The jars are downloaded into the library's cache at the first use on a machine.
 """
 
 from __future__ import annotations
@@ -24,21 +23,19 @@ _LAUNCHERS = Path(__file__).parent / "java"
 
 
 class JavaServer(ServerProcess):
-    """
-    One server, its data in a temporary folder; also enter it as a context.
+    """One server with its data in a temporary folder; also enter it as a context.
 
     Args:
-        name: What it is called.
-        artifacts: What is brought with all that it depends on, the server first.
-        options: Of the Java machine.
-        ports: How many it listens on.
-        start_s: How long it may take to answer.
-        compiles: Whether it has a launcher of ours, which Java compiles.
-        newest_java: The last version that it runs on; None for any.
+        name: The name of the server.
+        artifacts: The artifacts to download with all dependencies, the server first.
+        options: Options of the JVM.
+        ports: The number of ports to listen on.
+        start_s: The time limit of the start.
+        compiles: Whether the server has a launcher in this repository, which Java compiles.
+        newest_java: The last supported version of Java; None supports all versions.
 
     Raises:
-        NoServerError: It cannot be had.
-
+        NoServerError: The server cannot run on this machine.
     """
 
     def __init__(
@@ -59,21 +56,21 @@ class JavaServer(ServerProcess):
 
     @abstractmethod
     def program(self) -> list[str]:
-        """Return what follows Java's options: a class or a launcher, and its arguments."""
+        """Return the arguments after Java's options: a class or a launcher, and its arguments."""
 
     def command(self) -> list[str]:
         """Return Java's command line."""
         return [self._java, *self._options, "-cp", f"{self.jars}/*", *self.program()]
 
     def answers(self) -> bool:
-        """Tell whether it listens."""
+        """Return whether the server listens."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2):
             return True
         return False
 
     @staticmethod
     def launcher(name: str) -> str:
-        """Return the path of one of our launchers, which Java compiles as it starts."""
+        """Return the path of a launcher in this repository, which Java compiles at its start."""
         return str(_LAUNCHERS / f"{name}.java")
 
 
@@ -93,14 +90,14 @@ def _java(*, compiles: bool, newest: int | None) -> str:
     except JavaNotFoundError as exc:
         raise NoServerError(str(exc)) from exc
     if compiles and not (home / "bin" / "javac").exists():
-        raise NoServerError(f"its launcher needs a compiler of Java's, and {home} has none")
+        raise NoServerError(f"the launcher needs javac, which {home} lacks")
     if newest is not None and (version := _version(home)) > newest:
-        raise NoServerError(f"it runs on Java {newest}, and {home} is of {version}")
+        raise NoServerError(f"the server needs Java {newest} or older, {home} is {version}")
     return str(home / "bin" / "java")
 
 
 def _version(home: Path) -> int:
-    """Return the first number of a Java's version."""
+    """Return the major version of a Java installation."""
     found = re.search(r'JAVA_VERSION="(\d+)', (home / "release").read_text())
     if found is None:
         raise NoServerError(f"{home} does not say its version")

@@ -1,9 +1,7 @@
-"""
-A real Kafka broker as a plain process on loopback.
+"""A real Kafka broker as a process on loopback.
 
-KRaft mode, one node that is broker and controller. Its jars come by Ivy into
-the library's cache at the first use on a machine (43 MB). By hand, from the
-root of the repository::
+KRaft mode, with one node that is broker and controller. Ivy downloads its jars into the library's
+cache at the first use on a machine (43 MB). To run it by hand, from the root of the repository::
 
     python -m devtools.servers.kafka FOLDER
 """
@@ -39,7 +37,7 @@ def broker_jars() -> tuple[Path, ...]:
     """Return the broker's jars, downloading them at the first call on a machine."""
     artifacts = (
         Artifact("org.apache.kafka", "kafka_2.13", VERSION),
-        # Without a binding of the slf4j that Kafka brings, the broker's log is dropped.
+        # Without a binding for Kafka's slf4j, the broker's log is dropped.
         Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
     )
     into = cache_folder() / "servers" / f"kafka-{VERSION}"
@@ -47,20 +45,18 @@ def broker_jars() -> tuple[Path, ...]:
 
 
 class KafkaBroker(Server):
-    """
-    One broker, its data in a folder of its own.
+    """One broker with its data in a folder of its own.
 
-    Enter it as a context, or call `start` and `stop`. Every topic keeps its
-    records for ever unless its own configuration says otherwise.
+    Enter it as a context, or call `start` and `stop`. A topic keeps its records forever unless its
+    own configuration sets a retention.
 
     Args:
-        folder: For data, configuration and log; a broker starts again on what
-            an earlier one left there.
-        sasl: Whether to open a SASL_PLAINTEXT listener too, for PLAIN and
-            SCRAM-SHA-256 with `username` and `password`.
-        ssl: Whether to open an SSL listener too; see `ca_file`, `client_store`.
-        heap_mb: The most memory for the JVM's heap.
-
+        folder: The folder for data, configuration and log; a broker continues with the data of an
+            earlier one in the folder.
+        sasl: Whether to open a SASL_PLAINTEXT listener, too, for PLAIN and SCRAM-SHA-256 with
+            `username` and `password`.
+        ssl: Whether to open an SSL listener, too; see `ca_file`, `client_store`.
+        heap_mb: The maximum size of the JVM's heap.
     """
 
     username = USER
@@ -108,12 +104,12 @@ class KafkaBroker(Server):
 
     @property
     def pid(self) -> int | None:
-        """The process, None while it does not run."""
+        """The process id; None while the broker does not run."""
         running = self._process is not None and self._process.poll() is None
         return self._process.pid if self._process and running else None
 
     def start(self) -> KafkaBroker:
-        """Start on what the folder holds, on the ports of earlier starts, and wait for answers."""
+        """Start on the data in the folder and the ports of earlier starts, and wait for answers."""
         if self.pid is not None:
             return self
         if self._ports:
@@ -123,7 +119,7 @@ class KafkaBroker(Server):
         return self
 
     def stop(self) -> None:
-        """Stop in good order, if it runs."""
+        """Stop gracefully, if the broker runs."""
         if self._process is not None:
             self._process.terminate()
             try:
@@ -134,14 +130,14 @@ class KafkaBroker(Server):
             self._process = None
 
     def kill(self) -> None:
-        """End the process with SIGKILL, as a crash would."""
+        """Kill the process with SIGKILL, like a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def restart(self) -> KafkaBroker:
-        """Start again on the same data and ports, stopping first if it still runs."""
+        """Start again with the same data and ports; stops the broker first if it runs."""
         self.stop()
         return self.start()
 
@@ -158,7 +154,7 @@ class KafkaBroker(Server):
         self._launch()
 
     def _prepare(self) -> None:
-        """Write the configuration, make keys, and format the storage, where not done before."""
+        """Write the configuration, create keys, and format the storage, unless already done."""
         self._folder.mkdir(parents=True, exist_ok=True)
         if self._ssl and not self.ca_file.exists():
             make_stores(self._folder)
@@ -197,7 +193,7 @@ class KafkaBroker(Server):
 
 
 def create_topic(bootstrap: str, name: str, partitions: int, config: Mapping[str, str]) -> None:
-    """Create a topic with `retention.ms=-1` unless told otherwise, and wait until it answers."""
+    """Create a topic, by default with `retention.ms=-1`, and wait until it is usable."""
     admin = AdminClient({"bootstrap.servers": bootstrap}, logger=SILENT)
     topic = NewTopic(name, partitions, 1, config={"retention.ms": "-1", **config})
     admin.create_topics([topic])[name].result(30)
@@ -214,7 +210,7 @@ def create_topic(bootstrap: str, name: str, partitions: int, config: Mapping[str
 
 
 def _lead(admin: AdminClient, places: dict[TopicPartition, Any]) -> bool:
-    """Tell whether the leaders know that they are: on a busy machine the metadata is ahead."""
+    """Return whether the leaders know their role; on a busy machine, the metadata is ahead."""
     try:
         for future in admin.list_offsets(places).values():
             future.result(30)
@@ -232,7 +228,7 @@ def _answers(bootstrap: str) -> bool:
 
 
 def main() -> None:
-    """Run a broker until Ctrl-C, and say where it listens."""
+    """Run a broker until Ctrl-C, and print its address."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with KafkaBroker(folder, sasl=True, ssl=True) as broker:
         say_and_wait(

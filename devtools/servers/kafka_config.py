@@ -10,7 +10,7 @@ from kstreams.spark.java import java_home
 
 USER = "alice"
 PASSWORD = "alice-secret"
-"""Of the SASL user and of all key stores."""
+"""The password of the SASL user and of all key stores."""
 
 _FOREVER_MS = str(2**63 - 1)
 
@@ -59,10 +59,10 @@ _ONE_NODE = {
     "num.network.threads": "2",
     "num.io.threads": "2",
     "log.cleaner.dedupe.buffer.size": "4194304",
-    # After a kill the controller waits this long for the broker it believes to be alive.
+    # After a kill, the controller waits this long before it considers the broker dead.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
-    # Tests write event times of any age, and of the future.
+    # Tests write event times in the far past and in the future.
     "log.message.timestamp.before.max.ms": _FOREVER_MS,
     "log.message.timestamp.after.max.ms": _FOREVER_MS,
 }
@@ -94,7 +94,7 @@ def _ssl_properties(folder: Path) -> dict[str, str]:
 
 
 def make_stores(folder: Path) -> None:
-    """Make self-signed keys with the JDK's keytool: server.p12, ca.pem, client.p12, client.pem."""
+    """Create self-signed keys with keytool: server.p12, ca.pem, client.p12, client.pem."""
     for name, certificate in (("server", "ca.pem"), ("client", "client.pem")):
         store = folder / f"{name}.p12"
         _keytool(

@@ -1,4 +1,4 @@
-"""A folder laid out as a Maven repository, and Ivy settings that know no other."""
+"""A folder with the layout of a Maven repository, and Ivy settings that use only this folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEED = (
 
 
 class LocalRepository:
-    """Artifacts of one empty jar each, below `root`; `settings` makes Ivy look there alone."""
+    """Artifacts of one empty jar each, below `root`; `settings` makes Ivy use only this folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -36,7 +36,7 @@ class LocalRepository:
         self.settings.write_text(_SETTINGS.format(root=root))
 
     def add(self, artifact: Artifact, *, needs: Sequence[Artifact] = ()) -> Artifact:
-        """Put an artifact there and return it."""
+        """Add an artifact to the repository; returns the artifact."""
         place = self._root.joinpath(
             *artifact.organisation.split("."), artifact.name, artifact.version
         )

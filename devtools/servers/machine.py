@@ -1,10 +1,9 @@
-"""
-A machine of its own, as far as its file system goes: processes in a mount namespace.
+"""A machine with its own file system: processes in a mount namespace.
 
-What they see of this one is what is installed on it: Python, Java, the packages of this
-environment, read-only. In place of this project's folder, of HOME and of /tmp they have
-folders that no other machine has. The network is the host's, each machine has an address
-of its own on loopback. Processes run as root here, or as root of a user namespace.
+Its processes see the installed programs of the host, read-only: Python, Java, and the packages of
+this environment. Instead of this project's folder, HOME and /tmp, they see folders of their own
+machine. The network is the host's, and each machine has its own loopback address. Processes run as
+root here, or as root of a user namespace.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _UNSHARE = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-us
 
 @cache
 def why_no_machines() -> str:
-    """Return why this system lets nobody make a mount namespace; empty where it does."""
+    """Return the reason why this system does not allow mount namespaces; empty if it does."""
     try:
         done = subprocess.run(
             [*_UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"],
@@ -45,15 +44,13 @@ def why_no_machines() -> str:
 
 
 class Machine:
-    """
-    One machine; it is there as long as its folder.
+    """One machine, which exists as long as its folder.
 
     Args:
-        name: What it is called.
-        folder: An empty one, for its HOME and /tmp.
-        address: Of loopback: 127.0.0.2 or later, not another machine's.
-        environment: A folder of a virtual environment, which it gets a copy of, `~/env`.
-
+        name: The name of the machine.
+        folder: An empty folder for its HOME and /tmp.
+        address: A unique loopback address: 127.0.0.2 or higher.
+        environment: The folder of a virtual environment, which is copied to `~/env`.
     """
 
     def __init__(self, name: str, folder: Path, address: str, environment: Path) -> None:
@@ -66,28 +63,26 @@ class Machine:
 
     @property
     def python(self) -> str:
-        """The Python of its environment, as its processes name it."""
+        """The Python of its environment, as a path on the machine."""
         return str(Path.home() / "env" / "bin" / "python")
 
     def path(self, name: str) -> Path:
-        """Return where this machine's `~/name` is on the host."""
+        """Return the path of this machine's `~/name` on the host."""
         return self._folder / "home" / name
 
     def here(self, name: str) -> str:
-        """Return `~/name` as the machine's processes name it."""
+        """Return the path of `~/name` on the machine."""
         return str(Path.home() / name)
 
     def run(
         self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """
-        Start a process on it, in a session of its own.
+        """Start a process on the machine, in a new session.
 
         Args:
-            command: Its command line, as the machine names files.
-            log: On the host; what it says goes behind this.
-            environment: Variables besides those of the machine.
-
+            command: The command line, with paths on the machine.
+            log: A file on the host, to which the output is appended.
+            environment: Variables in addition to those of the machine.
         """
         with log.open("ab") as file:
             return subprocess.Popen(
@@ -101,12 +96,12 @@ class Machine:
             )
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """Return what runs a command on it; it becomes this process, no child."""
+        """Return the command line that runs a command on the machine, without a child process."""
         hidden, kept = _listed(_HIDDEN), _listed(_kept())
         return [*_UNSHARE, "sh", str(_SET_UP), str(self._folder), hidden, kept, *command]
 
     def _environment(self) -> dict[str, str]:
-        """Return the variables of its processes; nothing of this project's is among them."""
+        """Return the environment variables of its processes, without those of this project."""
         spark = Path(sysconfig.get_path("purelib")) / "pyspark"
         path = [str(Path(self.python).parent), str(spark / "bin"), os.environ["PATH"]]
         return {
@@ -123,7 +118,7 @@ class Machine:
 
 
 def _kept() -> list[Path]:
-    """Return what is seen, read-only, below the folders that are not."""
+    """Return the folders that stay visible, read-only, below the hidden folders."""
     needed = [
         Path(sys.base_prefix),
         Path(sysconfig.get_path("purelib")),

@@ -1,6 +1,6 @@
-"""Brokers that librdkafka plays itself, inside of this process: leaders move when a test says so.
+"""Brokers simulated by librdkafka in this process; tests can move partition leaders.
 
-They take and give records, and know nothing of admin requests.
+The brokers accept and return records, but do not support admin requests.
 """
 
 from __future__ import annotations
@@ -28,12 +28,10 @@ _CALLS = {
 
 
 class MockCluster:
-    """
-    A cluster of brokers 1 to `count`; enter it as a context.
+    """A cluster of brokers 1 to `count`; enter it as a context.
 
     Args:
-        count: How many brokers.
-
+        count: The number of brokers.
     """
 
     def __init__(self, count: int) -> None:
@@ -51,14 +49,14 @@ class MockCluster:
         self.bootstrap: str = loaded.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic of partitions with one replica each."""
+        """Create a topic whose partitions have one replica each."""
         done = self._librdkafka.rd_kafka_mock_topic_create(
             self._cluster, name.encode(), partitions, 1
         )
         assert done == 0, done
 
     def lead(self, topic: str, partition: int, broker: int) -> None:
-        """Let a broker be a partition's leader; the one before refuses from now on."""
+        """Make a broker the leader of a partition; the previous leader refuses requests."""
         done = self._librdkafka.rd_kafka_mock_partition_set_leader(
             self._cluster, topic.encode(), partition, broker
         )

@@ -1,8 +1,7 @@
-"""
-What speaks MongoDB's protocol as a plain process on loopback: mongo-java-server, in memory.
+"""A server with MongoDB's protocol as a process on loopback: mongo-java-server, in memory.
 
-MongoDB itself is in no registry of packages. This one has no transactions and
-no validators. By hand, from the root of the repository::
+No package registry contains MongoDB itself. This server has no transactions and no validators. To
+run it by hand, from the root of the repository::
 
     python -m devtools.servers.mongodb
 """
@@ -20,7 +19,7 @@ _LOGGER = Artifact("org.slf4j", "slf4j-simple", "1.7.36")
 
 
 class MongoServer(JavaServer):
-    """One server; anybody may come in."""
+    """One server, without authentication."""
 
     def __init__(self) -> None:
         options = ["-Xmx96m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
@@ -28,11 +27,11 @@ class MongoServer(JavaServer):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the server."""
         return f"mongodb://127.0.0.1:{self.ports[0]}/"
 
     def program(self) -> list[str]:
-        """Return its launcher, and the port."""
+        """Return its launcher and the port."""
         return [self.launcher("MongoOnLoopback"), str(self.ports[0])]
 
 

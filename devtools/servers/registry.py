@@ -1,9 +1,7 @@
-"""
-A real schema registry as a plain process on loopback, with Confluent's API.
+"""A real schema registry as a process on loopback, with Confluent's API.
 
-Apicurio Registry, its schemas in memory. It comes by Ivy into the library's
-cache at the first use on a machine (109 MB). By hand, from the root of the
-repository::
+Apicurio Registry with schemas in memory. Ivy downloads it into the library's cache at the first use
+on a machine (109 MB). To run it by hand, from the root of the repository::
 
     python -m devtools.servers.registry FOLDER
 """
@@ -25,14 +23,14 @@ from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
 
 VERSION = "3.0.9"
-"""The last one that runs on Java 17."""
+"""The last version that runs on Java 17."""
 _API = "/apis/ccompat/v7"
 _START_S = 120.0
 _STOP_S = 10.0
 
 
 def registry_folder() -> Path:
-    """Return where the registry's program is, downloading it at the first call on a machine."""
+    """Return the folder of the registry, downloading it at the first call on a machine."""
     servers = cache_folder() / "servers"
     unpacked = servers / f"apicurio-{VERSION}"
     if not unpacked.is_dir():
@@ -53,12 +51,10 @@ def _unpack(archive: Path, into: Path) -> None:
 
 
 class Registry(Server):
-    """
-    One registry, empty at each start; also enter it as a context.
+    """One registry, empty at each start; also enter it as a context.
 
     Args:
-        folder: For its log.
-
+        folder: The folder of the log.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,22 +64,22 @@ class Registry(Server):
 
     @property
     def url(self) -> str:
-        """Where Confluent's API is."""
+        """The URL of Confluent's API."""
         return f"http://127.0.0.1:{self._port}{_API}"
 
     @property
     def log_file(self) -> Path:
-        """What the registry says."""
+        """The log of the registry."""
         return self._folder / "registry.log"
 
     def start(self) -> Registry:
-        """Start, and wait for answers."""
+        """Start, and wait until the registry answers."""
         self._folder.mkdir(parents=True, exist_ok=True)
         launch_on_free_ports(2, self._start_on, self.log_file)
         return self
 
     def stop(self) -> None:
-        """End the process, if it runs."""
+        """Stop the process, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(_STOP_S)
@@ -120,7 +116,7 @@ class Registry(Server):
 
 
 def main() -> None:
-    """Run a registry until Ctrl-C, and say where it listens."""
+    """Run a registry until Ctrl-C, and print its address."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with Registry(folder) as registry:
         say_and_wait(f"{registry.url} in {folder}")

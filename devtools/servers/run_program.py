@@ -1,4 +1,4 @@
-"""Run a program to its end, and keep what it says."""
+"""Runs a program to its end, and returns its output."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def run_program(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Return the status that a program ends with, and all that it has printed.
+    """Return the exit status and the output of a program.
 
     Args:
         command: The program and its arguments.
-        timeout_s: How long it may take.
-        folder: Where it runs; here by default.
-        environment: All of its variables; those of this process by default.
+        timeout_s: The time limit in seconds.
+        folder: The working directory; by default the current one.
+        environment: All environment variables; by default those of this process.
 
     Raises:
-        OSError: It does not start.
-        subprocess.TimeoutExpired: It took longer.
+        OSError: The program does not start.
+        subprocess.TimeoutExpired: The program exceeded the time limit.
     """
     done = subprocess.run(
         command,

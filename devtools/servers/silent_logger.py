@@ -1,4 +1,4 @@
-"""A logger for clients whose complaints about a broker not yet there are expected."""
+"""A logger for clients whose errors about an unavailable broker are expected."""
 
 from __future__ import annotations
 

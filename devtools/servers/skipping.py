@@ -1,4 +1,4 @@
-"""Servers for tests, which are skipped where they cannot be had."""
+"""Servers for tests; tests are skipped on machines that cannot run the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHOICE = "KSTREAMS_SERVERS"
 
 
 def chosen(server: Callable[[], P]) -> Callable[[], P]:
-    """Return a server as a process, or in a container where that was asked for."""
+    """Return a server as a process, or in a container if containers were chosen."""
     if os.environ.get(_CHOICE) != "containers":
         return server
     from devtools.servers.contained import CONTAINED
@@ -30,7 +30,7 @@ def chosen(server: Callable[[], P]) -> Callable[[], P]:
 
 @contextmanager
 def or_skip(make: Callable[[], S]) -> Iterator[S]:
-    """Run a server; skip the tests where it cannot be had on this machine, with the reason."""
+    """Run a server; skip the tests with the reason if it cannot run on this machine."""
     try:
         server = make()
     except NoServerError as exc:

@@ -1,8 +1,7 @@
-"""
-A proxy before a real server that makes it as far away as a network does.
+"""A proxy in front of a real server that adds the latency of a distant network.
 
-What either side sends comes after a delay, in order, whatever else is on the way; nothing
-else is done to it. It runs as a process of its own, and counts requests of HTTP by method::
+The data of both sides arrives after a delay, in order and unchanged; bandwidth is not limited. The
+proxy runs as a separate process, and counts HTTP requests by method::
 
     with SlowProxy(folder, server.address, trip_ms=25) as proxy:
         S3(..., endpoint_url=proxy.url)
@@ -29,14 +28,12 @@ _METHODS = (b"GET", b"PUT", b"HEAD", b"POST", b"DELETE")
 
 
 class SlowProxy(Server):
-    """
-    Listens on loopback while it is entered as a context.
+    """A proxy that listens on loopback inside its context.
 
     Args:
-        folder: For its log; exists.
+        folder: An existing folder for its log.
         server: Host and port of the real server.
-        trip_ms: How long a request and its answer are under way together.
-
+        trip_ms: The added round-trip time of a request and its response.
     """
 
     def __init__(self, folder: Path, server: tuple[str, int], *, trip_ms: float) -> None:
@@ -48,7 +45,7 @@ class SlowProxy(Server):
 
     @property
     def url(self) -> str:
-        """Where clients are to go."""
+        """The URL for clients."""
         return f"http://127.0.0.1:{self._ports[0]}"
 
     def start(self) -> SlowProxy:
@@ -57,14 +54,14 @@ class SlowProxy(Server):
         return self
 
     def stop(self) -> None:
-        """End the process, if it runs."""
+        """Stop the process, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def requests(self) -> Counter[str]:
-        """Return how many requests have come since the start, by method."""
+        """Return the number of requests since the start, by method."""
         with socket.create_connection(("127.0.0.1", self._ports[1]), timeout=10) as asked:
             return Counter(json.loads(asked.makefile().read()))
 
@@ -90,7 +87,7 @@ class SlowProxy(Server):
 
 
 class _Proxy:
-    """The process."""
+    """The proxy in its own process."""
 
     def __init__(self, server: tuple[str, int], one_way_s: float) -> None:
         self._server = server
@@ -120,7 +117,7 @@ class _Proxy:
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, count: bool
     ) -> None:
-        """Pass on what one side sends until it ends; each piece waits by itself."""
+        """Forward the data of one side until it ends; each piece is delayed independently."""
         pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         sender = asyncio.create_task(_send(pieces, writer))
         now = asyncio.get_running_loop().time
@@ -150,7 +147,7 @@ async def _send(pieces: asyncio.Queue[tuple[float, bytes]], writer: asyncio.Stre
 
 
 def main() -> None:
-    """Run it: PORT CONTROL HOST PORT TRIP_MS."""
+    """Run the proxy process: PORT CONTROL HOST PORT TRIP_MS."""
     port, control, host, server, trip_ms = sys.argv[1:]
     proxy = _Proxy((host, int(server)), float(trip_ms) / 2000)
     asyncio.run(proxy.run(int(port), int(control)))

@@ -1,8 +1,7 @@
-"""
-Spark standalone: a master, workers and drivers, each on a machine of its own.
+"""Spark standalone: a master, workers and drivers, each on its own machine.
 
-The machines (`devtools.servers.machine`) share Spark's and the library's programs and the
-network, and no file. What an app keeps must be on Kafka and in an object store::
+The machines (`devtools.servers.machine`) share the network and the programs of Spark and the
+library, but no files. An app must keep its data in Kafka and in an object store::
 
     with SparkCluster(folder, installed_wheels(folder / "wheel")) as cluster:
         cluster.add_worker()
@@ -10,7 +9,7 @@ network, and no file. What an app keeps must be on Kafka and in an object store:
         driver.path("app.py").write_text(...)
         cluster.submit(driver, "app.py").wait()
 
-A machine goes on where its processes are killed: what is started on it again finds its files.
+A machine survives the kill of its processes: new processes on the machine find its files.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from kstreams.spark.java import java_home
 
 __all__ = ("SparkCluster", "Worker")
 
-_WAIT_S = 300.0  # only a failure takes as long
+_WAIT_S = 300.0  # reached only after a failure
 _PAUSE_S = 0.05
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -53,28 +52,26 @@ _SPARK = Path(sysconfig.get_path("purelib")) / "pyspark"
 
 @dataclass
 class Worker:
-    """A worker process, and the machine that it and its executors run on."""
+    """A worker process, and the machine of the worker and its executors."""
 
     machine: Machine
     process: subprocess.Popen[bytes]
 
     def executors(self) -> list[int]:
-        """Return the executors that it runs."""
+        """Return the process ids of its executors."""
         return [pid for pid in session(self.process.pid) if _EXECUTOR in command(pid)]
 
 
 class SparkCluster(Server):
-    """
-    A master and its workers; enter it as a context, which ends with all that it has started.
+    """A master and its workers; leaving the context stops all started processes.
 
     Args:
-        folder: An empty one, for the machines' files and what their processes say.
-        environment: A virtual environment, which each machine gets a copy of.
+        folder: An empty folder for the machines' files and the logs of their processes.
+        environment: A virtual environment, which is copied to each machine.
 
     Attributes:
-        machines: All there are, by name.
-        workers: Those that run, in the order of their starts.
-
+        machines: All machines by name.
+        workers: The running workers, in the order of their starts.
     """
 
     def __init__(self, folder: Path, environment: Path) -> None:
@@ -89,15 +86,15 @@ class SparkCluster(Server):
 
     @property
     def url(self) -> str:
-        """The master's, for workers and drivers."""
+        """The master's URL, for workers and drivers."""
         return f"spark://{self.machines['master'].address}:{self._ports[0]}"
 
     def log(self, name: str) -> Path:
-        """Return the file of what the processes of a machine say."""
+        """Return the log file of a machine's processes."""
         return self._folder / f"{name}.log"
 
     def add_machine(self, name: str) -> Machine:
-        """Add a machine, its HOME and its /tmp empty but for `~/env`."""
+        """Add a machine; its HOME and /tmp are empty except for `~/env`."""
         machine = Machine(name, self._folder / name, next(self._addresses), self._environment)
         self.machines[name] = machine
         return machine
@@ -105,7 +102,7 @@ class SparkCluster(Server):
     # ------------------------------------------------------------ master and workers
 
     def start(self) -> SparkCluster:
-        """Start the master, again on what it has written about apps and workers."""
+        """Start the master, with the recovery data of an earlier master about apps and workers."""
         if self._master is None or self._master.poll() is not None:
             if "master" not in self.machines:
                 self.add_machine("master")
@@ -126,26 +123,24 @@ class SparkCluster(Server):
         return self
 
     def stop(self) -> None:
-        """End every process that was started here, and those that these have started."""
+        """Stop all processes started by the cluster, and their descendants."""
         for process in reversed(self._processes):
             while end_session(process.pid):
                 time.sleep(_PAUSE_S)
             process.wait()
 
     def kill_master(self) -> None:
-        """End the master with SIGKILL."""
+        """Kill the master with SIGKILL."""
         assert self._master is not None
         self._master.kill()
         self._master.wait()
 
     def add_worker(self, *, cores: int = 1, machine: Machine | None = None) -> Worker:
-        """
-        Start a worker, and wait until the master knows it.
+        """Start a worker, and wait until it is registered with the master.
 
         Args:
-            cores: How many it offers.
-            machine: One without a worker; by default a new one.
-
+            cores: The number of cores that the worker offers.
+            machine: A machine without a worker; by default a new one.
         """
         if machine is None:
             machine = self.add_machine(f"worker-{len(self.machines)}")
@@ -161,19 +156,19 @@ class SparkCluster(Server):
         return self.workers[-1]
 
     def _registered(self) -> set[str]:
-        """Return the addresses of the workers that the master has."""
+        """Return the addresses of the workers registered with the master."""
         return {
             each["host"] for each in self.state().get("workers", ()) if each["state"] == "ALIVE"
         }
 
     def lose(self, worker: Worker) -> None:
-        """End a worker and its executors with SIGKILL, as if its machine were gone."""
+        """Kill a worker and its executors with SIGKILL, as in the loss of a machine."""
         end_session(worker.process.pid)
         worker.process.wait()
         self.workers.remove(worker)
 
     def state(self) -> dict[str, Any]:
-        """Return what the master says of itself; nothing while it does not answer."""
+        """Return the master's state as JSON; empty while the master does not answer."""
         url = f"http://{self.machines['master'].address}:{self._ports[1]}/json/"
         with suppress(OSError), urllib.request.urlopen(url, timeout=5) as answer:
             found: dict[str, Any] = json.load(answer)
@@ -190,19 +185,17 @@ class SparkCluster(Server):
         config: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
-        """
-        Run `spark-submit` in client mode: the driver is on this machine.
+        """Run `spark-submit` in client mode: the driver is on this machine.
 
         Args:
-            machine: Which.
-            program: Its path there, below `~`.
-            arguments: The program's.
-            config: Spark's settings, besides those for a quick start.
+            machine: The machine of the driver.
+            program: The path of the program below the machine's `~`.
+            arguments: The arguments of the program.
+            config: Spark's settings, in addition to those for a quick start.
             environment: Variables of the driver.
 
         Returns:
-            The driver's JVM; Python is a child of it.
-
+            The driver's JVM; Python is a child process of it.
         """
         command = self._submit("client", config or {})
         return self._run(machine, [*command, machine.here(program), *arguments], environment)
@@ -210,20 +203,18 @@ class SparkCluster(Server):
     def submit_to_cluster(
         self, program: str, *arguments: str, config: Mapping[str, str] | None = None
     ) -> None:
-        """
-        Run `spark-submit` in cluster mode: the driver is on a worker, on another if that dies.
+        """Run `spark-submit` in cluster mode: the driver is on a worker, and moves if that dies.
 
-        Spark's standalone master takes no Python program there, but any class of Java's: the
-        one that is submitted is Spark's own, which runs a Python program.
+        In this mode, Spark's standalone master does not accept Python programs, but any Java class:
+        the submitted class is Spark's own, which runs a Python program.
 
         Args:
-            program: Its path below `~` of every worker.
-            arguments: The program's.
-            config: Spark's settings, besides those for a quick start.
+            program: The path of the program below `~` of every worker.
+            arguments: The arguments of the program.
+            config: Spark's settings, in addition to those for a quick start.
 
         Raises:
-            RuntimeError: The master did not take it.
-
+            RuntimeError: The master rejected the program.
         """
         machine = self.machines["master"]
         some_jar = min(_SPARK.glob("jars/*.jar"), key=lambda jar: jar.stat().st_size)
@@ -234,7 +225,7 @@ class SparkCluster(Server):
             raise RuntimeError(f"not submitted:\n{tail(self.log('master'))}")
 
     def executors(self) -> list[int]:
-        """Return the executors' processes, on the workers in the order of their starts."""
+        """Return the process ids of the executors, in the order of their workers' starts."""
         return [pid for worker in self.workers for pid in worker.executors()]
 
     # ------------------------------------------------------------ processes
@@ -246,17 +237,16 @@ class SparkCluster(Server):
         *,
         during: subprocess.Popen[bytes] | None = None,
     ) -> None:
-        """
-        Wait for something.
+        """Wait for a condition.
 
         Args:
-            reached: Tells whether it is there.
-            what: It, for the error.
+            reached: Returns whether the condition is true.
+            what: A description of the condition, for the error.
             during: A process that must not end before.
 
         Raises:
-            RuntimeError: It does not come; with the last that all machines have said.
-
+            RuntimeError: The condition was not true in time; the message contains the last log
+                lines of all machines.
         """
         deadline = time.monotonic() + _WAIT_S
         while not reached():
@@ -279,7 +269,7 @@ class SparkCluster(Server):
         settings: Mapping[str, str],
         ui_port: int = 0,
     ) -> subprocess.Popen[bytes]:
-        """Start a daemon of Spark's, without the shell scripts around it."""
+        """Start a Spark daemon without Spark's shell scripts."""
         command = [str(java_home() / "bin" / "java"), *QUICK_JAVA.split(), "-Xmx256m"]
         command += [f"-D{name}={text}" for name, text in settings.items()]
         command += ["-cp", f"{_SPARK}/conf/:{_SPARK}/jars/*", f"org.apache.spark.deploy.{kind}"]

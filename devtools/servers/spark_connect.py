@@ -1,7 +1,6 @@
-"""
-A Spark Connect server as a plain process on loopback, from PySpark's own jars.
+"""A Spark Connect server as a process on loopback, from PySpark's own jars.
 
-By hand, from the root of the repository::
+To run it by hand, from the root of the repository::
 
     python -m devtools.servers.spark_connect FOLDER
 
@@ -50,19 +49,16 @@ _SETTINGS = {
 
 
 class SparkConnectServer(Server):
-    """
-    One server, its executors in its own process; also enter it as a context.
+    """One server with its executors in the same process; also enter it as a context.
 
-    Clients need the token that is in `url`. Python workers import what is
-    installed in this environment, and nothing of the folder a client runs in
-    unless it is among `modules`.
+    Clients need the token in `url`. Python workers import the packages installed in this
+    environment, and modules of a client's folder only if the folder is among `modules`.
 
     Args:
-        folder: For its log, and what Spark leaves where it runs.
-        cores: How many tasks it runs at the same time.
-        settings: Spark's, besides or instead of those here.
-        modules: Folders that Python workers import from.
-
+        folder: The folder of its log, and Spark's working directory.
+        cores: The number of concurrent tasks.
+        settings: Spark's settings, which override the defaults here.
+        modules: Folders from which Python workers import.
     """
 
     def __init__(
@@ -83,21 +79,20 @@ class SparkConnectServer(Server):
 
     @property
     def url(self) -> str:
-        """
-        The address for a client, with its token; the same after a restart.
+        """The address for a client, with its token; the same after a restart.
 
-        By the name `localhost`: over any other a client sends a token through TLS alone.
+        The host is `localhost`: for any other name, a client sends a token only over TLS.
         """
         return f"sc://localhost:{self._port}/;token={self._token}"
 
     @property
     def log_file(self) -> Path:
-        """What the server says, over all its starts."""
+        """The log of the server over all its starts."""
         return self._folder / "connect.log"
 
     @property
     def pid(self) -> int | None:
-        """The process, None while it does not run."""
+        """The process id; None while the server does not run."""
         running = self._process is not None and self._process.poll() is None
         return self._process.pid if self._process and running else None
 
@@ -113,15 +108,15 @@ class SparkConnectServer(Server):
         return self
 
     def stop(self) -> None:
-        """End the process and the Python workers below it, if it runs."""
+        """Stop the process and its Python workers, if it runs."""
         self.kill()
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a crash would; its workers find that it has gone."""
+        """Kill the server with SIGKILL, like a crash; its workers detect the loss."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            # The workers are of its session: they would end by themselves, when they next look.
+            # The workers belong to its session; they would end by themselves, but later.
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process = None
@@ -151,11 +146,11 @@ class SparkConnectServer(Server):
         )
 
     def _started(self) -> int:
-        """Return how often it has started: what listens on its port may be another's."""
+        """Return the number of its starts: another process may listen on its port."""
         return self.log_file.read_text().count(_STARTED) if self.log_file.exists() else 0
 
     def _environment(self) -> list[str]:
-        """Return a command that sets what the server takes from its environment."""
+        """Return a command prefix that sets the server's environment variables."""
         return [
             "env",
             "-u",
@@ -188,7 +183,7 @@ def _spark_home() -> Path:
 
 
 def main() -> None:
-    """Run a server until Ctrl-C, and say where it listens."""
+    """Run a server until Ctrl-C, and print its address."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with SparkConnectServer(folder) as server:
         say_and_wait(f"{server.url} pid {server.pid} in {folder}")

@@ -1,3 +1,3 @@
-"""birdayz/kstreams, in Go: only why it has no figures."""
+"""birdayz/kstreams, in Go: the reason for its missing figures."""
 
 from __future__ import annotations

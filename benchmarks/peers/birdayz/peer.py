@@ -1,4 +1,4 @@
-"""birdayz/kstreams: what it could be measured on, and why it is not."""
+"""birdayz/kstreams: the workloads it supports, and the reason it is not measured."""
 
 from __future__ import annotations
 

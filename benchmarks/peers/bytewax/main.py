@@ -1,4 +1,4 @@
-"""The workloads in Bytewax; imports nothing of the suite, its environment has none of it."""
+"""The workloads in Bytewax. Imports nothing of the suite, which its environment lacks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _begin() -> int:
-    """Make what all processes share, in the first; return how many there are to be."""
+    """Set up the shared state in the first process; return the total number of processes."""
     given = os.environ
     if "BENCH_NUMBER" in given:
         return 1
@@ -72,7 +72,7 @@ def _another(number: int) -> subprocess.Popen[bytes]:
 
 
 def _addresses(count: int) -> list[str]:
-    """Return addresses of this machine that are free."""
+    """Return free addresses of this machine."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     found = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
     for each in sockets:
@@ -104,7 +104,7 @@ def _keyed(flow: Any, number: int, source: str, brokers: list[str]) -> Any:
 
 
 def _loaded(brokers: list[str], source: str) -> tuple[dict[str, str], int]:
-    """Return the region of each user as it is before the first view, and how many were read."""
+    """Return the region of each user before the first view, and the number of records read."""
     consumer = Consumer({"bootstrap.servers": ",".join(brokers), "group.id": "loading"})
     partitions = consumer.list_topics(source).topics[source].partitions
     places = [TopicPartition(source, number, 0) for number in partitions]
@@ -122,7 +122,7 @@ def _loaded(brokers: list[str], source: str) -> tuple[dict[str, str], int]:
 
 
 class _Told:
-    """Says how far all processes are: here no result goes out before the input ends."""
+    """Reports the progress of all processes, because no result is written before the input ends."""
 
     def __init__(self, before: int) -> None:
         path = Path(os.environ["BENCH_HOME"]) / "records"
@@ -143,7 +143,7 @@ class _Told:
 
 
 def _regions(views: Any, regions: dict[str, str], before: int) -> Any:
-    """Join as Bytewax says to where the other side does not change, and count."""
+    """Join with a side that does not change, as in Bytewax's documentation, and count."""
     told = op.map("told", views, _Told(before))
     region = op.enrich_cached(
         "region", told, regions.get, lambda cache, view: (cache.get(view[0]) or "?", view[1])
@@ -156,10 +156,10 @@ def _regions(views: Any, regions: dict[str, str], before: int) -> Any:
 
 
 def _pairs(shown: Any, clicks: Any, *, outer: bool) -> Any:
-    """Join by windows that end when nothing has come for 10 s.
+    """Join by session windows that close after 10 s without records.
 
-    Bytewax has no interval join; for these data that is the same: nothing that belongs together is
-    further apart, and what does not belong together is.
+    Bytewax has no interval join. For this data set the result is the same: matching records are
+    within 10 s of each other, and other records are further apart.
     """
     told = _Told(0)
     sides = [op.map(f"told-{n}", side, told) for n, side in enumerate((shown, clicks))]
@@ -206,7 +206,7 @@ def _with_spans(sums: Any) -> Any:
 
 
 def _by_window(step: str, stream: Any) -> Any:
-    """Key by key and window, so that a value finds its window's span."""
+    """Key the stream by key and window, so that a value can be matched with its window's span."""
     return op.map(step, stream, lambda pair: (f"{pair[0]}\t{pair[1][0]}", pair[1][1]))
 
 

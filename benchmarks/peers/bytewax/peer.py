@@ -17,7 +17,7 @@ _MAIN = Path(__file__).with_name("main.py")
 
 @dataclass(frozen=True)
 class Bytewax:
-    """One number of processes."""
+    """Bytewax with a fixed number of processes."""
 
     name: str
     processes: int

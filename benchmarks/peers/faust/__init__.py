@@ -1,3 +1,3 @@
-"""Faust, in its maintained form."""
+"""Faust, in its maintained fork."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The workloads in Faust; imports nothing of the suite, its environment has none of it."""
+"""The workloads in Faust. Imports nothing of the suite, which its environment lacks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def work(stream: Any) -> None:
 
 
 def _results(key: str, event: Any) -> Iterator[dict[str, int]]:
-    """Return what the event has changed: the total, or that of each of its windows."""
+    """Yield the values that the event has changed: the total, or the value of each window."""
     if WORKLOAD == "W2":
         yield {"value": table[key]}
         return

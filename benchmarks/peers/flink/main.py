@@ -1,11 +1,11 @@
-"""Runs a workload's SQL in Flink; imports nothing of the suite.
+"""Runs a workload's SQL in Flink. Imports nothing of the suite.
 
-A file of SQL has three parts, with a semicolon between: what columns a record's value gives, JSON
-unless it is raw bytes; what columns a result's value has; the query. Where there are several input
-topics, each has a part, before whose columns a colon and the table's name stand: `name upsert:` has
-the last row of each key, `name late 1:` is a second out of order. Parts that create a view stand
-before the query. Where windows are of the clock (PROCTIME), their results do not tell how far it
-is: the records that came to them do, which the program asks of Flink and prints.
+A file of SQL has three parts, separated by semicolons: the columns of a record's value (JSON unless
+it is raw bytes), the columns of a result's value, and the query. With several input topics, each
+topic has a part whose columns follow the table's name and a colon: `name upsert:` keeps the last
+row of each key, `name late 1:` is up to a second out of order. Parts that create a view precede the
+query. With processing-time windows (PROCTIME), results do not show the progress of the job; the
+program gets the number of records that reached the windows from Flink and prints it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ CREATE TABLE output (`key` STRING, {columns}) WITH (
 )
 """
 RAW = "`value` BYTES"
-# The settings Flink's performance page recommends for aggregates without a window, except the
-# latency: as long as a checkpoint lasts here.
+# The settings that Flink's performance page recommends for aggregates without a window, but the
+# latency is the interval of checkpoints.
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.allow-latency": "1 s",
@@ -122,14 +122,14 @@ def _free_port() -> int:
 
 
 def _tell_progress(port: int) -> None:
-    """Print how many records have come to the operator behind the source, the windows."""
+    """Print the number of records that the operator after the source, the windows, has received."""
     told = 0
     while True:
         time.sleep(0.25)
         try:
             done = _counted(f"http://127.0.0.1:{port}/jobs")
         except (OSError, LookupError, ValueError):
-            continue  # it has not begun
+            continue  # the job has not started
         if done > told:
             told = done
             print(f"progress {told}", flush=True)
@@ -142,7 +142,7 @@ def _counted(jobs: str) -> int:
 
 
 def _asked(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # it is http, see above
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # an http URL, see above
         return json.load(answer)
 
 

@@ -1,4 +1,4 @@
-"""Flink SQL on a cluster of one process, as PyFlink starts it."""
+"""Flink SQL on a cluster of one process, started by PyFlink."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Flink:
         return None if known else "not written for Flink SQL"
 
     def install(self, cache: Path) -> None:
-        # The newest setuptools have no pkg_resources, which Flink's Beam needs.
+        # Flink's Beam needs pkg_resources, which the newest setuptools lack.
         installed(cache, "flink", [f"apache-flink=={VERSION}", "setuptools<81"])
         try:
             _connector(cache)
@@ -51,7 +51,7 @@ class Flink:
 
     def command(self, job: Job, cache: Path) -> Command:
         jar = _connector(cache)[0].as_uri()
-        memory = "-Xmx1g"  # as the other JVMs have
+        memory = "-Xmx1g"  # the same as the other JVMs
         variables = {
             "JAVA_HOME": str(java_home()),
             "JAVA_TOOL_OPTIONS": memory,

@@ -1,4 +1,4 @@
-"""Kafka Streams, with and without the cache before its stores, and exactly once."""
+"""Kafka Streams, with and without the cache of its stores, and exactly-once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THREADS = os.cpu_count() or 1
 
 @dataclass(frozen=True)
 class KafkaStreams:
-    """One setting of the cache and of how often a result is seen."""
+    """One setting of the cache and of the delivery guarantee."""
 
     name: str
     cached: bool

@@ -1,4 +1,4 @@
-"""Runs a workload's topology until SIGTERM; after each commit says how far it is."""
+"""Runs a workload's topology until SIGTERM; prints the progress after each commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This library: with default execution, with one call per record, and exactly once."""
+"""This library: with default execution, with one call per record, and exactly-once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ("PEERS", "KStreams")
 
 @dataclass(frozen=True)
 class KStreams:
-    """One way through the library.
+    """One configuration of the library.
 
     Args:
-        name: What the command line calls it.
-        execution: How it runs topologies.
-        master: Where Spark runs; by default in one process, on all cores.
-        delivery: How often a result is seen on Kafka.
+        name: The name on the command line.
+        execution: The execution mode of topologies.
+        master: The Spark master; by default one process on all cores.
+        delivery: The delivery guarantee on Kafka.
     """
 
     name: str
@@ -53,7 +53,7 @@ class KStreams:
         return None
 
     def install(self, cache: pathlib.Path) -> None:
-        """Do nothing: it is here."""
+        """Do nothing: the library is already installed."""
 
     def command(self, job: Job, cache: pathlib.Path) -> Command:
         arguments = (sys.executable, "-m", "benchmarks.peers.kstreams.main")

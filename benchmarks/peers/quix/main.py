@@ -1,4 +1,4 @@
-"""The workloads in Quix Streams; imports nothing of the suite, its environment has none of it."""
+"""The workloads in Quix Streams. Imports nothing of the suite, which its environment lacks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _joined(left: Any, right: Any, workload: str) -> Any:
         region = left.join_asof(right, how="left", on_merge=_region).group_by(
             lambda region: region, name="region", value_serializer="json", value_deserializer="json"
         )
-        # Processes run ahead of one another, closers too: behind this nothing is to be late.
+        # Processes and closers are not in step: with this grace period, no record is late.
         return region.tumbling_window(SIZE, grace_ms=timedelta(days=2)).count().current()
     if workload == "W6":
         return left.join_interval(

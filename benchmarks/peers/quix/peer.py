@@ -17,7 +17,7 @@ _MAIN = Path(__file__).with_name("main.py")
 
 @dataclass(frozen=True)
 class Quix:
-    """One number of processes."""
+    """Quix Streams with a fixed number of processes."""
 
     name: str
     processes: int

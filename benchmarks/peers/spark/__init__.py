@@ -1,3 +1,3 @@
-"""Spark by itself: its own streaming queries."""
+"""Spark without the library: its own streaming queries."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The jars of Spark's Kafka connector, brought without Maven and without a session."""
+"""The jars of Spark's Kafka connector, downloaded without Maven and without a session."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _CONNECTOR = "spark-sql-kafka-0-10_2.13"
 _TOKENS = "spark-token-provider-kafka-0-10_2.13"
 
 _FALLBACKS = {_CONNECTOR: ("4.1.3",), _TOKENS: ("4.0.0",)}
-"""Versions to take, in this order, where a repository lacks PySpark's own: all run on 4.1."""
+"""Versions to try in order if a repository lacks PySpark's version; all of them work with 4.1."""
 
 _LIBRARIES = (
     Artifact("org.apache.kafka", "kafka-clients", "3.9.1"),
     Artifact("org.apache.commons", "commons-pool2", "2.12.1"),
 )
-"""What the connector depends on and Spark does not ship."""
+"""Dependencies of the connector that Spark does not ship."""
 
 
 def kafka_connector_jars() -> tuple[Path, ...]:
     """Return the jars that let this PySpark read and write Kafka, for `spark.jars`.
 
-    Downloads them into the library's cache at the first call on a machine
-    (about 10 MB, some 10 s), and finds them there afterwards. The connector has
-    PySpark's own version where the repository has it, else a near one. A folder
-    named by `KSTREAMS_KAFKA_JARS` replaces all this: its jars are returned as
-    they are. Driver side; safe to call from several processes at once.
+    Downloads the jars into the library's cache at the first call on a machine (about 10 MB, some 10
+    s), and reads them from the cache afterwards. The connector has PySpark's version if the
+    repository has that version, else a close one. If `KSTREAMS_KAFKA_JARS` names a folder, the jars
+    of that folder are returned unchanged instead. Runs on the driver; safe to call from several
+    processes at once.
 
     Returns:
         The jars sorted by name; at least one.
 
     Raises:
-        JarResolutionError: The jars are not to be had, or the folder that
-            `KSTREAMS_KAFKA_JARS` names has none.
+        JarResolutionError: The jars cannot be downloaded, or the folder in `KSTREAMS_KAFKA_JARS`
+            contains none.
     """
     if own := os.environ.get("KSTREAMS_KAFKA_JARS"):
         return _jars_of(Path(own).expanduser().absolute())
@@ -61,7 +61,7 @@ def kafka_connector_jars() -> tuple[Path, ...]:
 
 
 def _resolve_nearest(wanted: tuple[Artifact, ...], into: Path) -> tuple[Path, ...]:
-    """Resolve, replacing what is missing by its next fallback as long as there is one."""
+    """Resolve artifacts; replace a missing one by its next fallback while there is one."""
     untried = {name: [*versions] for name, versions in _FALLBACKS.items()}
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Runs a workload in one of Spark's forms until SIGTERM."""
+"""Runs a workload as one form of Spark query until SIGTERM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own queries, in the very Spark that the library runs on."""
+"""Spark's own queries, in the Spark installation that the library runs on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.suite.workload import Workload
 
 __all__ = ("PEERS",)
 
-_PROTOBUF = "spark-protobuf"  # only PySpark's state client needs it
+_PROTOBUF = "spark-protobuf"  # needed only by PySpark's state client
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A Spark session, its rows from the input topic, and a query that writes to the output topic."""
+"""A Spark session, rows from the input topics, and a query that writes to the output topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ("inputs_of", "records_of", "run", "session")
 
 
 def session() -> SparkSession:
-    """Return a session on all cores, with as much memory as the other JVMs have."""
+    """Return a session on all cores, with the same amount of memory as the other JVMs."""
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
@@ -48,7 +48,7 @@ def inputs_of(spark: SparkSession, loaded: Sequence[int] = ()) -> list[DataFrame
 
     Args:
         spark: The session.
-        loaded: Places of those that are read once, as they are now.
+        loaded: Indices of the topics that are read once, with their current contents.
     """
     topics = os.environ["BENCH_INPUTS"].split(",")
     sizes, batch = _sizes(), int(os.environ["BENCH_BATCH"])
@@ -56,7 +56,7 @@ def inputs_of(spark: SparkSession, loaded: Sequence[int] = ()) -> list[DataFrame
     made = []
     for place, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
         reader: Any = spark.read if place in loaded else spark.readStream
-        if place not in loaded:  # topics advance in step
+        if place not in loaded:  # the topics advance in parallel
             share = batch * size // streamed if streamed else batch
             reader = reader.option("maxOffsetsPerTrigger", max(1, share))
         made.append(
@@ -71,7 +71,7 @@ def inputs_of(spark: SparkSession, loaded: Sequence[int] = ()) -> list[DataFrame
 
 
 def records_of(places: Sequence[int]) -> int:
-    """Return how many records the inputs in these places have."""
+    """Return the number of records of the inputs with these indices."""
     return sum(_sizes()[place] for place in places)
 
 
@@ -83,9 +83,9 @@ def run(results: DataFrame, mode: str, *, done: int = 0) -> None:
     """Write results as JSON to the output topic until SIGTERM.
 
     Args:
-        results: With a column `key`.
+        results: The results, with a column `key`.
         mode: Spark's output mode.
-        done: How many records have been read before.
+        done: The number of records read before.
     """
     results.sparkSession.streams.addListener(_Progress(done))
     columns = [name for name in results.columns if name != "key"]
@@ -104,7 +104,7 @@ def run(results: DataFrame, mode: str, *, done: int = 0) -> None:
 
 
 class _Progress(StreamingQueryListener):
-    """Says after each batch how many records are done."""
+    """Prints the number of processed records after each batch."""
 
     def __init__(self, done: int) -> None:
         self._done = done

@@ -1,4 +1,4 @@
-"""Counts by user functions: one state a key, one call for each key and batch."""
+"""Counts with user functions: one state per key, one call per key and batch."""
 
 from __future__ import annotations
 
