@@ -2,8 +2,7 @@
 
 The rules are in `docs/writing.md`. Docstrings, comments, documentation pages and test names may
 have one finding in a thousand words, texts of errors none. `--show` prints each finding.
-`--since REV` counts only texts with lines that are new since a commit. `make check` counts the
-kinds that are within their limits: `--kind error`, and `--kind comment` outside of the tests.
+`--since REV` counts only texts with lines that are new since a commit. `make check` counts all.
 """
 
 from __future__ import annotations
@@ -23,7 +22,11 @@ from pathlib import Path
 __all__ = ("Finding", "Habit", "Kind", "Text", "findings", "main", "texts")
 
 ROOT = Path(__file__).parent.parent
-PATHS = ("kstreams", "packages", "connectors", "stores", "serdes", "docs", "tests")
+PATHS = (
+    *("kstreams", "packages", "connectors", "stores", "serdes", "native", "docs", "tests"),
+    *("benchmarks", "deploy", "devtools", "examples", "scripts"),
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"),
+)
 Kind = str
 """The kind of a text: `docstring`, `comment`, `error`, `page` or `test name`."""
 
