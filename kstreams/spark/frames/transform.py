@@ -172,7 +172,7 @@ def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
 
 
 def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
-    """Return the savepoint, its place by a path that is the same on all machines."""
+    """Return the savepoint, with an absolute path if its checkpoint is a directory."""
     source = ForkSource.parse(fork) if isinstance(fork, str) else fork
     if not streaming:
         raise CompileError(
@@ -243,7 +243,7 @@ def _are_streaming(sources: Mapping[str, SourceFrame]) -> bool:
 
 
 def _session_of(sources: Mapping[str, SourceFrame]) -> SparkSession:
-    """Return the one session that all DataFrames are of."""
+    """Return the session of all DataFrames; raises `CompileError` if their sessions differ."""
     first, *others = sources
     session = sources[first].frame.sparkSession
     for topic in others:
