@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 _STEP_S = 20.0
 _MOST_TEXT = 4_000
-"""Limit for the text of an offset; the default limit of brokers is 4,096 bytes."""
+"""The maximum length of the text of an offset; the default limit of brokers is 4,096 bytes."""
 
 
 class KafkaRedelivery:
-    """Redelivers the records of one topic of a cluster; `read_committed` readers see each once.
+    """Redelivers the records of one topic; `read_committed` readers see each record once.
 
     The group `kstreams-redelivery/<topic>` stores the done offsets as metadata of its offsets, in
     the same transaction as the records. Opening a redelivery fences another one and ends its open
