@@ -310,7 +310,7 @@ class QueryDriver:
         self._looped_bytes += sum(part.length for part in commit.sent)
 
     def _adopt(self, batch: int) -> Commit:
-        """Continue after the commit of an older driver, which committed first; return it."""
+        """Continue after an older driver's commit, which was first, and return this commit."""
         commit, position = self._commits.adopt(batch, self._publish)
         self.planner.positions.update(position.positions)
         self._stop_sources()

@@ -150,7 +150,7 @@ class ColumnBuffer(BatchBuffer):
         self._after = after
 
     def take(self, record: Record[Any, Any]) -> None:
-        """Buffer a record without a copy: its node, one of the library's, does not change it later."""
+        """Buffer a record without a copy: the library's nodes do not change records later."""
         self._items.append(record)
 
     def flush(self) -> None:

@@ -244,7 +244,7 @@ class Wiring:
     def _watched(
         self, name: str, take: RecordCall, mark: Callable[[], int] = lambda: 0
     ) -> RecordCall:
-        """Return the function that takes output of a node, wrapped by the watch, if there is one."""
+        """Return the function that takes output of a node, wrapped by the watch, if it is set."""
         if self._watch is None:
             return take
         found = self._watch.bind_output(name, take, mark)

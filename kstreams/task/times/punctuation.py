@@ -34,7 +34,7 @@ class Schedule:
         self.meta.due[self.name] = CANCELLED
 
     def set_back(self, now: int) -> None:
-        """Move a due time later than an interval from `now` back, on its grid of times."""
+        """Move the due time back on its grid, to at most one interval after `now`."""
         due = self.meta.due[self.name]
         self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
 

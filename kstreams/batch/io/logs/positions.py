@@ -110,7 +110,7 @@ class LogPositions:
                     log.claim(reader)
 
     def committed(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Tell logs that the records before these positions are committed and may be deleted."""
+        """Pass the positions to logs, which may delete the records before them."""
         by_log: dict[str, dict[int, int]] = {}
         for place, offset in positions.items():
             by_log.setdefault(place.topic, {})[place.partition] = offset
