@@ -78,8 +78,8 @@ class BatchRun:
 
         Raises:
             FencedError: A newer driver owns the checkpoint.
-            VersionGoneError: A version of a global table was deleted, and the setting `repin` does
-                not allow to read another version.
+            VersionGoneError: A version of a global table was deleted, and the app's setting `repin`
+                is off.
             KStreamsError: The error of `job`.
         """
         plan = self._complete(batch, plan)

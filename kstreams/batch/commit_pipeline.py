@@ -2,7 +2,7 @@
 
 The plan of a batch is in the log before the batch runs, and its commit when the batch is done. With
 a checkpoint in an object store, the next plan is written during the commit, because both requests
-are slow. Such a plan is marked `ahead`, and counts only with the commit before it.
+are slow. Such a plan is marked `ahead`, and is valid only with the commit before it.
 
 These checkpoints have no lock, so a driver may run at the same time as the one that it takes over
 from. It *inherits* an uncommitted plan: both drivers run the batch, and the driver that commits

@@ -128,12 +128,12 @@ def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
         import_module(name)
     except ImportError as exc:
         raise CompileError(
-            f"package {name!r} cannot be imported, so it cannot be handed to executors: {exc}",
+            f"package {name!r} cannot be imported, so it cannot be sent to executors: {exc}",
             hint="name modules that the driver can import: App(..., packages=['my_package']).",
         ) from exc
     place = _place(sys.modules[name])
     if place is None:
-        raise CompileError(f"package {name!r} has no files to hand to executors")
+        raise CompileError(f"package {name!r} has no files to send to executors")
     if place.is_file():
         return PackageContents(name, (_file(place, place.name),), ())
     files: list[PackageFile] = []

@@ -226,7 +226,7 @@ def make_pipeline(
 
 
 def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
-    """Begin all queries, or none."""
+    """Start all queries; if one cannot be started, stop all."""
     try:
         for pipeline in pipelines:
             pipeline.start(query_session(session))

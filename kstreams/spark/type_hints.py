@@ -53,7 +53,7 @@ def _resolved(
 def _namespace(type_: type) -> Mapping[str, object]:
     """Return the global names of the code that defines a class.
 
-    Methods have them even where the module of a script run by `runpy` is gone.
+    Methods have these names even if the module of a script run by `runpy` is gone.
     """
     for member in vars(type_).values():
         if isinstance(member, FunctionType):

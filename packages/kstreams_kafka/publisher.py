@@ -195,7 +195,7 @@ class Publisher:
             except BaseException:
                 self._abandon()
                 raise
-        raise TransactionError(f"batch {batch} is published over and over", hint=_FIX)
+        raise TransactionError(f"batch {batch} was not published after several attempts", hint=_FIX)
 
     def _transact(
         self, producer: TableProducer, topic: str, batch: int, tables: Iterable[pa.Table]
@@ -299,7 +299,7 @@ class Publisher:
         bootstrap = self._options["bootstrap.servers"]
         if code == _REFUSED:
             return TransactionTimeoutError(
-                f"the cluster at {bootstrap} lets no transaction stay open for "
+                f"the cluster at {bootstrap} does not let a transaction stay open for "
                 f"{self._timeout_ms / 1000:g} s: {reason}",
                 code,
                 hint=f"lower {_TIMEOUT} in Kafka(producer=...), or raise the brokers' "
@@ -312,7 +312,7 @@ class Publisher:
         elif error.code() == KafkaError._INVALID_ARG:
             return KafkaOptionsError(f"Kafka producer options are refused: {reason}")
         return TransactionError(
-            f"the cluster at {bootstrap} does not do a transaction: {reason}", code, hint=hint
+            f"the cluster at {bootstrap} rejects a transaction: {reason}", code, hint=hint
         )
 
     def _too_long(self, batch: int, exc: DeliveryError | TransactionError) -> KStreamsError:
@@ -348,5 +348,5 @@ class _SmallerBatchError(Exception):
 def _timeout_ms(options: ClientOptions) -> int:
     text = options.get(_TIMEOUT, str(_DEFAULT_TIMEOUT_MS))
     if not text.isdecimal():
-        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, and no number of ms", option=_TIMEOUT)
+        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, expected a number of ms", option=_TIMEOUT)
     return int(text)

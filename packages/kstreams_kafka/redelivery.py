@@ -107,7 +107,7 @@ class KafkaRedelivery:
         """
         producer = self._producer
         if producer is None:
-            raise TransactionError("nothing was opened")
+            raise TransactionError("the redelivery is not open")
         places = [self._place(partition, text) for partition, text in done.items()]
         self._failed.clear()
         self._asked(producer.begin_transaction)
@@ -189,8 +189,8 @@ class KafkaRedelivery:
         except KafkaException as exc:
             error: KafkaError = exc.args[0]
             raise TransactionError(
-                f"records of {self._topic!r} are not brought back: "
+                f"records of {self._topic!r} were not redelivered: "
                 f"{self._own.scrub(error.str())} ({error.name()})",
-                hint="try again: nothing is done twice. Another process that is at it ends this "
-                "one; a cluster has to do transactions.",
+                hint="try again: no record is written twice. Check that no other process "
+                "redelivers the topic, and that the cluster supports transactions.",
             ) from None  # the cause could show a secret

@@ -1,4 +1,4 @@
-"""The differences between kinds of sources and topics, for a query."""
+"""The interface between a query and its kinds of sources and topics."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kstreams.topic import TopicChoice
 __all__ = ("NO_TOPICS", "check_no_topics")
 
 NO_TOPICS: Final = Embedded(os.devnull)
-"""The connection of an app without one: it has no topics, and none can be created."""
+"""The connection of apps that need none: it has no topics, and none can be created."""
 
 
 def check_no_topics(topology: Topology) -> None:

@@ -90,7 +90,7 @@ class _Results:
         target = _label(self.node)
         code = f" ({safe_text(row.code, 40)})" if row.code else ""
         error = RecordRefusedError(
-            f"{target} does not take a result{code}: {safe_text(row.reason, _REASON_CHARS)}",
+            f"{target} rejects a result{code}: {safe_text(row.reason, _REASON_CHARS)}",
             row.code,
             hint=RecordRefusedError.WAY_ON,
         ).at(target=target, timestamp=row.letter.timestamp, key=row.letter.key)
@@ -159,7 +159,7 @@ def _located(exc: BaseException, node: SinkNode) -> KStreamsError:
         f"a sink's writer raised {kind_of(exc)}: {text_of(exc)}",
         cause_type=kind_of(exc),
         cause_traceback=traceback_of(exc),
-        hint="nothing of this batch was kept; fix it and restart.",
+        hint="nothing of this batch was kept; fix the writer and restart.",
     ).at(node=node.name, target=_label(node))
 
 

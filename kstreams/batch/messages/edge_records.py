@@ -51,7 +51,7 @@ class EdgeRecords:
             return Queue(self.entry, self.topic, self.partition, reader.read_all())
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data: all but the body."""
+        """Return the fields as JSON-compatible data, without the body."""
         return {"entry": self.entry, "topic": self.topic, "partition": self.partition}
 
     @classmethod

@@ -33,7 +33,7 @@ ReadSizes = Mapping[TopicPartition, tuple[int, int]]
 class TaskStatus:
     """The result of one task for a batch, from a worker to the driver.
 
-    The result counts when the driver has committed the batch.
+    The result is valid only after the driver has committed the batch.
 
     Attributes:
         task: The task.

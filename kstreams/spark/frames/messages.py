@@ -21,7 +21,7 @@ MESSAGE = StructType(
         StructField("payload", BinaryType()),
     ]
 )
-"""The columns of messages, for Spark. Connect would parse a text in any active session."""
+"""The columns of messages, for Spark; to parse a text, Connect would need an active session."""
 
 RECORD = StructType([StructField("record", StringType())])
 """The state of a task in Spark: its `TaskRecord`."""

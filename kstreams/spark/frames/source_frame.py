@@ -169,7 +169,7 @@ class _Columns:
             raise CompileError(
                 f"the DataFrame of topic {self.topic!r} has no column {name!r} for the {role}; "
                 f"it has {', '.join(map(repr, self.found)) or 'none'}",
-                hint=f"Name the one that it is: SourceFrame(frame, {role}=...).",
+                hint=f"Name the column: SourceFrame(frame, {role}=...).",
             )
         return False
 

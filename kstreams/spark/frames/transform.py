@@ -181,7 +181,7 @@ def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
         )
     if source.start is not None:
         raise CompileError(
-            "fork= says when sources begin, which their DataFrames do themselves",
+            "fork= has a start, but the DataFrames determine where their sources begin",
             hint="Leave start= out, and give the DataFrames the options of their sources.",
         )
     place = source.checkpoint
@@ -259,7 +259,7 @@ def _log_of(state: StateBackend | None) -> ObjectStoreSettings:
     log = None if state is None else state.log
     if log is None:
         raise CompileError(
-            "there is no place for the state of a streaming query",
+            "the state of a streaming query needs a durable log",
             hint="Give the backend a log that all executors reach: state=Memory(log=Directory("
             "'/mnt/shared/state')), or RocksDB(log=S3(...)).",
         )

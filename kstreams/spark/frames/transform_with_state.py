@@ -44,7 +44,7 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
 
 
 class _StageProcessor(StatefulProcessor):
-    """Spark's side of a stage."""
+    """The `StatefulProcessor` that runs a stage."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

@@ -72,7 +72,7 @@ class Policies:
         return all(policy == "fail" for policy in self._by_entry.values())
 
     def apply(self, queue: Queue, row: int, error: KStreamsError, node: str) -> None:
-        """Apply the policy of the source to a failed record; raise the error if it is to fail."""
+        """Apply the policy of the source to a failed record; `fail` raises the error."""
         policy = self._by_entry[queue.entry]
         if isinstance(error, (LimitError, RegistryUnavailableError)):
             raise error from error.__cause__
@@ -96,7 +96,7 @@ class Policies:
         *,
         commit: str = "",
     ) -> None:
-        """Apply the policy of a sink to a rejected result; raise the error if it is to fail."""
+        """Apply the policy of a sink to a rejected result; `fail` raises the error."""
         policy = sink.on_refused
         if policy == "fail":
             raise error from error.__cause__
@@ -110,7 +110,7 @@ class Policies:
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
         """Apply the policy to a record that exceeds the maximum passes of a loop.
 
-        Raises the error if the policy is to fail.
+        The policy `fail` raises the error.
         """
         policy = end.loop.on_error
         if policy == "fail":

@@ -162,7 +162,7 @@ def of_result(error: KStreamsError) -> KStreamsError:
 
 def _too_deep(exc: RecursionError, node: str | None) -> LimitError:
     error = LimitError(
-        "the processors above this one take more of the stack than is set aside for them",
+        "the processors above this one use more of the stack than is reserved for them",
         hint="raise sys.setrecursionlimit, call fewer functions between process and forward, or "
         "put builder.repartition(...) between the nodes.",
     )

@@ -170,7 +170,7 @@ class Collector:
         self._flush()
         topic = self._topic
         if callable(topic):
-            raise TypeError(f"node {self._node!r} is no edge")
+            raise TypeError(f"node {self._node!r} is not an edge")
         for rows in pieces(table):
             columns = [rows.column(name) for name in ("key", "value", "timestamp")]
             self._append(topic, [*columns, pa.nulls(rows.num_rows, HEADERS_TYPE)])

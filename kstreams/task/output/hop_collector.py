@@ -24,7 +24,7 @@ Exceeded = Callable[[LoopEndNode, Record["bytes | None", "bytes | None"], LoopEr
 """Applies the policy to a record that exceeds the passes of a loop; raises to fail the batch."""
 
 _HINT = (
-    "let what goes round come to an end, or raise add_loop(max_hops=...). Builder(on_error="
+    "let records leave the loop, or raise add_loop(max_hops=...). Builder(on_error="
     "'skip') drops such records, DeadLetter(topic) sets them aside."
 )
 
@@ -130,8 +130,8 @@ def _deal_with(
 ) -> None:
     loop = end.loop
     error = LoopError(
-        f"what comes of a record would go round loop {loop.name!r} for the "
-        f"{loop.max_hops + 1:,}. time, and {loop.max_hops:,} is the most",
+        f"a result of a record would pass through loop {loop.name!r} for the "
+        f"{loop.max_hops + 1:,}. time, and the maximum is {loop.max_hops:,}",
         hint=_HINT,
     ).at(node=end.name, target=loop.name, timestamp=record.timestamp, key=record.key)
     if exceeded is None:

@@ -237,7 +237,7 @@ def library(compiled: bool | None = None) -> Library | None:
     except (ImportError, OSError, AttributeError) as exc:
         if asked == "1":
             raise ImportError(
-                f"the compiled loops for Kafka are asked for, but cannot be had: {exc}\n"
+                f"the compiled loops for Kafka are required, but not available: {exc}\n"
                 f"Hint: install kstreams-kafka-native, or leave out compiled=True and {SWITCH}=1."
             ) from exc
         return None

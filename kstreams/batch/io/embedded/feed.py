@@ -55,7 +55,7 @@ class EmbeddedFeed:
         publish(self._log, commit.outputs, commit.batch)
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing, because there are no resources to release."""
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
         """Remove files that attempts have staged and that no commit names."""

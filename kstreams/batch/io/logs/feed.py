@@ -40,7 +40,7 @@ class LogFeed:
         self.io = LogIO(others.io, dict(logs))
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return the end of a source; for a log perhaps the last known one."""
+        """Return the id and the end of a source; for a log, perhaps its last known end."""
         log = self.admin.of(topic)
         if log is None:
             return self._others.known_ends(topic)

@@ -142,7 +142,7 @@ class LogPositions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the opened logs."""
         self.close()
 
 
