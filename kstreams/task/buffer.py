@@ -131,7 +131,7 @@ class ColumnBuffer(BatchBuffer):
 
     Args:
         node: The node.
-        processor: Its processor.
+        processor: The processor of the node.
         process_batch: A function that replaces `process_batch` of the processor.
         after: Called at the end of each flush.
     """

@@ -76,8 +76,8 @@ def passed(
     Args:
         times: The running maxima of each queue's times; None for queues that neither wait nor make
             others wait: records of an edge, or with the processing time.
-        is_open: Which of the queues are not read completely.
-        before_ms: Records of this time or later wait.
+        is_open: By queue, whether the batch leaves a part of it unread.
+        before_ms: Records of this time or later wait, ms since the epoch; None: no bound.
 
     Returns:
         None for a queue that passes completely.
