@@ -2,8 +2,8 @@
 
 The modules of this package are the driver's part: read `QueryDriver`, which plans and commits, and
 `BatchRun`, which runs the tasks. They use the packages `planning` (the records of the next batch)
-and `worker` (runs of stages and tasks). Both use `messages`, which the driver and tasks exchange,
-and `io`, which reads and writes topics, logs and sinks.
+and `worker` (runs of stages and tasks). Both use the packages `messages`, which the driver and
+tasks exchange, and `io`, which reads and writes topics, logs and sinks.
 """
 
 from __future__ import annotations

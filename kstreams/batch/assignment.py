@@ -8,22 +8,22 @@ from heapq import heapify, heapreplace
 __all__ = ("TaskAssignment",)
 
 _TASK = 5_000
-"""The fixed cost of a task, in records of the same duration."""
+"""The fixed cost of a task, as the number of records whose processing takes equally long."""
 _WORTH_MOVING = 2_000
-"""The minimum gain in records of the fullest partition for moving tasks from their workers, which
-have prefetched data for them.
+"""The minimum gain of a new assignment, in records of the fullest partition. With less gain, tasks
+stay with their workers, which have prefetched data for them.
 """
 
 
 class TaskAssignment:
     """Assigns tasks to partitions so that no partition has much more to read than the others.
 
-    Partitions run in parallel, and the batch ends with the last of them. Tasks stay in their
-    partition while that costs little.
+    Partitions run in parallel, and the batch ends with the slowest partition. A task stays in its
+    partition unless another assignment is much faster.
 
     Args:
         tasks: The number of tasks.
-        width: The number of partitions.
+        width: The number of Spark partitions.
     """
 
     def __init__(self, tasks: int, width: int) -> None:

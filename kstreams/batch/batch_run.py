@@ -34,13 +34,13 @@ the results for the driver.
 
 
 class BatchRun:
-    """Calls the tasks of a query's batches, and plans a batch smaller if it has too many bytes.
+    """Runs the tasks of a query's batches, and plans a batch smaller if it has too many bytes.
 
     Args:
         settings: The settings of the query.
         planner: Plans smaller batches.
         plans: Stores smaller plans.
-        fence: Raises `FencedError` if a newer driver has the checkpoint.
+        fence: Raises `FencedError` if a newer driver owns the checkpoint.
         tables: The global tables that the query reads.
     """
 
@@ -69,16 +69,17 @@ class BatchRun:
         Args:
             batch: The number of the batch.
             plan: The plan.
-            last: The previous commit, with the pointer of each task and the records in loops.
+            last: The previous commit, with the pointer of each task and the records in loops; None
+                before the first commit.
             job: Runs the tasks.
 
         Returns:
             The final plan, and the statuses of the tasks.
 
         Raises:
-            FencedError: A newer driver has the checkpoint.
-            VersionGoneError: A version of a global table is gone, and the app may not read another
-                one.
+            FencedError: A newer driver owns the checkpoint.
+            VersionGoneError: A version of a global table was deleted, and the app's setting `repin`
+                is off.
             KStreamsError: The error of `job`.
         """
         plan = self._complete(batch, plan)
@@ -111,7 +112,7 @@ class BatchRun:
             plan = smaller
 
     def _complete(self, batch: int, plan: Plan) -> Plan:
-        """Return the plan with versions of all global tables; another topology may lack some."""
+        """Return the plan with versions of all global tables; adds versions of missing tables."""
         missing = self._tables.missing(plan.globals)
         if not missing:
             return plan
@@ -139,7 +140,7 @@ class BatchRun:
         return self._plans.replace(batch, plan.granting(found, tasks))
 
     def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
-        """Return the plan with the newest versions of global tables, as `repin` allows."""
+        """Return the plan with the newest versions of global tables, as allowed by `repin`."""
         found = plan.repinned(self._tables.pin())
         self._fence()
         _LOG.warning("query %s, batch %d: %s; planned again", self._settings.name, batch, gone)

@@ -16,12 +16,12 @@ __all__ = ("calls_of", "shares_of")
 
 
 def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterator[Envelope]:
-    """Yield the calls of all tasks that may run; edges may lead to any task of a later stage.
+    """Yield the calls of all tasks that may run: in later stages, any task may get records.
 
     Args:
         settings: The settings of the query.
         plan: The plan of the batch.
-        last: The previous commit; None before any.
+        last: The previous commit; None before the first commit.
     """
     pointers = {} if last is None else last.tasks
     loops = settings.loops_by_task(() if last is None else last.loops)
@@ -52,7 +52,7 @@ def shares_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Grant
     Args:
         settings: The settings of the query.
         plan: The plan of the batch.
-        last: The previous commit; None before any.
+        last: The previous commit; None before the first commit.
     """
     limits = QueryLimits(settings.groups, settings.counts)
     if not limits.any:

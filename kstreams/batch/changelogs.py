@@ -1,4 +1,4 @@
-"""The topics of changelogs, before an app's first batch."""
+"""Creates and checks the topics of changelogs, before an app's first batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Described(Protocol):
 
 @runtime_checkable
 class _DescribesTopics(Protocol):
-    """The administrative side of a cluster, where settings of topics have an effect."""
+    """The administrative client of a cluster that applies topic settings."""
 
     def describe(self, topic: str) -> _Described: ...
 

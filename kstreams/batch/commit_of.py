@@ -33,7 +33,8 @@ def commit_of(
         wall_ms: The time of the commit, ms since the epoch.
         plan: The plan.
         statuses: The statuses of its tasks.
-        last: The previous commit; tasks that were not called keep their state.
+        last: The previous commit; tasks that were not called keep their state in it. None before
+            the first commit.
         settings: The settings of the query.
     """
     loops = tuple(part for status in statuses for part in status.loops)

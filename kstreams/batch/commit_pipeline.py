@@ -2,7 +2,7 @@
 
 The plan of a batch is in the log before the batch runs, and its commit when the batch is done. With
 a checkpoint in an object store, the next plan is written during the commit, because both requests
-are slow. Such a plan is marked `ahead`, and counts only with the commit before it.
+are slow. Such a plan is marked `ahead`, and is valid only with the commit before it.
 
 These checkpoints have no lock, so a driver may run at the same time as the one that it takes over
 from. It *inherits* an uncommitted plan: both drivers run the batch, and the driver that commits
@@ -28,11 +28,11 @@ __all__ = ("CommitPipeline",)
 
 @dataclass(frozen=True)
 class _Pending:
-    """A batch with a plan.
+    """A batch that has a plan but no commit yet.
 
     Attributes:
         batch: The number of the batch. After its commit, the value stays until the next plan.
-        plan: The plan; None if it is to be read from the log.
+        plan: The plan; None if it must still be read from the log.
         inherited: Whether an older driver planned the batch, and may commit it.
     """
 
@@ -49,7 +49,7 @@ class CommitPipeline:
         run: The id of this driver.
 
     Attributes:
-        last: The last commit; None before any.
+        last: The last commit; None before the first commit.
         kept: The numbers of the plans that clean-up retains, each with the commit before it.
     """
 
@@ -76,10 +76,10 @@ class CommitPipeline:
         return max(last + 1, -1 if self._pending is None else self._pending.batch)
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan of a batch from before a crash, or the one written ahead; else None.
+        """Return the batch's plan, written before a crash or ahead of time; None without a plan.
 
         Raises:
-            KStreamsError: Planning ahead failed.
+            KStreamsError: Planning during the last commit failed.
         """
         if self._ahead_error is not None:
             raise self._ahead_error
@@ -109,15 +109,16 @@ class CommitPipeline:
         Args:
             commit: The commit.
             accept: Called once with the commit, when the next batch may be planned.
-            plan_next: Called after `accept` while the commit is written, if that is slow. The next
-                call of `planned` raises its `KStreamsError`: this batch is published first.
+            plan_next: Called after `accept` while the commit is written, if writing is slow. If it
+                raises a `KStreamsError`, the next call of `planned` raises this error, so that this
+                batch is published first.
 
         Returns:
-            The commit as in the log; None if the driver before has committed an inherited batch.
-            Then call `adopt`.
+            The commit as in the log; None if the previous driver has committed an inherited batch.
+            In this case, call `adopt`.
 
         Raises:
-            FencedError: A newer driver has the checkpoint.
+            FencedError: A newer driver owns the checkpoint.
         """
         inherited = self._inherits(commit.batch)
         sealed = self._opened.commits.sealed(commit)

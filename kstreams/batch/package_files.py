@@ -1,7 +1,7 @@
-"""The files of the user's modules for executors, and files that are excluded unless requested.
+"""The files of user modules for executors, and the files that are excluded unless requested.
 
 The folder of a module is often a project with keys, local settings, and version control data.
-Anyone with access to an executor's disk can read the sent files. Needs no pyspark.
+Anyone with access to an executor's disk can read the sent files. This module does not need pyspark.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SECRET = re.compile(
     r"|(credentials?|secrets?|passwords?)([._-].*)?"
     r"|(client[._-]?secret|service[._-]?account).*\.json|htpasswd|kubeconfig"
 )
-"""Names of files that hold keys or passwords as a rule; code is none of them."""
+"""Names of files that usually hold keys or passwords; files of code are sent nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PackageContents:
 
 
 def own_packages() -> tuple[str, ...]:
-    """Return top-level modules that this process imported, but that are not installed."""
+    """Return the top-level modules that this process imported from outside the installation."""
     names = {name.partition(".")[0] for name in list(sys.modules)}
     roots = _installed()
     return tuple(sorted(name for name in names if _is_own(sys.modules.get(name), roots)))
@@ -88,7 +88,7 @@ def own_packages() -> tuple[str, ...]:
 def own_folders() -> tuple[str, ...]:
     """Return the folders and archives on the import path that are not installed, in order.
 
-    The first is the folder of the script, where Python has one, or the current directory.
+    The first folder is that of the script, if Python runs a script, or the current directory.
     """
     roots = _installed()
     entries = [Path(entry).resolve() for entry in sys.path]
@@ -107,8 +107,9 @@ def contents_of(packages: Iterable[str | ModuleType]) -> tuple[PackageContents, 
     environments, and links that lead out of the package.
 
     Args:
-        packages: Modules or their names; a part of a package means the whole package. A name with a
-            pattern, `my_package:certs/*.pem`, also includes the files of the pattern.
+        packages: Modules or their names; the name of a submodule means its whole top-level package.
+            A name with a pattern, `my_package:certs/*.pem`, also includes the files that match the
+            pattern.
 
     Raises:
         CompileError: A package cannot be imported, or has no files.
@@ -127,12 +128,12 @@ def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
         import_module(name)
     except ImportError as exc:
         raise CompileError(
-            f"package {name!r} cannot be imported, so it cannot be handed to executors: {exc}",
+            f"package {name!r} cannot be imported, so it cannot be sent to executors: {exc}",
             hint="name modules that the driver can import: App(..., packages=['my_package']).",
         ) from exc
     place = _place(sys.modules[name])
     if place is None:
-        raise CompileError(f"package {name!r} has no files to hand to executors")
+        raise CompileError(f"package {name!r} has no files to send to executors")
     if place.is_file():
         return PackageContents(name, (_file(place, place.name),), ())
     files: list[PackageFile] = []
@@ -153,7 +154,7 @@ def _file(path: Path, name: str) -> PackageFile:
 
 
 def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield included files, and excluded files and folders with a reason.
+    """Yield files and excluded folders with the reason for exclusion; empty for included files.
 
     Files that Python generates are skipped.
     """
@@ -173,7 +174,7 @@ def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[P
 
 
 def _refused(entry: os.DirEntry[str], root: Path) -> str:
-    """Return the reason why an entry of a package's folder is left out; empty if it is sent."""
+    """Return the reason why a file or folder is excluded; empty if it is included."""
     name = entry.name
     if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
         return "a link that leads out of the package"
@@ -189,7 +190,7 @@ def _refused(entry: os.DirEntry[str], root: Path) -> str:
 
 
 def _asked(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the requested files below a path that is left out."""
+    """Yield the requested files in an excluded folder, or the excluded file if requested."""
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
         below = file.relative_to(root).as_posix()
         if file.is_file() and any(fnmatchcase(below, pattern) for pattern in patterns):
@@ -215,7 +216,7 @@ def _installed() -> list[Path]:
 
 
 def _place(module: ModuleType) -> Path | None:
-    """Return a module's file, or its package's folder."""
+    """Return a module's file, or its package's folder; None if it has neither."""
     file = getattr(module, "__file__", None)
     if file is not None:
         path = Path(file).resolve()

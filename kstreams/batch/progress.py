@@ -32,14 +32,15 @@ PUBLISH: Final = "publish"
 """Committed output is published."""
 
 BATCH_PHASES: Final = (WAIT, PLAN, JOB, COMMIT, PUBLISH)
-"""All phases, in order."""
+"""All phases of a batch, in order."""
 
 
 class Doing(NamedTuple):
     """The current activity of a query.
 
     Attributes:
-        batch: The number of the current batch, or of the last one between batches; None before any.
+        batch: The number of the current batch, or between batches of the last one; None before the
+            first batch.
         phase: One of `BATCH_PHASES`.
         since_ms: The start of the phase, ms since the epoch.
     """
@@ -50,7 +51,7 @@ class Doing(NamedTuple):
 
 
 class BatchTimes(NamedTuple):
-    """The duration of a batch.
+    """The durations of a batch's phases.
 
     Attributes:
         seconds: The seconds by phase.
@@ -64,8 +65,8 @@ class BatchTimes(NamedTuple):
 class BatchProgress:
     """Tracks the phases of one query. Any thread may read its activity.
 
-    A batch that is planned during the previous commit has no waiting time, but the time of its plan
-    counts.
+    If a batch is planned during the previous commit, its planning time is counted, too, without
+    waiting time.
 
     Args:
         clock: The clock of the app.
@@ -84,17 +85,17 @@ class BatchProgress:
         self.doing = Doing(None, WAIT, clock.now_ms())
 
     def enter(self, phase: str, batch: int) -> None:
-        """Start a phase of a batch, and end the previous one. Each job starts a phase."""
+        """Start a phase of a batch, and end the previous phase. Each Spark job starts a phase."""
         with self._mutex:
             self._jobs += phase == JOB
             self._enter(phase, batch)
 
     def planning(self) -> None:
-        """Start the time of planning, which may find nothing to plan."""
+        """Start measuring the planning of a batch, even if there turns out to be no work."""
         self._began = time.perf_counter()
 
     def planned(self, batch: int) -> None:
-        """End the time of planning: a batch has its plan."""
+        """Stop measuring the planning: the batch has its plan."""
         with self._mutex:
             seconds = time.perf_counter() - self._began
             self._plans[batch] = seconds
@@ -102,12 +103,12 @@ class BatchProgress:
                 self._seconds[WAIT] = self._seconds.get(WAIT, 0.0) - seconds
 
     def planned_s(self, batch: int) -> float:
-        """Return the seconds that the planning of the current batch took."""
+        """Return the seconds that the planning of a batch took; 0 if it was not measured."""
         with self._mutex:
             return self._plans.get(batch, 0.0)
 
     def done(self, batch: int) -> BatchTimes:
-        """End a batch, and return its duration; the wait for the next batch starts."""
+        """End a batch; return the durations of its phases. The wait for the next batch starts."""
         with self._mutex:
             self._enter(WAIT, batch)
             self._seconds[PLAN] = self._plans.pop(batch, 0.0)

@@ -34,7 +34,7 @@ __all__ = ("QueryDriver",)
 
 _SWEEP_EVERY = 50
 _MOST_LOOPED_BYTES = 256 * 1024 * 1024
-"""The maximum bytes of processed loop records before they are removed."""
+"""The maximum bytes of processed loop records before a clean-up removes them."""
 
 
 class QueryDriver:
@@ -49,7 +49,7 @@ class QueryDriver:
         opened: The checkpoint and the positions of the query.
         feed: The input and output of the query.
         clock: The clock of the app.
-        fence: Raises `FencedError` if a newer driver has the checkpoint.
+        fence: Raises `FencedError` if a newer driver owns the checkpoint.
         run: The id of this driver.
         tables: The global tables that the query reads and writes.
 
@@ -58,7 +58,7 @@ class QueryDriver:
         progress: The activity of the query, for any thread.
 
     Raises:
-        TopicRecreatedError: A topic is not the one that was read.
+        TopicRecreatedError: A topic was deleted and created again after it was read.
         DataLossError: Records were deleted before they were read.
     """
 
@@ -110,7 +110,7 @@ class QueryDriver:
 
     @property
     def last(self) -> Commit | None:
-        """The last commit; None before any."""
+        """The last commit; None before the first commit."""
         return self._commits.last
 
     @property
@@ -150,16 +150,16 @@ class QueryDriver:
         return self._commits.next_batch
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan of a batch from before a crash, or the one written ahead; else None.
+        """Return the batch's plan, written before a crash or ahead of time; None without a plan.
 
         Raises:
-            KStreamsError: Planning ahead failed.
+            KStreamsError: Planning during the last commit failed.
         """
         return self._commits.planned(batch)
 
     @property
     def is_looping(self) -> bool:
-        """Return whether a loop has records, so that there is a next batch."""
+        """Return whether loops have records, which the next batch must process."""
         return self.last is not None and bool(self.last.loops)
 
     def next_plan(
@@ -172,9 +172,9 @@ class QueryDriver:
             news: Whether to read topics; records in loops are always included.
 
         Raises:
-            FencedError: A newer driver has the checkpoint.
-            TopicRecreatedError: A topic is not the one that was read.
-            DataLossError: A topic is shorter than its read part.
+            FencedError: A newer driver owns the checkpoint.
+            TopicRecreatedError: A topic was deleted and created again after it was read.
+            DataLossError: A topic ends before the offset up to which it was read.
             PartitionCountError: A topic has more partitions than before.
         """
         self.progress.planning()
@@ -219,13 +219,13 @@ class QueryDriver:
         return self.planner.end()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
-        """Return whether everything before an end is planned, and no task has further work.
+        """Return whether all records before an end are planned, and no task has further work.
 
-        A task has work if a loop has records for it.
+        A task also has work if a loop has records for it.
 
         Args:
             end: The end offset of each partition.
-            wall_ms: The time up to which wall-clock work must be done, too.
+            wall_ms: Wall-clock work due by this time must be done, too; ms since the epoch.
         """
         self._clock.now_ms()
         if self._closing or self.is_looping or self.timers.due(wall_ms):
@@ -233,7 +233,7 @@ class QueryDriver:
         return self.planner.reached(end)
 
     def is_finished(self) -> bool:
-        """Return whether all future records of the sources are planned, and loops are empty."""
+        """Return whether the sources can have no unplanned records, and loops are empty."""
         return not self.is_looping and self.planner.is_finished()
 
     # ------------------------------------------------------------ committing
@@ -253,10 +253,10 @@ class QueryDriver:
             plan: The plan.
             statuses: The statuses of its tasks.
             began: The start of the batch, by `time.perf_counter`.
-            ahead: Returns the next plan of `next_plan`, if there is one now.
+            ahead: Returns the plan of the next batch, as `next_plan`; None without work.
 
         Raises:
-            FencedError: A newer driver has the checkpoint; nothing is published.
+            FencedError: A newer driver owns the checkpoint; nothing is published.
         """
         self.progress.enter(COMMIT, batch)
         held = held_back(statuses)
@@ -290,7 +290,7 @@ class QueryDriver:
         return self._commits.failure(batch, error)
 
     def _stop_sources(self) -> None:
-        """Exclude sources from the next plans whose records have no effect: limits are reached."""
+        """Stop reading sources whose records have no effect any more, as limits are reached."""
         if self._limits.any and self.last is not None:
             self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
 
@@ -310,7 +310,7 @@ class QueryDriver:
         self._looped_bytes += sum(part.length for part in commit.sent)
 
     def _adopt(self, batch: int) -> Commit:
-        """Continue after the commit of an older driver, which was faster; return this commit."""
+        """Continue after an older driver's commit, which was first, and return this commit."""
         commit, position = self._commits.adopt(batch, self._publish)
         self.planner.positions.update(position.positions)
         self._stop_sources()

@@ -1,4 +1,4 @@
-"""The reports of an app to its watchers: states and committed batches."""
+"""The reports of an app to its listeners: its state and its committed batches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TaskReport:
         attempts: The number of attempts.
         restored: Whether the state was restored from the durable log.
         node_seconds: The sampled seconds of nodes: correct over many batches, empty for most short
-            ones. Work outside of nodes has the name "".
+            batches. Work outside of nodes has the name "".
         began_ms: The start of reading by the worker's clock, ms since the epoch.
         rows: The number of rows of each store before the batch, approximate in some backends.
     """
@@ -77,8 +77,10 @@ class BatchReport:
         dropped: The number of dropped records, by reason.
         published: The number of published segments.
         seconds: The time from the call of the batch to the end of its commit.
-        backlog: The number of records at the planning of the batch that are not part of it.
-        log: The requests to the durable log of its tasks, and of the driver since the last report.
+        backlog: The number of records that were known at the planning of the batch and are not part
+            of it or of an earlier batch.
+        log: The requests to the durable log: those of the batch's tasks, and those of the driver
+            since the last report.
         looped: The number of records in loops for the next batch.
         nodes: The number of input, output and dropped records of each node.
         totals: The counts of nodes over all batches, with held-back records, as in the commit: a
@@ -86,10 +88,10 @@ class BatchReport:
         committed_ms: The time of the commit, ms since the epoch.
         phases: Seconds by phase: `wait` since the previous batch, `plan`, `job`, `commit`,
             `publish`.
-        tasks: The reports of its tasks.
+        tasks: The reports of the batch's tasks.
         lag: The number of unread known offsets of each partition at the commit.
         latency: The ages of the read records at the commit.
-        samples: The places of some dropped records.
+        samples: Samples of dropped records, with topic, partition and offset.
         jobs: The number of Spark jobs: more than one if a worker died, or if the batch was planned
             smaller.
         topics: The records and bytes that were read from and written to each topic.
@@ -136,7 +138,7 @@ def report_batch(
     """Print the lines of a batch, then call the user's functions.
 
     Args:
-        on_batch: Called with the report, if it is given.
+        on_batch: Called with the report; None: nothing is called.
         on_moves: Called with the `moves` of the report, if there are any.
         report: The report of the committed batch.
         lines: The lines of `to_stdout` sinks.

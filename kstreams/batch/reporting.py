@@ -1,4 +1,4 @@
-"""Makes the report of a batch that is committed."""
+"""Creates the report of a committed batch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def report_of(
         seconds: The time from the call of the batch to the end of its commit.
         planned_ms: The time of the plan, ms since the epoch, at which ages are measured.
         times: The durations by phase, and the number of jobs.
-        lag: The number of known offsets of each partition that are not part of the batch.
+        lag: The number of unread known offsets of each partition.
         log: The driver's requests to the durable log since the last report.
         moves: The tasks that ran on another worker than before.
     """

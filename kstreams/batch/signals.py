@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a graceful stop."""
+"""Stops an app gracefully on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def stopping_on_signals(stop: threading.Event) -> Callable[[], None]:
-    """Turn SIGINT and SIGTERM into a graceful stop, in the main thread only."""
+    """Let SIGINT and SIGTERM set `stop`; return a function that restores the handlers.
+
+    Only the main thread can set handlers: in other threads, nothing changes.
+    """
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
 

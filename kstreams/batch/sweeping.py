@@ -41,11 +41,11 @@ class Sweep:
     clock: WatchedClock
 
     def run(self, done: int | None, kept: Collection[int]) -> None:
-        """Run the clean-up, in an order that sees all savepoints with commits in the log.
+        """Run the clean-up, in an order that sees every savepoint whose commit is in the log.
 
         Args:
-            done: The last batch that this driver has committed; None before any.
-            kept: Numbers of the plans that stay, each with the commit before it; see
+            done: The last batch that this driver has committed; None before its first commit.
+            kept: Numbers of the plans to retain, each with the commit before it; see
                 `kstreams.checkpoint.takeover`.
         """
         opened, settings, name = self.opened, self.settings, self.settings.name

@@ -1,4 +1,4 @@
-"""The number of tasks of a topology for the existing topics."""
+"""The number of tasks of a topology, from the partitions of the existing topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("count_partitions", "count_records")
 
 
 def count_partitions(connection: Connection, topology: Topology) -> PartitionCounts:
-    """Return the numbers of tasks and partitions that a topology has on its topics.
+    """Return the numbers of tasks and partitions that a topology needs for its existing topics.
 
     Raises:
         UnknownTopicError: The topic of a source does not exist.
@@ -27,7 +27,7 @@ def count_partitions(connection: Connection, topology: Topology) -> PartitionCou
 
 
 def count_records(connection: Connection, topology: Topology, topic: str) -> int:
-    """Return the number of offsets of a source, which may be more than its records."""
+    """Return the number of offsets of a source, which may exceed the number of its records."""
     with closing(feed_of(connection, topology.sources)) as feed:
         begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
     return sum(end.values()) - sum(begin.values())

@@ -1,4 +1,4 @@
-"""Notices when tasks move between workers."""
+"""Detects when tasks move between workers."""
 
 from __future__ import annotations
 

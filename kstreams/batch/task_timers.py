@@ -1,4 +1,4 @@
-"""The tasks of a query that a batch must call for wall-clock work."""
+"""The wall-clock work of a query's tasks: which tasks a batch must call for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class TaskTimers:
-    """The next time of wall-clock work of each task of a query, from the task's last batch.
+    """The next time of wall-clock work of each task of a query, as reported by its last batch.
 
     Args:
         groups: The partition groups of the query, in the order of their stages.
@@ -71,7 +71,7 @@ class TaskTimers:
 
         Args:
             now_ms: The batch's wall time.
-            everyone: Call all tasks in any case.
+            everyone: Whether to call all tasks, due or not.
         """
         called = {task for task, due in self._due.items() if due <= now_ms}
         self.notice_set_clock()
@@ -81,7 +81,7 @@ class TaskTimers:
         return sorted(called)
 
     def notice_set_clock(self) -> None:
-        """Call all tasks once after a jump of the clock: their next times may be far ahead."""
+        """Call all tasks once after a jump of the clock, as their next times may be far ahead."""
         if self._clock.set_ms != self._called_for:
             self._called_for = self._clock.set_ms
             self.call_all = True

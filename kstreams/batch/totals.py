@@ -23,7 +23,7 @@ def totals_after(
 
     Args:
         before: The totals before the batch.
-        statuses: The statuses of its tasks.
+        statuses: The statuses of the batch's tasks.
         loops_before: The records in loops before the batch.
         loops: The records in loops after the batch.
     """

@@ -262,8 +262,8 @@ class App:
     def start(self) -> None:
         """Run in the background; `close` stops it.
 
-        A failure shows in `state` and `failure`, and is raised by `close`. Where the input ends,
-        as `run` says, the app stays open until `close`.
+        A failure shows in `state` and `failure`, and is raised by `close`. If the input ends (see
+        `run`), the app stays open until `close`.
 
         Raises:
             CompileError: A node emits only at the end of a run that closes windows.
@@ -295,10 +295,10 @@ class App:
 
         Args:
             timeout: The maximum time.
-            close_windows: Then close the open windows, query by query, in one batch each. The
-                windows of a node are closed up to the end of its last window with records: a later
-                record for them is late. Stream time does not change. `UnlimitedWindows` close only
-                if they emit `on_close()`.
+            close_windows: Whether to close the open windows afterwards, query by query, in one
+                batch each. The windows of a node are closed up to the end of its last window with
+                records: a later record for them is late. Stream time does not change.
+                `UnlimitedWindows` close only if they emit `on_close()`.
 
         Raises:
             KStreamsError: A query failed.
@@ -311,11 +311,12 @@ class App:
         self._run.finish_if_asked()
 
     def close(self, timeout: timedelta = timedelta(seconds=60)) -> None:
-        """Stop after the batches under way; a second call does nothing.
+        """Stop after the current batches; a second call does nothing.
 
         Any thread may call this. In a callback of the app (`on_batch`, a listener of
-        `on_state_change`, a signal handler) the call asks for the stop and returns at once. No
-        further batch begins, and `run`, `drain` or the thread of `start` closes the app.
+        `on_state_change`, a signal handler) the call only requests the stop, and returns
+        immediately. No further batch begins, and `run`, `drain` or the thread of `start` closes the
+        app.
 
         Args:
             timeout: Maximum time to wait for the batches and for another thread that runs or
@@ -332,5 +333,5 @@ class App:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the app."""
         self.close()

@@ -22,7 +22,7 @@ __all__ = ("AppParts", "new_run")
 
 
 def new_run() -> str:
-    """Return an id for a driver, like that of no other."""
+    """Return a new unique id for a driver."""
     return uuid4().hex[:12]
 
 
@@ -33,8 +33,8 @@ class AppParts:
     Attributes:
         topology: The topology.
         connection: The connection of all topics.
-        lock: The lock of the checkpoint; its `check` raises `FencedError` if a newer driver has the
-            checkpoint.
+        lock: The lock of the checkpoint; its `check` raises `FencedError` if a newer driver owns
+            the checkpoint.
         clock: The clock for wall-clock work.
         report: A callback after each commit with the report and the lines for the standard output,
             in the thread of the query.

@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.02
 _PATIENCE = timedelta(seconds=60)
 _MARGIN = timedelta(seconds=5)
-"""Time for another thread to close the app once its batch has ended."""
+"""The additional time for another thread to close the app after its batch has ended."""
 _PROGRESS_MS = 5_000
 
 
@@ -45,7 +45,7 @@ class AppRun:
         failure: The error that made the app fail, or None.
         stop: Set to stop after the current batches.
         listeners: Called with the old and the new state at each change.
-        paused: Knows whether the app is paused.
+        paused: Detects whether the app is paused.
     """
 
     def __init__(self, settings: AppSettings, parts: AppParts) -> None:
@@ -67,8 +67,8 @@ class AppRun:
         """Start the queries; on an app that runs, do nothing.
 
         Raises:
-            ExecutionError: The app has run before, or a callback of the app calls this.
-            KStreamsError: It cannot start.
+            ExecutionError: The app has run before, or a callback of the app calls this method.
+            KStreamsError: The app cannot start.
         """
         with self._taking_turn("open"):
             if self.state is AppState.RUNNING:
@@ -125,7 +125,7 @@ class AppRun:
         return all(pipeline.is_finished() for pipeline in fed or self._pipelines)
 
     def _is_held(self) -> bool:
-        """Plan nothing while the app is paused; return whether it is."""
+        """Return whether the app is paused; if it is, plan no batches until the next tick."""
         if self.paused.present() is None:
             return False
         for pipeline in self._pipelines:
@@ -134,7 +134,7 @@ class AppRun:
         return True
 
     def _refuse_pause(self) -> None:
-        """Refuse to wait for an end that does not come."""
+        """Raise an error if the app is paused, because a run to the end would not end."""
         found = self.paused.present()
         if found is not None:
             raise ExecutionError(
@@ -143,9 +143,9 @@ class AppRun:
             )
 
     def run_in_background(self) -> None:
-        """Run in another thread, which closes the app where it is to stop.
+        """Run in another thread, which also closes the app if a callback requests it.
 
-        A failure shows in `failure`.
+        A failure is stored in `failure`.
         """
 
         def run() -> None:
@@ -164,7 +164,7 @@ class AppRun:
 
         Args:
             timeout: The maximum time.
-            close_windows: Then close the open windows, query by query.
+            close_windows: Whether to close the open windows afterwards, query by query.
 
         Raises:
             KStreamsError: A query failed.
@@ -240,19 +240,19 @@ class AppRun:
                     quiet = False
 
     def _wait(self) -> None:
-        """Wait until a query wants a plan, or it is time to look for new records."""
+        """Wait until a query needs a plan, or until it is time to check for new records."""
         wanted = self._parts.wanted
         wanted.wait(_TICK_SECONDS)
         wanted.clear()
 
     def close(self, timeout: timedelta) -> None:
-        """Stop after the batches under way, for which to wait this long.
+        """Stop after the current batches; wait for them at most for the timeout.
 
-        In a callback of the app this only asks for the stop, and returns: the thread that runs
-        the app closes it after the batch under way.
+        In a callback of the app, the call only requests the stop, and returns: the thread that runs
+        the app closes it after the current batch.
 
         Raises:
-            ExecutionError: Another thread is still busy with the app after that time.
+            ExecutionError: Another thread still uses the app after the timeout.
             KStreamsError: The app had failed in the background.
         """
         self.stop.set()
@@ -270,12 +270,12 @@ class AppRun:
                 raise self.failure
 
     def finish_if_asked(self) -> None:
-        """Close the app where a callback has asked for it, and no thread runs the app."""
+        """Close the app if a callback has requested it, unless a callback calls this method."""
         if self.stop.is_set() and not self._is_in_callback():
             self._finish(self._patience)
 
     def _finish(self, timeout: timedelta) -> None:
-        """Stop the queries and leave the checkpoint to others, unless that is done."""
+        """Stop the queries and release the checkpoint, unless that is done."""
         with self._taking_turn("close", timeout=timeout + _MARGIN):
             if self.state in (AppState.STOPPED, AppState.CREATED, AppState.FAILED):
                 return
@@ -315,7 +315,7 @@ class AppRun:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Make the app fail by whatever is raised inside, which leaves as a typed error."""
+        """Make the app fail if the block raises; the exception is raised as a typed error."""
         try:
             yield
         except Exception as exc:  # the JVM's end, a full disk, ...
@@ -335,7 +335,7 @@ class AppRun:
             self._enter(AppState.FAILED)
 
     def _release(self, timeout: timedelta, ends_as: AppState) -> None:
-        """Stop the queries, and leave the checkpoint to others, whatever fails on the way."""
+        """Stop the queries and release the checkpoint, even if a step fails."""
         with ExitStack() as steps:
             steps.callback(self._parts.lock.release)
             steps.callback(self._parts.watchers.close)

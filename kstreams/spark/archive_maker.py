@@ -1,4 +1,4 @@
-"""The process that makes an archive of classes when an app and its JVM are gone."""
+"""The process that creates a class archive after an app and its JVM have ended."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def begin(archive: ClassArchive, classes: Path, class_path: str, jvm: int) -> No
 
 
 def main() -> None:
-    """Wait until the JVM has ended, then make the archive."""
+    """Wait until the JVM has ended, then create the archive."""
     java, folder, key, classes, class_path, jvm = json.loads(sys.argv[1])
     os.nice(19)
     end = time.monotonic() + _WAIT_SECONDS

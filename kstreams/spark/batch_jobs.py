@@ -1,4 +1,4 @@
-"""Run the tasks of a batch as jobs of Spark, again where a worker process dies."""
+"""Runs the tasks of a batch as Spark jobs, and retries them if a worker process dies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BatchJobs:
         import_path: Folders of the user's modules on executors.
         planner: Plans smaller batches.
         plans: Stores smaller plans.
-        fence: Raises `FencedError` if a newer driver has the checkpoint.
+        fence: Raises `FencedError` if a newer driver owns the checkpoint.
         tables: The global tables that the query reads.
         progress: Records each job.
         stopping: Returns whether the query stops: then nothing is retried.
@@ -92,12 +92,12 @@ class BatchJobs:
                 _LOG.warning("each batch of query %s is a job of its own: %s", self._name, exc)
 
     def rest(self) -> None:
-        """Let workers go, as no batch may come for a while."""
+        """Release the workers, because no batch may run for a while."""
         if self._standing is not None:
             self._standing.rest()
 
     def close(self) -> None:
-        """Let workers go, as no batch comes."""
+        """Release the workers, because no further batch will run."""
         if self._standing is not None:
             self._standing.close()
 
@@ -114,7 +114,7 @@ class BatchJobs:
             spark: The context.
             batch: The number of the batch.
             plan: The plan.
-            last: The previous commit.
+            last: The previous commit; None before the first commit.
 
         Returns:
             The final plan, and the statuses of the tasks.
@@ -164,7 +164,7 @@ class BatchJobs:
                 time.sleep(_DEATH_PAUSE_SECONDS)
 
     def _by_partition(self, parts: Parts) -> list[Sequence[Message]]:
-        """Return the messages of each of Spark's partitions, in its order."""
+        """Return the messages for each Spark partition, in the order of the partitions."""
         if self._standing is not None:
             return [parts.get(number, ()) for number in range(self._width)]
         return list(parts.values())

@@ -30,7 +30,7 @@ _LEFTOVER_SECONDS = 86_400
 _DUMP_SECONDS = 900
 _SILENT = ("-Xlog:disable", "-Xlog:all=error:stderr")
 _OF_A_BATCH = b"org/apache/spark/api/python/BasePythonRunner$ReaderInputStream"
-"""A class that is loaded when tasks have run: without it a list is of a start that failed."""
+"""A class that is loaded when tasks run: a class list without it is from a failed start."""
 _OWN_OPTIONS = ("SharedArchiveFile", "ArchiveClassesAtExit", "DumpLoadedClassList", "-Xshare")
 
 
@@ -58,7 +58,7 @@ class ClassArchive:
         return self.folder / f"{self.key}.jsa"
 
     def forget(self) -> None:
-        """Remove it: a JVM has not started with it."""
+        """Remove the archive, because a JVM did not start with it."""
         self.path.unlink(missing_ok=True)
 
     def is_there(self) -> bool:
@@ -78,13 +78,13 @@ class ClassArchive:
         return not self.is_there() and any(self.folder.glob(f"{self.key}-*.classes"))
 
     def use(self) -> str:
-        """Return the options of a JVM that uses it, and note that it is in use."""
+        """Return the JVM options to use the archive, and mark the archive as used."""
         with suppress(OSError):
             os.utime(self.path)
         return f"-XX:SharedArchiveFile={self.path} {' '.join(_SILENT)}"
 
     def record(self) -> tuple[str, Path]:
-        """Return the options of a JVM that notes its classes, and the file of the notes."""
+        """Return the JVM options to record the loaded classes, and the file of the class list."""
         classes = self.folder / f"{self.key}-{uuid4().hex}.classes"
         return f"-XX:DumpLoadedClassList={classes} {' '.join(_SILENT)}", classes
 
@@ -145,7 +145,7 @@ class ClassArchive:
             draft.unlink(missing_ok=True)
 
     def _remove_old(self) -> None:
-        """Keep few archives, those in use last, and no leftovers of processes that were killed."""
+        """Remove all but the most recently used archives, and old files of killed processes."""
         old = time.time() - _LEFTOVER_SECONDS  # noqa: TID251  # against times of files
         files = sorted(self.folder.iterdir(), key=lambda each: -each.lstat().st_mtime)
         archives = [each for each in files if each.suffix == ".jsa" and each != self.path]
@@ -156,10 +156,10 @@ class ClassArchive:
 
 
 def class_archive(java_home: Path) -> ClassArchive | None:
-    """Return the archive for a Java and the Spark of this process; None where there is to be none.
+    """Return the class archive for a Java and the Spark of this process, or None.
 
-    That is where the user has options for it in `SPARK_SUBMIT_OPTS`, where the library's cache
-    cannot be a folder of this user alone, and on other systems than POSIX ones.
+    There is none if `SPARK_SUBMIT_OPTS` has options for class archives, if the library's cache
+    cannot be a private folder of this user, and on systems other than POSIX.
     """
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     if os.name != "posix" or any(option in options for option in _OWN_OPTIONS):
@@ -196,7 +196,7 @@ def _has_run_tasks(classes: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file is on the disk: half of one would have its name after a loss of power."""
+    """Flush a file to the disk, so that a power loss cannot leave an incomplete file."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The JVM of a session made here, started before PySpark is imported and without its scripts."""
+"""Starts the JVM of a new session before PySpark is imported, without Spark's scripts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NOT_THE_JVMS = (
     "spark.task.",
     "spark.ui.",
 )
-"""Settings that count when the context is made, and change nothing of how its JVM is started."""
+"""Settings that take effect in the Spark context, and do not affect the start of its JVM."""
 _ALLOWED = ("SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_USER")
 _OF_LAUNCHERS = (
     "HADOOP_CONF_DIR",
@@ -143,7 +143,7 @@ class EarlyJvm:
         return int.from_bytes(told[:4], "big"), told[8 : 8 + size].decode()
 
     def end(self) -> None:
-        """End the JVM, unless PySpark talks to it."""
+        """End the JVM, unless PySpark uses it."""
         if self.is_used:
             return
         self.process.kill()
@@ -204,7 +204,7 @@ def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
 
 
 def _leave_interrupts() -> None:
-    """Leave Ctrl-C to Python."""
+    """Ignore SIGINT in the JVM, so that Python handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

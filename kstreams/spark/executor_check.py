@@ -1,4 +1,4 @@
-"""Whether executors can do an app's work: they have this library, and see its durable log."""
+"""Checks the executors at the start of an app: their library, and their access to its log."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
 
 @dataclass(frozen=True)
 class _Look:
-    """Looks into the log, in a worker that has this library; its errors come back typed."""
+    """Reads the durable log in a worker with this library; errors reach the driver typed."""
 
     log: bytes
     prefix: str

@@ -40,18 +40,18 @@ class WorkerFailure(Exception):
 
 @dataclass(frozen=True)
 class ErrorChannel:
-    """The way of errors from the workers of a run to its driver.
+    """Transports typed errors from the workers of a run to its driver.
 
-    It goes to the workers with the function that they run.
+    The channel is sent to the workers with the function that they run.
 
     Attributes:
-        secret: Random, of this run; neither a record nor a text can know it.
+        secret: A random secret of this run, which no record or text can contain.
     """
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def wrap(self, exc: BaseException) -> WorkerFailure:
-        """Wrap an error for the way to the driver."""
+        """Wrap an error in an exception that Spark passes to the driver."""
         try:
             return self._wrapped(exc if isinstance(exc, KStreamsError) else _in_worker(exc))
         except Exception:  # noqa: BLE001  # the user's error class may fail

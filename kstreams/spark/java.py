@@ -1,4 +1,4 @@
-"""The Java that Spark is started on: the machine's own, else the one of the `java` extra."""
+"""Finds the Java for Spark: that of the machine, or else that of the `java` extra."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ OLDEST_JAVA = 17
 """The minimum Java version of Spark 4."""
 
 NEWEST_JAVA = 23
-"""From 24 on, Spark 4.1's Arrow finds no allocator: Netty leaves `Unsafe` alone (SPARK-55670)."""
+"""The maximum Java version: from 24 on, Spark 4.1's Arrow cannot allocate memory (SPARK-55670)."""
 
 SPARK_MODULE = "--add-modules=jdk.incubator.vector"
-"""Spark's launcher passes this to every JVM; one that lacks the module ends at once."""
+"""An option that Spark's launcher passes to every JVM; a JVM without the module ends at once."""
 
 _PROBE_TIMEOUT_S = 60
 
@@ -182,7 +182,7 @@ def _refuse_by_version(output: str) -> None:
 
 
 def _major(output: str) -> int | None:
-    """Read `17.0.15` as 17 and `1.8.0_402` as 8."""
+    """Return the major version of Java: 17 for `17.0.15`, 8 for `1.8.0_402`; None if unknown."""
     found = re.match(r"(?:1\.)?(\d+)", _setting(output, "java.version") or "")
     return int(found.group(1)) if found else None
 

@@ -14,10 +14,10 @@ __all__ = ("JvmCommand",)
 
 _GATEWAY = "org.apache.spark.api.python.PythonGatewayServer"
 _OPTIONS = "org/apache/spark/launcher/JavaModuleOptions.class"
-"""Spark's launcher has the options that every JVM gets as constants of this class."""
+"""The class of Spark's launcher whose constants are the options of every JVM."""
 
 _CONSTANT = re.compile(rb"\x01\x00(.)((?:--|-D|-XX:)[!-~]+)", re.DOTALL)
-"""A text among a class's constants: a mark, its length in two bytes, and it."""
+"""A text constant in a class file: a tag, the length in two bytes, and the text."""
 
 _NEEDED = "--add-opens=java.base/java.nio=ALL-UNNAMED"
 _LAST = "-Dderby.connection.requireAuthentication=false"

@@ -35,7 +35,7 @@ def known_java(java: Path) -> tuple[int, Path] | None:
 
 
 def remember_java(java: Path, version: int, home: Path) -> None:
-    """Cache the version and home of a `java`, replacing those of another one."""
+    """Cache the version and home of a `java`, replacing the cached values of another `java`."""
     state = _state(java)
     if state is None:
         return
@@ -50,7 +50,7 @@ def remember_java(java: Path, version: int, home: Path) -> None:
 
 
 def _folder() -> Path:
-    """Return the folder, of this user alone: what lies there decides which Java is started."""
+    """Return the private folder of the cache, whose content decides which Java is started."""
     return private_directory(cache_folder(), "known-java")
 
 

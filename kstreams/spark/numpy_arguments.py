@@ -14,10 +14,10 @@ _Asks = Callable[[Any, Any], bool]
 
 
 def spare_imports() -> None:
-    """Let PySpark take an argument for NumPy's only if it is; more than once is as once.
+    """Make PySpark convert only NumPy objects as NumPy objects; repeated calls have no effect.
 
-    For each argument of a call that is a list, say, PySpark 4.1 asks its own tests' helpers
-    whether NumPy is installed, and those import unittest, pandas and more, a second and longer.
+    For arguments such as lists, PySpark 4.1 calls its own test helpers to check whether NumPy is
+    installed. The helpers import unittest, pandas and more, which takes a second or longer.
     """
     for converter in (NumpyScalarConverter, NumpyArrayConverter):
         if not hasattr(converter.can_convert, "__wrapped__"):

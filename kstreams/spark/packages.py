@@ -21,7 +21,7 @@ def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
     """Send packages to all executors; return the names under which they are unpacked.
 
     Raises:
-        CompileError: A package is not to be found, or is over 100 MB.
+        CompileError: A package was not found, or the packages exceed 100 MB.
     """
     archive = package_archive(packages)
     if archive is None:
@@ -43,7 +43,7 @@ def send(session: SparkSession, name: str, data: bytes) -> None:
 
 
 def _file(name: str, data: bytes) -> Path:
-    """Make a file that is complete before it is seen."""
+    """Create a file atomically, so that no reader sees an incomplete file."""
     draft = _folder() / uuid4().hex
     draft.write_bytes(data)
     return draft.replace(draft.with_name(name))

@@ -1,4 +1,4 @@
-"""Settings of a stage as bytes, user code by value where it has no module of its own."""
+"""Pickles the settings of a stage; user code without an importable module is pickled by value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def pickled(settings: StageSettings) -> bytes:
     """Pickle settings for workers.
 
     Raises:
-        CompileError: Something in them does not pickle; names the node if it is one.
+        CompileError: A part of the settings cannot be pickled; the error names its node, if there
+            is one.
     """
     try:
         return dumped(settings)
@@ -51,7 +52,7 @@ def pickled(settings: StageSettings) -> bytes:
 
 
 def dumped(item: object) -> bytes:
-    """Pickle any object for workers; raise what its own pickling raises."""
+    """Pickle any object for workers; raises any exception of the object's own pickling."""
     for module in runpy_scripts():
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # pyspark's
     data = io.BytesIO()

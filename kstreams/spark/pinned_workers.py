@@ -1,4 +1,4 @@
-"""Spark partitions that come to the same Python worker batch after batch."""
+"""Runs each Spark partition in the same Python worker in every batch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ U = TypeVar("U")
 """The type of results."""
 
 _Pair = tuple[int, Any]
-"""Data between stages: the number of a worker, and a message."""
+"""The data that stages exchange: the number of a worker, and a message."""
 
 _NAME = "KSTREAMS_WORKER"
 _LOCK = threading.Lock()
-"""Settings of workers are the context's, and queries have threads of their own."""
+"""Held while the variables of the context's workers are changed: each query has its own thread."""
 
 
 class PinnedWorkers:
@@ -100,7 +100,7 @@ class PinnedWorkers:
         return found
 
     def _joined(self, pieces: Mapping[int, RDD[Any]], *, as_it_is: bool = False) -> RDD[Any]:
-        """Let each piece have the worker of its number; elements may be bytes as they are."""
+        """Join pieces, each run in the worker of its number; `as_it_is`: elements are raw bytes."""
         with _LOCK:
             try:
                 for number, piece in pieces.items():

@@ -42,7 +42,7 @@ _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
 )
-"""A text that Spark takes for its own interruption: a batch that is stopped has not failed."""
+"""A text that Spark treats as its own interruption: a stopped batch does not count as failed."""
 
 
 class Pipeline:
@@ -111,7 +111,7 @@ class Pipeline:
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
-        """The sources that it reads."""
+        """The sources that the query reads."""
         return tuple(node for group in self._settings.groups for node in group.sources)
 
     @property
@@ -147,7 +147,7 @@ class Pipeline:
 
         Raises:
             KStreamsError: The query has failed.
-            FencedError: A newer driver has the checkpoint.
+            FencedError: A newer driver owns the checkpoint.
         """
         self.check()
         self._until, self._ticks = until, True
@@ -180,11 +180,11 @@ class Pipeline:
         return self._next_plan() if is_left and self._ticks and not self._stopping else None
 
     def end(self) -> dict[TopicPartition, int]:
-        """Return the present end of the query's sources."""
+        """Return the current end offsets of the query's sources."""
         return self.driver.end()
 
     def left(self, end: Mapping[TopicPartition, int]) -> int:
-        """Return how many records before an end are not planned."""
+        """Return the number of records before an end that are not planned."""
         return self.driver.planner.left(end)
 
     def close_windows(self) -> None:
@@ -192,11 +192,11 @@ class Pipeline:
         self.driver.close_windows()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
-        """Return whether everything before an end is committed, and no batch runs.
+        """Return whether all records before an end are committed, and no batch runs.
 
         Args:
             end: The end offset of each partition.
-            wall_ms: The time up to which wall-clock work must be done, too.
+            wall_ms: Wall-clock work due by this time must be done, too; ms since the epoch.
         """
         self.check()
         return self._waits.is_set() and self.driver.reached(end, wall_ms)
@@ -263,7 +263,7 @@ class Pipeline:
         self._parts.report(report, [line for status in statuses for line in status.lines])
 
     def _plan_of(self, batch: int) -> Plan | None:
-        """Return the stored or a new plan of a batch; None to stop."""
+        """Return the stored or a new plan of a batch; None if the query stops."""
         known = self.driver.planned(batch)
         if known is not None:  # the next start runs the remaining batches
             return None if self._stopping else known
@@ -278,7 +278,7 @@ class Pipeline:
         return self._plan  # a recorded plan must run, even during a stop
 
     def _await_end(self) -> None:
-        """Keep Spark from another batch until the query is stopped."""
+        """Wait until the query is stopped, so that Spark starts no further batch."""
         self._rests.set()
         while self._query is None or self._query.isActive:
             time.sleep(_POLL_SECONDS)
@@ -286,10 +286,10 @@ class Pipeline:
     # ------------------------------------------------------------ ending
 
     def check(self) -> None:
-        """Raise what ended the query, if something did.
+        """Raise the error that ended the query, if it has ended.
 
         Raises:
-            KStreamsError: Typed, with the place where it happened.
+            KStreamsError: The typed error, with its location.
         """
         query = self._query
         ended = query is not None and not self._stopping and not query.isActive
@@ -300,7 +300,7 @@ class Pipeline:
             raise typed(found or ExecutionError(f"query {self.name!r} ended by itself"))
 
     def ask_to_stop(self) -> None:
-        """Begin no batch after the one under way; `stop` is yet to be called."""
+        """Start no further batch after the current one; `stop` must still be called."""
         with self._handing:
             self._stopping = True
         self._given.set()
@@ -335,7 +335,7 @@ class Pipeline:
 
 
 class _StoppedError(Exception):
-    """Ends a query from inside its callback; short, because Spark searches its text."""
+    """Ends a query from its callback; the text is short, because Spark searches it."""
 
 
 def _is_worth_a_line(line: logging.LogRecord) -> bool:

@@ -22,7 +22,7 @@ _STANDS_S = 0.25
 """The minimum duration of a Spark batch: its log entries and its plan take about 25 ms."""
 
 _STANDS_AT_MOST_S = 3_600
-"""And at most, where none comes: what cleans temporary folders then finds its notes in use."""
+"""The maximum duration of a Spark batch: its log entries keep Spark's folder from clean-up."""
 
 _OF_ONE_BATCH = ("spark.sql.execution.id", "spark.sql.execution.root.id", "streaming.sql.batchId")
 """Local properties that a job inherits from the first Spark batch of the thread, and that are wrong

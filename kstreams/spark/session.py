@@ -1,4 +1,4 @@
-"""The Spark session an app runs on: the user's, or one made here that needs no setting up."""
+"""The Spark session of an app: the user's, or a new session with suitable settings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def is_local(session: SparkSession) -> bool:
 
 
 def executor_cores(session: SparkSession) -> int:
-    """Return how many tasks one executor runs at the same time, or 1 where that is not set."""
+    """Return the number of tasks that one executor runs at the same time; 1 if it is not set."""
     if is_local(session):
         return session.sparkContext.defaultParallelism
     return int(session.sparkContext.getConf().get("spark.executor.cores") or 1)

@@ -33,7 +33,7 @@ class Turn(NamedTuple):
 
     Attributes:
         batch: The number of the batch.
-        cuts: The cuts of its plan.
+        cuts: The cuts of the batch's plan.
         versions: The versions of global tables that the stage reads.
     """
 
@@ -43,17 +43,17 @@ class Turn(NamedTuple):
 
 
 class Turns(Protocol):
-    """The batches that come to a worker, one after the other."""
+    """The batches that a worker runs, one after another."""
 
     def next(self) -> tuple[Turn, Sequence[Message]] | None:
-        """Wait for a batch, and return it with the messages to this worker; None at the end."""
+        """Wait for a batch; return its data and this worker's messages, or None at the end."""
 
     def answer(self, messages: Sequence[Message]) -> None:
         """Send the results of the tasks to the driver."""
 
 
 class Stage:
-    """The function of Spark's partitions: settings that are pickled once, small compared to data.
+    """The function that Spark runs in partitions, with the settings of a stage, pickled once.
 
     Args:
         settings: The settings of the stage.
@@ -80,8 +80,8 @@ class Stage:
 
         Args:
             batch: The number of the batch.
-            cuts: The cuts of its plan.
-            versions: The versions of global tables that it reads.
+            cuts: The cuts of the batch's plan.
+            versions: The versions of global tables in the batch's plan.
         """
         return partial(self._run, self.turn(batch, cuts, versions))
 
@@ -95,10 +95,10 @@ class Stage:
         """Run tasks for batches until there are no more, in a worker.
 
         Args:
-            turns: The batches, with the messages to this worker; takes its answers.
+            turns: The batches, with the messages to this worker; receives its results.
 
         Raises:
-            WorkerFailure: A task has failed; the driver finds the typed error in it.
+            WorkerFailure: A task failed; the exception contains the typed error.
         """
         while (given := turns.next()) is not None:
             turn, messages = given
@@ -114,7 +114,7 @@ class Stage:
             self._rest(settings)
 
     def _ready(self) -> StageSettings:
-        """Make a worker ready, if it is not, and return its settings."""
+        """Prepare the worker, unless it is prepared; return the settings of the stage."""
         leave_quietly()
         drop_spark_archives()
         add_to_import_path(self._import_path)

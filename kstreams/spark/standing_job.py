@@ -1,4 +1,4 @@
-"""Jobs of Spark whose tasks take batch after batch, so that a small batch costs no job."""
+"""Spark jobs whose tasks run several batches, so that a small batch needs no separate job."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _LEFT = (OSError, EOFError, pickle.UnpicklingError)
 class StandingJob:
     """Runs the batches of one stage in jobs of half a second with many batches each.
 
-    Spark needs about 25 ms to start and end any job. So the tasks of a job stay, and the driver
-    sends batches to them over a Unix socket in a private folder. After half a second the tasks end
-    and another job starts, so that other users of this Spark get its cores.
+    Spark needs about 25 ms to start and end any job. So the tasks of a job keep running, and the
+    driver sends batches to them over a Unix socket in a private folder. After half a second the
+    tasks end and another job starts, so that other users of this Spark get its cores.
 
     Spark retries a failed task as usual; then the job fails, and the batch raises the error of the
     job.
@@ -108,21 +108,21 @@ class StandingJob:
             _LOG.warning("workers have failed between two batches", exc_info=True)
 
     def close(self) -> None:
-        """Let the job end, and wait until it has; no batch follows."""
+        """End the job, wait for its end, and release all resources; no batch may follow."""
         self.rest()
         if self._thread is not None:
             self._thread.end()
         self._scratch.close()
 
     def _begin(self, name: str) -> None:
-        """Begin a job, once the one before has ended."""
+        """Start a job, which begins when the previous job has ended."""
         if self._thread is None:
             self._thread = _JobThread(self._spark, self._tasks)
         self._job = self._thread.begin(name)
         self._until = time.monotonic() + _LASTS_S
 
     def _answers(self, turn: Turn, left: dict[int, Sequence[Message]]) -> list[Message]:
-        """Let workers run a batch; return their results in the order in which they end.
+        """Run a batch on the workers; return their results in the order of completion.
 
         A worker that leaves reconnects if Spark retries its task, and gets the batch again;
         otherwise the job ends.
@@ -157,7 +157,7 @@ class StandingJob:
         return said
 
     def _idle(self, left: Mapping[int, Sequence[Message]]) -> list[_Link]:
-        """Give up workers that have nothing to do, if others wait for cores; return their ends."""
+        """Give up idle workers if other workers wait for cores; return the links of idle ones."""
         if left.keys() <= self._links.keys():
             return []
         self._until = 0.0
@@ -165,7 +165,7 @@ class StandingJob:
         return [self._links.pop(number) for number in idle]
 
     def _come(self) -> int | None:
-        """Take the connection of a worker; return its number, or None if it has left again."""
+        """Accept the connection of a worker; return its number, or None if it disconnected."""
         link = _Link(self._listener.accept()[0])
         try:
             number: int = link.take()
@@ -182,7 +182,7 @@ class StandingJob:
         left: Mapping[int, Sequence[Message]],
         ready: selectors.BaseSelector,
     ) -> None:
-        """Have a worker run a batch, if there is something for it; see when it says something."""
+        """Send a worker its messages of a batch, if there are any, and watch its connection."""
         if number is None:
             return
         link = self._links[number]
@@ -203,7 +203,7 @@ class StandingJob:
         job.result()
 
     def _dismiss(self) -> None:
-        """Let the workers leave."""
+        """Close the connections of all workers, which ends their tasks."""
         for link in self._links.values():
             link.close()
         self._links.clear()
@@ -215,7 +215,7 @@ class StandingJob:
 
 
 class _JobThread:
-    """Runs one job after the other, with the properties of the thread that made this one."""
+    """Runs jobs one after another in a thread, with the Spark properties of the creating thread."""
 
     def __init__(self, spark: SparkContext, tasks: RDD[Any]) -> None:
         self._spark = spark
@@ -225,7 +225,7 @@ class _JobThread:
         self._thread.start()
 
     def begin(self, name: str) -> Future[None]:
-        """Start a job after earlier jobs, and return the future of its end.
+        """Start a job once earlier jobs have ended; return a future that completes when it ends.
 
         Spark's web pages show the name.
         """
@@ -234,7 +234,7 @@ class _JobThread:
         return job
 
     def end(self) -> None:
-        """Run no more."""
+        """End the thread after its last job."""
         self._begun.put(None)
         self._thread.join()
 
@@ -251,7 +251,7 @@ class _JobThread:
 
 
 class _Link:
-    """One end of the way between the driver and a worker: objects, one after the other."""
+    """One end of a connection between the driver and a worker, which transfers objects."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
@@ -276,7 +276,7 @@ class _Link:
 
 @dataclass(frozen=True)
 class _DriverTurns:
-    """The batches that come over a link."""
+    """The batches that a worker receives over a link."""
 
     link: _Link
 

@@ -127,7 +127,7 @@ def start(
 
 
 def _open_query(pipeline: Pipeline) -> OpenQuery:
-    """Return a query, for those who watch the app from other threads."""
+    """Return the data of a query for watchers of the app, which may be in other threads."""
     driver = pipeline.driver
 
     def committed() -> int | None:
@@ -148,7 +148,7 @@ def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:
 
 
 def _check_place(settings: AppSettings, parts: AppParts) -> None:
-    """Reject a permanent checkpoint with topics on a temporary directory."""
+    """Reject topics without a connection, and embedded topics with a remote checkpoint."""
     connection = parts.connection
     if connection is NO_TOPICS:
         check_no_topics(parts.topology)
@@ -192,7 +192,7 @@ def make_pipeline(
         opened: The checkpoint of the query.
         tasks: The number of tasks, by group.
         executors: The executors.
-        changelogs: By store, the changelog and its end.
+        changelogs: By store, the topic id and end offsets of its changelog.
         tables: The global tables that the query reads and writes.
     """
     sources = [node for group in opened.groups for node in group.sources]
@@ -226,7 +226,7 @@ def make_pipeline(
 
 
 def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
-    """Begin all queries, or none."""
+    """Start all queries; if one cannot be started, stop all."""
     try:
         for pipeline in pipelines:
             pipeline.start(query_session(session))

@@ -1,7 +1,8 @@
-"""Classes of msgspec Structs that go to workers by value.
+"""Sends classes of msgspec Structs to workers by value.
 
-The fields of a Struct are made when its class is made. cloudpickle makes an empty class first and
-sets its members afterwards, so a Struct of a script had no fields in workers. Needs no msgspec.
+The fields of a Struct are created with its class. cloudpickle creates an empty class first and sets
+its members afterwards, so a Struct of a script would have no fields in workers. This module does
+not need msgspec.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def struct_arguments(type_: Any) -> tuple[str, tuple[type, ...], dict[str, Any],
 def make_struct(
     name: str, bases: tuple[type, ...], members: dict[str, Any], options: dict[str, Any]
 ) -> type:
-    """Make the class in a worker, without the types of its fields."""
+    """Create the class in a worker, without the types of its fields."""
     metaclass: Any = type(bases[0])
     msgspec = import_module(metaclass.__module__.partition(".")[0])
     for field, value in members.items():

@@ -1,4 +1,4 @@
-"""Type hints of classes that go to workers by value, where the names in them are unknown."""
+"""Type hints of classes that are sent to workers by value, where the names in hints are unknown."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ("resolved_annotations",)
 def resolved_annotations(type_: type) -> dict[str, object]:
     """Return a class's own annotations with the names in their text replaced by the types.
 
-    Serdes evaluate annotations in the module of the class. A class of a script is sent to
-    workers by value, and the module of the same name there is another one: `Item` in the
-    annotation `list[Item]` is unknown, even if the class `Item` is sent, too.
+    Serdes evaluate annotations in the module of the class. A class of a script is sent to workers
+    by value, and the module with that name in a worker is another module: `Item` in the annotation
+    `list[Item]` is unknown, even if the class `Item` is sent, too.
 
     Args:
         type_: Any class. Annotations of its bases are theirs.
@@ -53,7 +53,7 @@ def _resolved(
 def _namespace(type_: type) -> Mapping[str, object]:
     """Return the global names of the code that defines a class.
 
-    Methods have them even where the module of a script run by `runpy` is gone.
+    Methods have these names even if the module of a script run by `runpy` is gone.
     """
     for member in vars(type_).values():
         if isinstance(member, FunctionType):

@@ -1,4 +1,4 @@
-"""Make the archive of Spark's classes now, by a small app, for the starts to come."""
+"""Creates the archive of Spark's classes with a small app, to speed up later starts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _WORDS = Topic("words", TEXT, TEXT)
 
 
 def warm_up() -> Path:
-    """Make the archive for this Java and this Spark unless there is one; return where it is.
+    """Create the class archive for this Java and Spark, unless it exists; return its path.
 
-    Runs an app of one record in a process of its own. Takes some ten seconds for that, and half
-    a minute of a processor for the archive.
+    The function runs an app with one record in a separate process, which takes about ten seconds;
+    the archive takes half a minute of a processor.
 
     Raises:
         JavaNotFoundError: There is no Java that Spark can run on.
-        ExecutionError: No archive can be made here; says why.
+        ExecutionError: The archive cannot be created; the error has the reason.
     """
     archive = class_archive(java_home())
     if archive is None:
@@ -70,7 +70,7 @@ def warm_up() -> Path:
 
 
 def main() -> None:
-    """Run an app of one record, through an edge, whose end makes the archive."""
+    """Run an app with one record and one edge; the archive is created at its end."""
     builder = TopologyBuilder("warm-up")
     lines = builder.repartition("edge", builder.add_source("lines", _LINES), key=TEXT, value=TEXT)
     builder.add_sink(

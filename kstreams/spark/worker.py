@@ -25,7 +25,7 @@ __all__ = (
 
 _SPARK_ARCHIVE = re.compile(r"(pyspark\.zip|py4j-[^/]*\.zip|spark-core_[^/]*\.jar)(/|$)")
 _YOUNG, _ALL = 1, 2
-"""Generations of objects that a collection looks at: up to so old ones."""
+"""The oldest generation of objects that a garbage collection includes."""
 _FULL_EVERY = 32
 _loaded: dict[str, Any] = {}
 
@@ -64,7 +64,7 @@ def add_to_import_path(folders: tuple[str, ...]) -> None:
 
 
 def attempt() -> int:
-    """Return how often Spark has tried what this worker runs, this time included."""
+    """Return the number of Spark's attempts at the current task, including this one."""
     from pyspark import TaskContext  # noqa: PLC0415  # the worker's own, ready by now
 
     context = TaskContext.get()
@@ -72,7 +72,7 @@ def attempt() -> int:
 
 
 def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # any pickled object
-    """Unpickle, once a worker for the same digest."""
+    """Return an unpickled object; each worker unpickles it once per digest."""
     found = _loaded.get(digest)
     if found is None:
         found = _loaded[digest] = pickle.loads(read())  # noqa: S301  # the driver's own

@@ -1,4 +1,4 @@
-"""Batches whose worker processes die: by whom, over which records, and when it is enough."""
+"""Deaths of worker processes in a batch: their number, and the tasks and records involved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ("MOST_DEATHS", "WorkerDeaths")
 
 MOST_DEATHS = 3
-"""A batch that has killed so many workers is not tried again."""
+"""The number of worker deaths after which a batch is not retried."""
 
 _FAILED = re.compile(
     r"Task (\d+) in stage (\d+)\.\d+ failed (\d+) times?, most recent failure: Lost task [^\n]*?: "

@@ -107,7 +107,7 @@ def _begun() -> _Nursery:
 
 
 def _of_workers(names: Iterable[str]) -> list[str]:
-    """Return which modules workers need as well, of the library and its plugins alone."""
+    """Return the modules that workers also need, of the library and its plugins."""
     return [
         name
         for name in list(names)

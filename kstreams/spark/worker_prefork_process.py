@@ -1,4 +1,4 @@
-"""A process that imports what workers need, once, and forks Spark's Python daemons."""
+"""A process that imports the modules of workers once, and forks Spark's Python daemons."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _WORKERS = ["pyspark.worker"]
 _MOST_BYTES = 16 * 1024 * 1024
 _LIMIT_SECONDS = 30.0
 _FIXED = ("ARROW_", "LANG", "LC_", "LD_", "MALLOC_", "MKL_", "OMP_", "OPENBLAS_", "PYTHONHASHSEED")
-"""Variables that libraries read when they are loaded: other ones want a process of their own."""
+"""Prefixes of variables that libraries read when loaded; other values need another process."""
 
 
 def main() -> None:
-    """Import modules, then fork a daemon for each that asks, until the input ends.
+    """Import modules, then fork a daemon for each request, until the input ends.
 
-    The arguments are the daemon's module, for those who look for it among processes, and the
-    descriptor of the socket; the first line of the input names modules. One that fails is left
-    to the worker that needs it.
+    The arguments are the daemon's module, so that lists of processes show it, and the descriptor of
+    the socket; the first line of the input names the modules. A module that cannot be imported is
+    left to the worker that needs it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     listener = socket.socket(fileno=int(sys.argv[2]))
@@ -67,7 +67,7 @@ def _forked() -> int:
 
 
 def _be_daemon(asking: socket.socket) -> None:
-    """Become the daemon that is asked for, unless it takes another process; never return."""
+    """Run the requested daemon, unless it needs another process; never returns."""
     status = 1
     try:
         asking.settimeout(_LIMIT_SECONDS)
@@ -97,7 +97,7 @@ def _read(asking: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
 
 
 def _is_ours(told: Mapping[str, Any]) -> bool:
-    """Return whether a worker with this start would equal a fork of this process."""
+    """Return whether the requested daemon would equal a fork of this process."""
     environment: Mapping[str, str] = told["environment"]
     names = {*environment, *os.environ}
     fixed = [name for name in names if name.startswith(_FIXED)]

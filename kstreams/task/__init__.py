@@ -1,7 +1,7 @@
 """The task: one partition group at one partition, driven over one micro-batch.
 
-Read `Task` first. Everything here is pure Python on Arrow columns: the test driver and
-the stage on Spark run the very same code. Imports no pyspark, reads no clock.
+Read `Task` first. This package only uses Python and Arrow columns, so that the test driver and
+Spark's workers run the same code. It does not import pyspark or read a clock.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ class BatchHold:
 
     Args:
         node: The node.
-        release: Called with all items, in order; not called without any.
-        undo: Called with the items of a record that failed, in order, after its changes of
-            stores are undone; not called without any.
+        release: Called with all items, in order; not called without items.
+        undo: Called with the items of a record that failed, in order, after its changes of stores
+            are undone; not called without items.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class BatchHold:
         self.take: Callable[[Any], None] = self._items.append
 
     def mark(self) -> int:
-        """Return the present length, for `cut`."""
+        """Return the number of items, as a mark for `cut`."""
         return len(self._items)
 
     def cut(self, mark: int) -> None:

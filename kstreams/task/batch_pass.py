@@ -1,4 +1,4 @@
-"""Take a batch's records through the graph of a task, as far as they have an effect."""
+"""Process a batch's records with the graph of a task, until no further record has an effect."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ class BatchPass:
     """Processes the records of a task's batches.
 
     Args:
-        work: The task's.
+        work: The parts of the task that process records.
         times: Sets the event times of records.
         placement: Checks that keys lie in the partitions of their topics.
         flush: Flushes the buffers of batch processors.
 
     Attributes:
         taken: The queues that are being processed.
-        first_place: The place of their first record, in merged order.
+        first_place: The number of the first record of these queues, in the merged order of all
+            batches.
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class BatchPass:
         self.first_place = 0
 
     def run(self, queues: Sequence[Queue]) -> Left:
-        """Process queues, in merged order; return where processing stopped before their ends.
+        """Process queues in merged order; return the first unprocessed offsets, if any remain.
 
-        It stops at the record with which all that the task takes has lost its effect.
+        Processing stops after the record that reaches the limits of the task, if no further record
+        can have an effect.
         """
         work = self._work
         readable = [self._readable(queue) for queue in queues]
@@ -79,7 +81,7 @@ class BatchPass:
         return self._left(readable, last) if work.limits.stops else {}
 
     def _readable(self, queue: Queue) -> Queue:
-        """Deal with the rows whose headers or frames cannot be read, and return the others."""
+        """Apply the policy to rows with unreadable headers or frames; return the other rows."""
         readable = readable_rows(queue.table)
         if readable is None:
             return queue

@@ -22,7 +22,7 @@ from kstreams.task.records.decoding import Form
 __all__ = ("BatchBuffer", "ColumnBuffer", "frozen")
 
 _MOST_BYTES = 1 << 30
-"""A column of Arrow's ends at 2 GiB."""
+"""The maximum bytes of a joined table: an Arrow column cannot exceed 2 GiB."""
 
 _Item = int | Record[Any, Any]
 
@@ -35,7 +35,7 @@ class BatchBuffer:
 
     Attributes:
         form: The form of the entries' tables.
-        count: The number of records that the processor got; the reader resets it.
+        count: The number of records that the processor got; `Wiring.clear_counts` resets it.
     """
 
     form: Form = "typed"
@@ -51,15 +51,15 @@ class BatchBuffer:
         self.take_row = self._items.append
 
     def feed(self, table: pa.Table | None) -> None:
-        """Set the table that `take_row` speaks of; once for each batch, before its records."""
+        """Set the table whose row numbers `take_row` takes, before the records of each batch."""
         self._feed = table
 
     def take(self, record: Record[Any, Any]) -> None:
-        """Take a record, as it is now: what its maker changes later is not seen."""
+        """Buffer a record; later changes of its key or value have no effect."""
         self._items.append(frozen(record))
 
     def take_table(self, table: pa.Table) -> None:
-        """Take a table that a batch processor or an entry hands on."""
+        """Buffer a table that a batch processor or an entry forwards."""
         self._settle()
         try:
             self._tables.append(self._whole(table))
@@ -67,7 +67,7 @@ class BatchBuffer:
             raise self._misfit(exc) from exc
 
     def mark(self) -> tuple[int, int]:
-        """Return the present length, for `cut`."""
+        """Return the numbers of buffered items and tables, as a mark for `cut`."""
         return len(self._items), len(self._tables)
 
     def cut(self, mark: tuple[int, int]) -> None:
@@ -94,7 +94,7 @@ class BatchBuffer:
         return concat(tables).select(list(COLUMNS)).combine_chunks()
 
     def _settle(self) -> None:
-        """Make a table of the rows and records that came one by one."""
+        """Convert the buffered rows and records to a table."""
         if not self._items:
             return
         items = self._items[:]
@@ -131,7 +131,7 @@ class ColumnBuffer(BatchBuffer):
 
     Args:
         node: The node.
-        processor: Its processor.
+        processor: The processor of the node.
         process_batch: A function that replaces `process_batch` of the processor.
         after: Called at the end of each flush.
     """
@@ -150,7 +150,7 @@ class ColumnBuffer(BatchBuffer):
         self._after = after
 
     def take(self, record: Record[Any, Any]) -> None:
-        """Take a record of a node that is done with it: the library's own, when a batch ends."""
+        """Buffer a record without a copy: the library's nodes do not change records later."""
         self._items.append(record)
 
     def flush(self) -> None:
@@ -160,7 +160,7 @@ class ColumnBuffer(BatchBuffer):
             self._after()
 
     def _table(self, items: list[_Item]) -> pa.Table:
-        """Return rows that entries forward, or records, of which no row is there then."""
+        """Return the table of items, which are either all row numbers or all records."""
         records = [item for item in items if isinstance(item, Record)]
         if not records:
             return super()._table(items)
@@ -180,7 +180,7 @@ class ColumnBuffer(BatchBuffer):
 
 
 def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
-    """Yield tables that are small enough to be joined, all in order."""
+    """Yield groups of consecutive tables that can be joined and are small enough."""
     group: list[pa.Table] = []
     held = 0
     for table in tables:
@@ -195,13 +195,13 @@ def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
 
 
 def _fit(one: pa.Table, other: pa.Table) -> bool:
-    """Return whether two tables can be joined: objects held by one column fit no other."""
+    """Return whether two tables can be joined: columns of held objects must have equal types."""
     kinds = zip(one.schema.types, other.schema.types, strict=False)
     return all(a == b or not (is_held(a) or is_held(b)) for a, b in kinds)
 
 
 def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-    """Take rising rows: a view where they follow each other."""
+    """Return rows, given in ascending order; a view of the table if they are consecutive."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return table.slice(int(rows[0]), len(rows))
     return table.take(pa.array(rows))
@@ -211,7 +211,7 @@ _IMMUTABLE = frozenset({str, bytes, int, float, bool, type(None)})
 
 
 def frozen(record: Record[Any, Any]) -> Record[Any, Any]:
-    """Return the record, or a deep copy where key or value could be changed."""
+    """Return the record, or a deep copy if its key or value may be mutable."""
     if type(record.key) in _IMMUTABLE and type(record.value) in _IMMUTABLE:
         return record
     return Record(deepcopy(record.key), deepcopy(record.value), record.timestamp, record.headers)

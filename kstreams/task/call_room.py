@@ -1,4 +1,4 @@
-"""Room on the stack for processors that call each other, however many there are."""
+"""Enough stack for long chains of processors that call each other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ T = TypeVar("T")
 """The result type of a call."""
 
 _FRAMES = 16
-"""Frames set aside for a node: its `process`, what that calls until it forwards."""
+"""The frames reserved for a node: its `process`, and the calls from there to the next node."""
 _INTERCEPTOR_FRAMES = 4
 _FRAME_BYTES = 2048
-"""Stack for a frame. It needs none where Python calls Python; a call through C takes 800."""
+"""The reserved stack bytes of a frame: a call through C needs 800, a call within Python none."""
 _LEAST_STACK = 16 * 1024 * 1024
 _SHALLOW = 1_000
-"""Up to so many frames fit on the stack of any thread."""
+"""The maximum number of frames that fit on the stack of any thread."""
 
 
 class CallRoom:
@@ -73,11 +73,11 @@ class CallRoom:
 
 
 _STACK_SIZE = threading.Lock()
-"""Held while the stack size of new threads is another one: it is the whole process's."""
+"""Held while the stack size of new threads is changed, which affects the whole process."""
 
 
 class _RecursionLimit:
-    """The process's limit, raised by the most that any task needs at the time."""
+    """The recursion limit of the process, raised by the most frames that a running task needs."""
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
     _raised: ClassVar[list[int]] = []
@@ -87,7 +87,7 @@ class _RecursionLimit:
     @classmethod
     @contextmanager
     def raised_by(cls, frames: int) -> Iterator[None]:
-        """Raise it meanwhile."""
+        """Raise the recursion limit by a number of frames during the `with` block."""
         with cls._lock:
             cls._raised.append(frames)
             cls._set()

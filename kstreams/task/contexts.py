@@ -1,4 +1,4 @@
-"""The contexts that processors are given: bound once, so that a forward is one call."""
+"""The contexts of processors. They are bound once, so that forwarding is a single call."""
 
 from __future__ import annotations
 
@@ -75,27 +75,27 @@ class TaskServices:
         overlay.open()
 
     def add(self, context: _TaskContext) -> None:
-        """Have a context opened and sealed with the batch."""
+        """Register a context, for `open` and `seal`."""
         self._contexts.append(context)
 
     def open(self) -> None:
-        """Let processors forward and change things: a batch begins."""
+        """Allow calls with an effect, such as forwarding: a batch begins."""
         self.overlay.open()
         for context in self._contexts:
             context.open()
 
     def seal(self) -> None:
-        """Refuse that from here on.
+        """Reject calls with an effect until the next `open`.
 
-        What contexts do is put in the place of it and back, so that a call costs nothing
-        more while it is allowed.
+        Contexts replace these methods and restore them, so that allowed calls have no additional
+        cost.
         """
         self.overlay.seal()
         for context in self._contexts:
             context.seal()
 
     def store(self, spec: StoreSpec[S]) -> S:
-        """Return the live form of a store, the same one for all nodes."""
+        """Return the open store of a spec; all nodes get the same object."""
         found = self.stores.get(spec.name)
         if found is None:
             found = self.stores[spec.name] = spec.open(self.overlay)
@@ -114,7 +114,7 @@ class _TaskContext:
         services.add(self)
 
     def initialised(self) -> None:
-        """Refuse schedules from here on."""
+        """Reject `schedule`, `hold` and `on_end_of_run` from now on, because `init` has ended."""
         self._open = False
 
     def seal(self) -> None:
@@ -123,7 +123,7 @@ class _TaskContext:
             setattr(self, name, partial(_refuse, self.node, name))
 
     def open(self) -> None:
-        """Allow it again."""
+        """Allow calls that have an effect again."""
         for name in _EFFECTS:
             vars(self).pop(name, None)
 

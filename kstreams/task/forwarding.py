@@ -26,7 +26,7 @@ def to_each(calls: Sequence[Callable[[T], None]]) -> Callable[[T], None]:
 
 
 def settled(call: Callable[[T], None], joints: Sequence[Joint]) -> Callable[[T], None]:
-    """Return a call after which joints join the records that they got from it."""
+    """Return a function that calls `call`, then lets joints join the records that they got."""
     if not joints:
         return call
 

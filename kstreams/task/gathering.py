@@ -20,7 +20,7 @@ def gathered(
     cursor: Cursor,
     reads: tuple[SourceRead, ...],
 ) -> TaskOutput:
-    """Return the output of a batch, and empty all buffers for the next one.
+    """Return the output of a batch, and empty all buffers for the next batch.
 
     Args:
         group: The nodes of the task.
@@ -30,7 +30,7 @@ def gathered(
         reads: The processed ranges of sources.
 
     Raises:
-        SerializationError: A record cannot be encoded. The message has node, topic and key.
+        SerializationError: A record cannot be encoded. The error names node, topic and key.
         RecordRefusedError: A topic rejects a record, and the policy of the sink is `fail`.
         OSError: The disk is full, or rejects the write.
     """

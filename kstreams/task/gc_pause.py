@@ -13,11 +13,11 @@ _YOUNG_OBJECTS = 100_000
 
 @contextmanager
 def gc_pauses() -> Iterator[None]:
-    """Let more objects gather between two runs of the cycle collector.
+    """Run the cycle collector less often during the `with` block.
 
-    A batch makes hundreds of thousands of records that all live to its end and have no
-    cycles; by default the collector goes through them hundreds of times, for a fifth of
-    the batch's time. Cycles that user code makes are still found, a little later.
+    A batch creates hundreds of thousands of records that live to its end and have no cycles. By
+    default, the collector examines them hundreds of times, which takes a fifth of the batch's time.
+    Cycles of user code are still found, a little later.
     """
     before = gc.get_threshold()
     if before[0] and before[0] < _YOUNG_OBJECTS:

@@ -1,4 +1,4 @@
-"""The inputs of nodes: one each, named as the node, but for joins, which have two."""
+"""The inputs of nodes: a node has one input, named like the node; a join has two."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def inputs_of(node: AnyNode, parent: str) -> list[str]:
 def join_tables(
     processor: ColumnJoinProcessor, lefts: list[pa.Table], rights: list[pa.Table]
 ) -> None:
-    """Give a join all that came to both of its inputs."""
+    """Pass the tables of both inputs to a join, and run the join."""
     for table in lefts:
         processor.take_left(table)
     for table in rights:
@@ -35,4 +35,4 @@ def join_tables(
 
 
 def no_input(_: object) -> None:
-    """Ignore a record: the join reads it from a store."""
+    """Ignore a record of an input whose rows the join reads from a store."""

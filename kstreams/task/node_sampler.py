@@ -42,10 +42,10 @@ class NodeSampler:
     def run(
         self, node_of: Callable[[FrameType], str | None], task: Callable[[], TaskOutput]
     ) -> TaskOutput:
-        """Run a task in this thread; its output says how long its nodes took.
+        """Run a task in this thread, and add the sampled time of its nodes to its output.
 
         Args:
-            node_of: Returns the node that a thread runs whose innermost frame this is.
+            node_of: Returns the node that a thread runs, given the thread's innermost frame.
             task: Runs the task.
         """
         seen: dict[str, float] = {}
@@ -64,7 +64,7 @@ class NodeSampler:
         return output
 
     def _look(self) -> None:
-        """Look again and again, until there has been nothing to see for a while."""
+        """Sample the threads of running tasks repeatedly, until no task has run for a while."""
         last = busy = time.perf_counter()
         while True:
             time.sleep(self._pause)

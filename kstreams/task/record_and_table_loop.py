@@ -1,4 +1,4 @@
-"""The two ways through a batch: record by record, and by whole tables."""
+"""The two ways to process a batch: record by record, and as whole tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kstreams.task.wiring import Taker, Wiring
 __all__ = ("BatchWork", "RecordPass", "TablePass")
 
 _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
-"""Records, each after what takes it."""
+"""Pairs of a receiver and the record for it."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class BatchWork:
     failed: Callable[[Queue, int, object, BaseException], None]
 
     def reject(self, bad: BadRow) -> None:
-        """Deal with a row that does not decode."""
+        """Apply the policy to a row that cannot be decoded."""
         self.failed(bad.queue, bad.row, None, bad.error)
 
 
 class RecordPass:
-    """One call a record, in merged order; cut for punctuators after each record."""
+    """Processes a batch with one call per record, in merged order; fires due punctuators."""
 
     def __init__(self, work: BatchWork) -> None:
         self._work = work
@@ -100,7 +100,7 @@ class RecordPass:
             work.wiring.flows.passed[stream.entry.name] += count - stream.failed
 
     def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
-        """Drive records where each failure fails the batch."""
+        """Process records if every failure fails the batch."""
         cursor, alike = self._work.cursor, rows.alike
         while True:
             cursor.rows = rows
@@ -122,7 +122,7 @@ class RecordPass:
             self._work.punctuate()
 
     def _guarded(self, rows: MergedRows, pairs: _Pairs, streams: Sequence[Stream]) -> None:
-        """Drive records of which nothing stays when they fail."""
+        """Process records one by one; roll back the effects of each record that fails."""
         work = self._work
         cursor, undo = work.cursor, work.undo
         any_bad = any(stream.bad for stream in streams)
@@ -199,7 +199,7 @@ class RecordPass:
 
 
 def _orders(streams: Sequence[Stream], cursor: Cursor) -> list[tuple[Ints, Ints]]:
-    """Return stream time as of each row of each stream, and its place."""
+    """Return, by stream, the stream time at each row and the row's number in merged order."""
     times = [stream.times for stream in streams]
     numbers, rows = merged_order(times)
     bases = np.cumsum([0, *map(len, times)])
@@ -219,7 +219,7 @@ def _orders(streams: Sequence[Stream], cursor: Cursor) -> list[tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class _Feed:
-    """A batch processor's rows, merged, and the place of each in the merged batch."""
+    """The merged rows of a batch processor, each with its number in the merged batch."""
 
     buffer: BatchBuffer
     table: pa.Table
@@ -233,7 +233,7 @@ class _Feed:
 
 
 class TablePass:
-    """Whole tables to batch processors, cut after each record that makes a punctuator due."""
+    """Processes a batch as tables, divided after each record that makes a punctuator due."""
 
     def __init__(self, work: BatchWork) -> None:
         self._work = work
@@ -273,7 +273,7 @@ class TablePass:
             work.wiring.flows.passed[queue.entry] += queue.table.num_rows
 
     def _cut(self, stream_times: Ints, begin: int) -> int:
-        """Return the place after the first record from `begin` that makes something due."""
+        """Return the number after the first record from `begin` that makes a punctuator due."""
         first = int(np.searchsorted(stream_times[begin:], self._work.next_due()))
         return min(begin + first + 1, len(stream_times))
 
@@ -296,7 +296,7 @@ class TablePass:
         return feeds
 
     def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
-        """Return a queue's good rows, as tables of the forms that are asked for."""
+        """Return a queue without undecodable rows, and its tables in the forms of its receivers."""
         entry = self._work.entries[queue.entry]
         takers = self._work.wiring.takers(queue.entry)
         forms: set[Form] = {taker.form for taker in takers if isinstance(taker, BatchBuffer)}
@@ -318,7 +318,7 @@ def _feed(
     numbers: npt.NDArray[np.int32],
     rows: Ints,
 ) -> _Feed:
-    """Merge the tables of some of the `count` queues, by number, for one batch processor."""
+    """Merge the tables of some of the `count` queues, by queue number, for one batch processor."""
     if count == 1:
         return _Feed(buffer, tables[0], np.arange(len(rows)))
     own = list(tables)

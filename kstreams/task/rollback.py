@@ -19,10 +19,10 @@ __all__ = ("Undo",)
 
 
 class Undo:
-    """A mark over stores, outputs, schedules and counts, and the way back to it.
+    """Marks the state of stores, outputs, schedules and counts, and restores it.
 
-    Stream time stays moved: the record was seen. What functions of sinks did cannot be
-    undone.
+    Stream time is not restored, because the record was seen. Effects of the functions of sinks
+    cannot be undone.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Undo:
         return not any(mark if isinstance(mark, int) else any(mark) for mark in marks)
 
     def mark(self) -> None:
-        """Remember the present state, before a record."""
+        """Mark the current state, before a record is processed."""
         self._overlay.begin()
         self._marks = [part.mark() for part in self._parts]
         self._due = dict(self._meta.due)
@@ -72,7 +72,7 @@ class Undo:
         self._overlay.end()
 
     def back(self) -> None:
-        """Return to the last mark."""
+        """Restore the state of the last mark."""
         self._overlay.rollback()
         for part, mark in zip(self._parts, self._marks, strict=True):
             part.cut(mark)

@@ -1,4 +1,4 @@
-"""Drive one partition group at one partition over micro-batches."""
+"""Processes micro-batches with one partition group at one partition."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class Task:
         interceptors: The interceptors of every record processor's `process`.
         changelog_ends: By store, the end of the task's partition of its changelog at the start of
             the app; 0 by default.
-        changelog_ids: By store, the topic id of its changelog at that time, if topics have ids.
+        changelog_ids: By store, the topic id of its changelog at the start of the app, if topics
+            have ids.
         limits: The limits of topics.
         partitions: The partition count of each input, to check the partitions of keys; None
             disables the check.
@@ -176,10 +177,11 @@ class Task:
             queues: The records; an entry may have several queues or none.
             wall_ms: The recorded wall time of the batch; due wall-clock punctuators fire after the
                 records.
-            idle_since_ms: Idleness before this wall time does not count.
-            close_windows: Close open windows at the end.
-            holding: The records to leave for a later batch.
-            limits: The allowance of each limit; a limit without one has one task.
+            idle_since_ms: Idleness before this wall time does not count, ms since the epoch.
+            close_windows: Whether to close open windows at the end.
+            holding: The rule for records to leave for a later batch; None: no record waits.
+            limits: The allowance of each limit; a limit without an allowance belongs to this task
+                only.
             sampler: Samples the time of nodes.
 
         Raises:
@@ -190,7 +192,8 @@ class Task:
             SerializationError: A forwarded record cannot be encoded for its sink or edge.
             RecordRefusedError: A topic rejects a result.
             ProcessingError: User code raised, and the policy of the source is `fail`.
-            KStreamsError: Other errors, such as those of stores, with their place.
+            KStreamsError: Other errors, such as those of stores; the error names group and
+                partition.
             KeyboardInterrupt: The process was interrupted, or a processor raised it.
             Exceeded: A limit got more records than its allowance.
         """
@@ -218,14 +221,14 @@ class Task:
         return output
 
     def _check_settled(self) -> None:
-        """Check that no record was forwarded since the last batch through stale references."""
+        """Check that no processor has forwarded records since the end of the last batch."""
         if self._settled and not self._undo.is_untouched():
             raise self._here(OutsideBatchError("something was forwarded outside of a batch"))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
-        """Return the error of an interrupt that left `run`, where no operator can have meant it.
+        """Return the error of a `KeyboardInterrupt` in `run` that no operator sent.
 
-        It names the record under way. No policy passes over it.
+        The error names the current record. It fails the batch, whatever the policy of the source.
         """
         error = located(exc, self._wiring.places, hint=_HINT)
         record = self._cursor.metadata()
@@ -283,7 +286,7 @@ class Task:
 
         Raises:
             ProcessingError: A `close` raised.
-            OutsideBatchError: One forwards, or writes to a store.
+            OutsideBatchError: A `close` forwards records, or writes to a store.
         """
         self._services.seal()
         try:
@@ -298,7 +301,7 @@ class Task:
         return error.at(group=self.group.name, partition=self.id.partition)
 
     def _fire_stream_time(self) -> None:
-        """Fire what stream time has made due."""
+        """Fire the punctuators that stream time has made due."""
         self._flush_buffers()
         self._services.stream.fire_due(self._cursor.stream_time, self._punctuate)
 
@@ -306,7 +309,7 @@ class Task:
         self._call(schedule.node, schedule.fire, now)
 
     def _advance_columns(self) -> None:
-        """Pass a stream time to column processors that none of their records had."""
+        """Pass the current stream time to column processors, whose records may all be earlier."""
         now = self._cursor.stream_time
         for node, processor in self._wiring.column_processors:
             self._call(node, processor.advance, now)
@@ -347,13 +350,13 @@ class Task:
             buffer.flush()
 
     def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:
-        """Do with a failing record what its source asks for; the undo is the caller's."""
+        """Apply the policy of the source to a failed record, which the caller rolls back."""
         self._failed_at(queue.entry, queue, row, key, exc)
 
     def _failed_at(
         self, node: str, queue: Queue, row: int, key: object, exc: BaseException
     ) -> None:
-        """Do the same with a record that a node finds to have failed when others are under way."""
+        """Apply the policy to a failed record that a node reports, maybe during other records."""
         raw = as_read(queue.table.slice(row, 1))
         error = located(exc, self._wiring.places, hint=RECORD_HINT)
         if error.where.target is not None:
@@ -369,7 +372,7 @@ class Task:
         self._policies.apply(queue, row, error, node)
 
     def _idle_due(self) -> int:
-        """Return when idleness may move stream time, ms of wall time, or `NEVER`."""
+        """Return the wall time, ms, at which idleness may advance stream time, or `NEVER`."""
         due = self._idleness.next_due()
         follows = self._services.stream.schedules or self._wiring.column_processors
         return NEVER if due is None or not follows else due

@@ -1,4 +1,4 @@
-"""The limits of a task: how many records each may let pass in a batch, and how many arrived."""
+"""The limits of a task: the number of records that may pass each limit, and that arrived."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Allowance(NamedTuple):
     last: bool
 
     def to_json(self) -> list[int | bool]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return [self.up_to, self.last]
 
     @classmethod
     def from_json(cls, data: object) -> Allowance:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         if not isinstance(data, list) or len(data) != 2 or not isinstance(data[1], bool):
             raise ValueError("the share of a limit is not a number and a flag")
         return cls(checked_integer(data[0], "the share of a limit"), data[1])
@@ -47,7 +47,7 @@ class Exceeded(Exception):
     """A task has more records than its share of a limit; nothing of its batch is kept.
 
     Attributes:
-        arrived: By limit, how many records arrived at it in all.
+        arrived: By limit, the total number of records that arrived at it.
     """
 
     arrived: Mapping[str, int]
@@ -58,13 +58,13 @@ class TaskLimits:
 
     Args:
         group: The task's nodes.
-        meta: Has how many records have passed each limit; `end` changes it.
+        meta: The metadata with the number of records that passed each limit; `end` changes it.
 
     Attributes:
         counts: The limits of the group, by node.
-        stops: Whether the task leaves the other records of its sources for later, as none has an
-            effect. Only a task that keeps nothing does: with stores and joins, the results would
-            depend on whether nodes run by records or by columns.
+        stops: Whether the task leaves the remaining records of its sources unprocessed, because
+            none has an effect. Only a task without stores and joins does so: otherwise the results
+            would depend on whether nodes run by records or by columns.
     """
 
     def __init__(self, group: PartitionGroup, meta: TaskMeta) -> None:
@@ -81,7 +81,8 @@ class TaskLimits:
         """Begin a batch.
 
         Args:
-            allowances: By limit; one that is missing is the task's own, with no other task.
+            allowances: The allowance by limit; a limit without an allowance belongs to this task
+                only.
         """
         self._allowed = {
             node: allowances.get(node, Allowance(count, last=True))
@@ -102,7 +103,7 @@ class TaskLimits:
         return max(allowed - before, 0)
 
     def mark(self) -> dict[str, int]:
-        """Return the present counts, for `back`."""
+        """Return the current counts, as a mark for `back`."""
         return dict(self._arrived)
 
     def back(self, mark: dict[str, int]) -> None:
@@ -112,7 +113,7 @@ class TaskLimits:
             self._look()
 
     def until_stop(self, items: Iterator[T]) -> Iterator[T]:
-        """Pass items on until no further one has an effect."""
+        """Yield items until no further item has an effect."""
         while not self.stops and (item := next(items, None)) is not None:
             yield item
 
@@ -137,7 +138,7 @@ class TaskLimits:
         self._meta.passed = {node: count for node, count in passed.items() if count}
 
     def _look(self) -> None:
-        """Find out whether anything that the task takes can still have an effect."""
+        """Update `stops`: whether no further record of the task can have an effect."""
         reached = [
             node
             for node, (up_to, last) in self._allowed.items()
@@ -147,6 +148,6 @@ class TaskLimits:
 
 
 def _is_plain(node: ProcessorNode) -> bool:
-    """Return whether a node handles record by record, and keeps and looks up nothing."""
+    """Return whether a node processes single records, without stores, tables or a join."""
     uses = (*node.stores, *node.reads, *node.globals)
     return not (uses or node.batch or isinstance(node, JoinNode))

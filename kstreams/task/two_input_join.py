@@ -1,4 +1,4 @@
-"""Joins that see both of their inputs at once, with all that is around their node."""
+"""Joins that process both of their inputs together, within the wrappers of their node."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class Meeting(Generic[T]):
 
 
 class Joint:
-    """A join node that one record may reach by both inputs: it sees both when all is there.
+    """A join node that one record may reach through both inputs; it joins them together.
 
-    Kafka Streams calls a join at once for each of its inputs, so that one record gives two
-    results, one of them made of a new row and an old one.
+    Kafka Streams instead calls the join separately for each input, so that one record gives two
+    results, one of which combines a new row with an old row.
 
     Args:
-        processor: The join's, initialised.
-        around: Returns a call with all that is around the node.
+        processor: The initialized processor of the join.
+        around: Returns a function with all wrappers of the node.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Joint:
             self._right(record)
 
     def begin(self) -> None:
-        """Gather from here on."""
+        """Buffer records from now on, until the matching `end`."""
         self._depth += 1
 
     def end(self) -> None:
@@ -125,10 +125,10 @@ class Joint:
             self._both.settle()
 
     def mark(self) -> int:
-        """Return how much is gathered: nothing, between records."""
+        """Return the number of buffered records, which is 0 between records."""
         return len(self._both.lefts) + len(self._both.rights)
 
     def cut(self, _: int) -> None:
-        """Drop the remaining records of a failed record."""
+        """Drop the buffered records of a failed record."""
         self._depth = 0
         self._both.clear()

@@ -1,4 +1,4 @@
-"""Make the processors of a task and connect them, leaves first."""
+"""Creates the processors of a task and connects them, children first."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _Call = TypeVar("_Call", RecordCall, _TableCall)
 
 
 class Wiring:
-    """The live graph of one task.
+    """The connected processors of one task.
 
     Args:
         group: The nodes.
@@ -87,7 +87,7 @@ class Wiring:
         lines: The lines by `to_stdout` sink node.
         column_processors: The column processors with their nodes, in topological order.
         joints: The joints by join node that one record may reach through both inputs.
-        places: The functions of nodes.
+        places: The functions of nodes, to locate errors.
         flows: The counters of nodes.
 
     Raises:
@@ -148,11 +148,11 @@ class Wiring:
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
-        """Return the joints that a node or entry leads to by both inputs."""
+        """Return the joints that a node or entry reaches through both inputs."""
         return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
 
     def clear_counts(self) -> None:
-        """Begin to count the next batch."""
+        """Set all counts to zero, for the next batch."""
         self.flows.clear()
         for buffer in self.buffers:
             buffer.count = 0
@@ -161,7 +161,7 @@ class Wiring:
         """Close all processors, parents first.
 
         Raises:
-            KStreamsError: A `close` raised; the others were closed all the same.
+            KStreamsError: A `close` raised; all other processors were closed nevertheless.
         """
         failure: KStreamsError | None = None
         for name, processor in reversed(self._processors):
@@ -244,7 +244,7 @@ class Wiring:
     def _watched(
         self, name: str, take: RecordCall, mark: Callable[[], int] = lambda: 0
     ) -> RecordCall:
-        """Let who looks on see what goes out of the task by a node."""
+        """Return the function that takes output of a node, wrapped by the watch, if it is set."""
         if self._watch is None:
             return take
         found = self._watch.bind_output(name, take, mark)
@@ -375,7 +375,7 @@ class Wiring:
         return call
 
     def _buffer(self, name: str, buffer: BatchBuffer) -> None:
-        """Set what takes the records of an input, which is named as its node where it has one."""
+        """Register the buffer of an input; a single input has the name of its node."""
         self._buffers[name] = buffer
         self.places.add(buffer.node, buffer)
         self._record_calls[name] = buffer.take
@@ -388,7 +388,7 @@ class Wiring:
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:
-    """Return a call that refuses a time which is none; those of entries were checked before."""
+    """Return a function that rejects a record with an invalid time, and else calls `call`."""
 
     def checked(record: Record[Any, Any]) -> None:
         if not EARLIEST_MS <= record.timestamp <= LATEST_MS:

@@ -1,4 +1,4 @@
-"""Questions to a Kafka cluster, and requests to change its topics."""
+"""Requests to a Kafka cluster: queries, and changes of its topics."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class KafkaAdmin:
         )
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the first offset that each partition still has, by partition.
+        """Return the first retained offset of each partition.
 
         Raises:
             UnknownTopicError: The topic does not exist.
@@ -148,7 +148,7 @@ class KafkaAdmin:
     def ends_of(
         self, places: Iterable[tuple[str, int]], *, committed: bool
     ) -> dict[tuple[str, int], int]:
-        """Return the offset after the last record of some partitions, by one request.
+        """Return the offset after the last record of the given partitions, with one request.
 
         Args:
             places: Pairs of topic and partition.
@@ -166,9 +166,9 @@ class KafkaAdmin:
         return {(at.topic, at.partition): answer.offset for at, answer in answers.items()}
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
+        """Return the end offsets, as `end_offsets` does, and the topic id.
 
-        After the first time both are asked for at once.
+        After the first call for a topic, both are requested at the same time.
 
         Raises:
             UnknownTopicError: The topic does not exist.
@@ -201,7 +201,7 @@ class KafkaAdmin:
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
         """Return the first offset at or after a time, for each partition.
 
-        Where a partition has no such record it is the partition's end offset.
+        A partition without such a record has its end offset in the result.
 
         Args:
             topic: The topic's name.
@@ -299,7 +299,7 @@ class KafkaAdmin:
 
         Raises:
             UnknownTopicError: The topic does not exist.
-            KafkaRequestError: The cluster refuses.
+            KafkaRequestError: The cluster rejects the deletion.
             BrokerUnavailableError: No broker answers.
         """
         self._link.order(

@@ -17,7 +17,7 @@ _SECRET = re.compile(
 _PLAIN = re.compile(r"(?i)\.(location|file|ms|seconds|type|url)$")
 _HIDDEN = "[redacted]"
 _LEAST_CHARS = 4
-"""Parts of a secret that are shorter are no secrets; taking them out would break the text."""
+"""The minimum length of a redacted part of a secret; redacting shorter parts would break texts."""
 
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 _QUERY = re.compile(r"(?<=[?#])\S+")
@@ -68,14 +68,14 @@ class ClientOptions(Mapping[str, str]):
 
 
 def _shown(value: str) -> str:
-    """Return the value of an open option without the login and the query of a URL."""
+    """Return the value of a non-secret option, without the login and the query of a URL."""
     if "://" not in value:
         return value
     return _QUERY.sub(_HIDDEN, _LOGIN.sub(f"{_HIDDEN}@", value))
 
 
 def _secrets(name: str, value: str) -> set[str]:
-    """Return the texts of an option that no other text may show."""
+    """Return the secret parts of an option's value, which no text may contain."""
     parts: set[str] = set()
     if "://" in value:
         parts.update(_LOGIN.findall(value), _QUERY.findall(value))

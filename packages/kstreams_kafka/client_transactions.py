@@ -14,8 +14,8 @@ class ClientTransactions(Transactions):
     """A `Transactions` by the Python client.
 
     Args:
-        producer: Has a transactional id.
-        bootstrap: Addresses of the cluster.
+        producer: A producer with a transactional id.
+        bootstrap: The addresses of the cluster.
     """
 
     def __init__(self, producer: Producer, bootstrap: str) -> None:

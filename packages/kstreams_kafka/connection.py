@@ -26,7 +26,7 @@ from kstreams_kafka.librdkafka import AdminClient, KafkaError, KafkaException
 __all__ = ("AdminConnection",)
 
 T = TypeVar("T")
-"""Type of an answer."""
+"""The type of an answer."""
 
 _UNREACHABLE = frozenset(
     {
@@ -50,7 +50,7 @@ _PASSING = frozenset(
         KafkaError.UNKNOWN_LEADER_EPOCH,
     )
 )
-"""Transient errors: a broker is gone, a partition has a new leader, or does not know it yet."""
+"""Transient errors: a broker is gone, or a partition has a new leader that is not known yet."""
 _POLL_S = 0.05
 
 

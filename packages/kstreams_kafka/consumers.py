@@ -65,14 +65,14 @@ class Consumers:
             raise self._refusal(exc) from None  # the cause could show a secret
 
     def open_tables(self, *, compiled: bool | None = None) -> TableConsumer:
-        """Open a consumer that gives tables.
+        """Open a consumer that returns tables.
 
         Args:
-            compiled: See `Kafka`.
+            compiled: As for `Kafka`.
 
         Raises:
             KafkaOptionsError: librdkafka does not know an option or its value.
-            ImportError: The compiled loops are asked for, and cannot be had.
+            ImportError: The compiled loops are required, but not available.
         """
         found = library(compiled)
         if found is None:

@@ -1,4 +1,4 @@
-"""Feed a pipeline from Kafka: tasks read and write it themselves."""
+"""Feeds a pipeline from Kafka topics, which tasks read and write themselves."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class KafkaFeed:
         self._publisher: Publisher | None = None
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return where a topic ends."""
+        """Return the id and the end offsets of a topic."""
         return self.admin.ends(topic)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
-        """Yield the range."""
+        """Yield one slice with the whole range of offsets."""
         yield Slice(node.name, node.topic.name, partition, start, stop)
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:  # not known
-        """Return None: it is not known before they are read."""
+        """Return None, because the size of records is not known before they are read."""
         return None
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Fence older drivers, if each result is to be seen once."""
+        """Fence older drivers, if delivery is exactly once."""
         staged = last is not None and bool(last.staged)
         if topic and self._connection.delivery == "exactly-once" and not staged:
             following = 0 if last is None else last.batch + 1
@@ -77,7 +77,7 @@ class KafkaFeed:
         return self._publisher
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Do nothing: written records stay, and repeated ones have the same ids."""
+        """Do nothing: written records stay, and repeated records have equal ids."""
 
 
 def _tables(objects: ObjectStore, parts: Sequence[LoopPart]) -> Iterator[pa.Table]:

@@ -21,10 +21,11 @@ _STEP_S = 5.0
 def group_offset(
     connection: Kafka, group: str, topics: Iterable[str], *, patience: timedelta
 ) -> int | None:
-    """Return the highest offset of a group in partition 0 of some topics; None without one.
+    """Return the highest offset of a group in partition 0 of the topics; None without an offset.
 
-    Waits for transactions that are about to commit an offset. Uses a consumer, because librdkafka
-    2.16 aborts the process if an admin client asks while it looks for the group's coordinator.
+    Waits for transactions that are about to commit an offset. The function uses a consumer, because
+    librdkafka 2.16 aborts the process if an admin client requests offsets while it looks for the
+    group's coordinator.
 
     Args:
         connection: The cluster.

@@ -1,4 +1,4 @@
-"""Headers of records: as the client gives them, and as it takes them."""
+"""Converts the headers of records from and to the form of librdkafka's client."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ __all__ = (
 )
 
 HeaderList = list[tuple[str, "str | bytes | None"]]
-"""Headers as librdkafka's client takes them."""
+"""Headers in the form that librdkafka's client accepts."""
 
 _HEADERS = methodcaller("headers")
-"""Calls through C, which checks results: by confluent-kafka 2.16 a failure that comes with a result
-would show somewhere later in the caller."""
+"""Calls `headers` through C, which checks for errors: confluent-kafka 2.16 may return a result and
+also set an error, which would otherwise surface somewhere later in the caller."""
 
 
 def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
-    """Return the headers of each message; none are ().
+    """Return the headers of each message; () for a message without headers.
 
-    Headers with a name that is not UTF-8 cannot be had from the client: in their place is
-    one header of no name, whose value is such a name.
+    The client cannot return headers with a name that is not UTF-8: they are replaced by one header
+    without a name, whose value is that name.
 
     Args:
-        messages: Asked here for the first time: a message that fails has nothing afterwards.
+        messages: Messages whose headers were not read before: after a failed read, the client
+            returns no headers.
     """
     return [each or () for each in _asked(messages)]
 
@@ -61,17 +62,18 @@ def _asked(messages: Sequence[Message]) -> list[Any]:
 
 
 def _undecoded(exc: BaseException) -> bytes:
-    """Return the name that did not decode; several make a chain of errors."""
+    """Return the name that could not be decoded; several such names make a chain of errors."""
     while exc.__cause__ is not None:
         exc = exc.__cause__
     return exc.object if isinstance(exc, UnicodeDecodeError) else b""
 
 
 def check_names(headers: Headers, where: Where) -> None:
-    """Refuse names that librdkafka cannot write as they are.
+    """Reject names that librdkafka cannot write unchanged.
 
     Raises:
-        RecordRefusedError: A name does not encode, or has a NUL, where librdkafka ends it.
+        RecordRefusedError: A name cannot be encoded, or has a NUL, at which librdkafka would end
+            the name.
     """
     for name, _ in headers:
         if "\0" in name or not _encodes(name):

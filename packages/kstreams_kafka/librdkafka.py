@@ -1,7 +1,7 @@
 """The Python client of librdkafka, in one place.
 
-Other modules import its names from here, so that a missing extra is reported
-in one way, and errors of its stubs are fixed once.
+Other modules import the names of the client from here, so that a missing extra is reported in one
+way, and errors of the client's type stubs are fixed once.
 """
 
 from __future__ import annotations

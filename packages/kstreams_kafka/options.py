@@ -67,15 +67,15 @@ class Kafka:
             same path on the driver and on every executor.
         consumer: Options of consumers; they override `options`.
         producer: Options of producers; they override `options`.
-        compiled: Whether the compiled loops of the package `kstreams-kafka-native` convert
-            records to columns and back, for less than half of the processor time. None uses them
-            if the package is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True
-            fails if it is not installed.
-        delivery: Guarantee for the results, dead letters and changelogs of apps. At least
-            once: as soon as a task has them, and again after a failure. Exactly once: after the
-            batch's commit, in one transaction for all tasks, which `read_committed` readers see
-            once and whole. It needs the right to a transactional id and a group that begin with
-            the app id.
+        compiled: Whether the compiled loops of the package `kstreams-kafka-native` convert records
+            to columns and back, for less than half of the processor time. None uses them if the
+            package is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True fails if
+            the package is not installed.
+        delivery: The guarantee for the results, dead letters and changelogs of apps. At least once:
+            a task writes them immediately, and again after a failure. Exactly once: they are
+            written after the batch's commit, in one transaction for all tasks, which
+            `read_committed` readers see once and completely. This needs the right to a
+            transactional id and a group that begin with the app id.
 
     Raises:
         KafkaOptionsError: An address has no port, the engine sets an option
@@ -113,11 +113,12 @@ class Kafka:
     # The methods below import late: settings alone do not need the extra `kafka`.
 
     def admin(self) -> KafkaAdmin:
-        """Open the administrative side.
+        """Open a client for administration.
 
         Raises:
-            ImportError: The extra `kafka` is not installed; so for the other two sides.
-            KafkaOptionsError: librdkafka does not know an option or its value; likewise.
+            ImportError: The extra `kafka` is not installed; also raised by `reader` and `writer`.
+            KafkaOptionsError: librdkafka does not know an option or its value; also raised by
+                `reader` and `writer`.
         """
         from kstreams_kafka.admin import KafkaAdmin  # noqa: PLC0415
 
@@ -130,13 +131,13 @@ class Kafka:
         return KafkaFeed(self)
 
     def reader(self) -> TopicReader:
-        """Open the reading side; it sees no record of an open or aborted transaction."""
+        """Open a reader, which skips records of open and aborted transactions."""
         from kstreams_kafka.reader import KafkaReader  # noqa: PLC0415
 
         return KafkaReader(self.client_options("consumer"), self.client_options("admin"))
 
     def writer(self) -> KafkaWriter:
-        """Open the writing side; close it after use."""
+        """Open a writer; close it after use."""
         from kstreams_kafka.writer import KafkaWriter  # noqa: PLC0415
 
         return KafkaWriter(self.client_options("producer"), self.client_options("admin"))
@@ -176,5 +177,6 @@ def _check(given: ClientOptions, place: str) -> None:
             raise KafkaOptionsError(
                 f"{name} in {place} is an option of Kafka's Java client alone",
                 option=name,
-                hint="give librdkafka's: sasl.username and sasl.password, ssl.ca.location, ...",
+                hint="use librdkafka's options instead: sasl.username and sasl.password, "
+                "ssl.ca.location, ...",
             )

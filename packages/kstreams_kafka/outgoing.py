@@ -16,7 +16,7 @@ from kstreams_kafka.headers import HeaderList, header_lists
 __all__ = ("Outgoing", "Row", "TableProducer", "Transactions")
 
 Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, "HeaderList | None"]
-"""Arguments of `Producer.produce` by position: the fastest way to call it."""
+"""The arguments of `Producer.produce` by position, which is the fastest way to call it."""
 
 _CHUNK_ROWS = 8_192
 
@@ -26,7 +26,8 @@ class Outgoing:
     """A part of the rows that one call writes.
 
     Attributes:
-        table: Columns as `kstreams.raw_batch.OUTPUT_SCHEMA` has them; about 64 MB at most.
+        table: The rows, with the columns of `kstreams.raw_batch.OUTPUT_SCHEMA`; at most about 64
+            MB.
         partitions: The partition of each row.
         id_prefix: The prefix of the rows' ids; None if rows have no ids.
         first: The number of the first row, for its id.
@@ -88,14 +89,14 @@ class TableProducer(Protocol):
         ...
 
     def send(self, piece: Outgoing) -> None:
-        """Queue rows, waiting for room where needed.
+        """Queue rows; wait for room in the queue if necessary.
 
         Raises:
-            KStreamsError: A record was refused, or an earlier one was not delivered.
+            KStreamsError: A record was rejected, or an earlier record was not delivered.
         """
 
     def flush(self) -> None:
-        """Wait until all records are delivered, or the first has failed.
+        """Wait until all records are delivered, or until a record fails.
 
         Raises:
             KStreamsError: A record was not delivered.

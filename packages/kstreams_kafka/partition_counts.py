@@ -33,7 +33,7 @@ class PartitionCounts:
         self._lock = Lock()
 
     def of(self, topic: str) -> int:
-        """Return a topic's count.
+        """Return the number of partitions of a topic.
 
         Raises:
             UnknownTopicError: The topic does not exist; it is never created.

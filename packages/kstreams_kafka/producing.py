@@ -1,4 +1,4 @@
-"""Producers: made with the library's defaults, with typed failures."""
+"""Producers with the library's default options and typed errors."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ FOR_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
 """The error of a record that failed because another record of its batch was refused."""
 
 Failed = tuple[KafkaError, str, "int | None", "bytes | None"]
-"""Why a record was not written, its topic, partition and key."""
+"""The error of a record that was not written, and its topic, partition and key."""
 
 DeliveryReport = Callable[["KafkaError | None", Message], None]
 """A producer's callback for the delivery result of a record."""
 
 
 class ProducerErrors:
-    """Converts librdkafka's errors to typed errors, which contain no secret, nor do their causes.
+    """Converts librdkafka's errors to typed errors, without secrets in errors or causes.
 
     Args:
         options: The producer's options.
@@ -100,7 +100,7 @@ class ProducerErrors:
         self.said: deque[KafkaError] = deque(maxlen=1)
 
     def refusal(self, exc: KafkaException) -> KafkaOptionsError:
-        """Return the error of options with which no producer can be made."""
+        """Return the error of options with which no producer can be created."""
         return KafkaOptionsError(
             f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",
             hint="names and values are librdkafka's.",
@@ -185,7 +185,7 @@ class ProducerLink:
         return left
 
     def _serve(self, step: Callable[[], int]) -> int:
-        """Take a step in which the client raises its own fatal errors."""
+        """Run a step of the client; a fatal error of the client is raised as a typed error."""
         try:
             return step()
         except KafkaException as exc:
@@ -197,8 +197,8 @@ class BulkProducer(TableProducer):
 
     Args:
         options: The producer's options.
-        batch_bytes: The least size limit of the written topics; it limits the size of batches,
-            because brokers refuse a larger batch as a whole.
+        batch_bytes: The smallest size limit of the written topics, which also limits the size of
+            batches, because brokers reject a larger batch as a whole.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -282,7 +282,7 @@ class BulkProducer(TableProducer):
             self._link.flush(_LAST_POLL_S)
 
     def _produce_slowly(self, row: Row) -> None:
-        """Wait for room: it comes, since records that stay too long in the queue fail."""
+        """Wait for room in the queue, and queue a row: records that stay too long in it fail."""
         while True:
             self._link.poll(_POLL_S)
             self._check()
@@ -300,10 +300,10 @@ class BulkProducer(TableProducer):
 
 
 def flush_waits_s() -> Iterator[float]:
-    """Yield how long each of the calls may take by which a producer is flushed.
+    """Yield the time limit of each call that flushes a producer, in seconds.
 
-    Where only errors are reported, nothing wakes a flush: librdkafka looks every 10 ms, and when it
-    begins. What few records a small batch writes are there in two or three.
+    If only errors are reported, no delivery wakes a flush: librdkafka checks the queue at the start
+    of a flush, and every 10 ms. The few records of a small batch are delivered in 2 to 3 ms.
     """
     return chain(repeat(_SOON_S, _SOON_TIMES), repeat(_POLL_S * 10))
 
@@ -320,7 +320,7 @@ def _note(
 
 
 def check_timestamp(timestamp: int, topic: str, key: bytes | None) -> None:
-    """Raise `RecordRefusedError` at a timestamp that cannot be written."""
+    """Raise `RecordRefusedError` for a timestamp that cannot be written."""
     if timestamp < 1:
         raise RecordRefusedError(
             f"timestamp {timestamp} ms cannot be written: librdkafka takes 0 for 'now', and the "

@@ -92,14 +92,15 @@ class Publisher:
         self._admin = KafkaAdmin(connection.client_options("admin"), timeout=patience)
 
     def prepare(self, topic: str, following: int) -> None:
-        """Fence older drivers, and make sure that the cluster knows the next batch.
+        """Fence older drivers, and store the next batch's number in the cluster if it is missing.
 
         Args:
             topic: An existing topic, for the group's offset.
             following: The next batch to publish, if the cluster does not know it.
 
         Raises:
-            TransactionError: The cluster does not support transactions, or none of this length.
+            TransactionError: The cluster does not support transactions, or not with this time
+                limit.
             BrokerUnavailableError: No broker answers.
             KafkaOptionsError: librdkafka does not know an option or its value.
         """
@@ -121,7 +122,7 @@ class Publisher:
         Args:
             topic: An existing topic, as for `prepare`.
             batch: The batch's number.
-            read: Returns the batch's rows, as `staged_rows.to_table` makes them; may be called
+            read: Returns the batch's rows, as returned by `staged_rows.to_table`; may be called
                 again.
             check: Raises `FencedError` if a newer driver runs the app.
 
@@ -146,7 +147,7 @@ class Publisher:
             return self._repeat(topic, batch, read, check)
 
     def close(self) -> None:
-        """Close the producer, unless a batch is being published: then its end closes it."""
+        """Close the producer, unless a batch is still being published after two seconds."""
         if self._lock.acquire(timeout=_LAST_STEP_S):
             try:
                 self._abandon()
@@ -194,7 +195,7 @@ class Publisher:
             except BaseException:
                 self._abandon()
                 raise
-        raise TransactionError(f"batch {batch} is published over and over", hint=_FIX)
+        raise TransactionError(f"batch {batch} was not published after several attempts", hint=_FIX)
 
     def _transact(
         self, producer: TableProducer, topic: str, batch: int, tables: Iterable[pa.Table]
@@ -269,7 +270,7 @@ class Publisher:
         return producer
 
     def _asked(self) -> int | None:
-        """Return the number of the next batch from the cluster; None if it does not know it."""
+        """Return the number of the next batch from the cluster; None if the cluster lacks it."""
         patience = timedelta(seconds=self._patience_s)
         return group_offset(self._connection, self._name, self._topics, patience=patience)
 
@@ -298,7 +299,7 @@ class Publisher:
         bootstrap = self._options["bootstrap.servers"]
         if code == _REFUSED:
             return TransactionTimeoutError(
-                f"the cluster at {bootstrap} lets no transaction stay open for "
+                f"the cluster at {bootstrap} does not let a transaction stay open for "
                 f"{self._timeout_ms / 1000:g} s: {reason}",
                 code,
                 hint=f"lower {_TIMEOUT} in Kafka(producer=...), or raise the brokers' "
@@ -311,7 +312,7 @@ class Publisher:
         elif error.code() == KafkaError._INVALID_ARG:
             return KafkaOptionsError(f"Kafka producer options are refused: {reason}")
         return TransactionError(
-            f"the cluster at {bootstrap} does not do a transaction: {reason}", code, hint=hint
+            f"the cluster at {bootstrap} rejects a transaction: {reason}", code, hint=hint
         )
 
     def _too_long(self, batch: int, exc: DeliveryError | TransactionError) -> KStreamsError:
@@ -341,11 +342,11 @@ class Publisher:
 
 
 class _SmallerBatchError(Exception):
-    """A topic takes smaller batches than the producer makes."""
+    """A topic accepts only smaller batches than the producer's."""
 
 
 def _timeout_ms(options: ClientOptions) -> int:
     text = options.get(_TIMEOUT, str(_DEFAULT_TIMEOUT_MS))
     if not text.isdecimal():
-        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, and no number of ms", option=_TIMEOUT)
+        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, expected a number of ms", option=_TIMEOUT)
     return int(text)

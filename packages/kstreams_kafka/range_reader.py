@@ -35,7 +35,7 @@ _AT_ONCE = 10_000
 _AT_FIRST = 1_000
 """The number of records to take at once while their size is unknown."""
 _AT_ONCE_AHEAD = 2_000
-"""The number of records to take at once ahead: few, so that the next read does not wait long."""
+"""The number of records to take at once when reading ahead; few, so that `read` waits little."""
 _MOST_AHEAD = 50_000
 _RANGES_AHEAD = 2
 """The number of ranges to read ahead of a partition before it is paused. Pausing loses the
@@ -129,7 +129,7 @@ class _Progress:
         return self._of(self.end, end)
 
     def until(self, end: int) -> _Progress:
-        """Return the progress of a range with the same start, if no records were taken."""
+        """Return the progress of a range with the same start, if no records were returned yet."""
         return self._of(self.start, end)
 
     def _of(self, start: int, end: int) -> _Progress:
@@ -177,12 +177,12 @@ class RangeReader:
 
         Raises:
             TooManyBytesError: The records exceed `max_bytes`. They are kept for the next call with
-                ranges of the same starts.
+                ranges that have the same starts.
             KafkaOptionsError: librdkafka does not know an option.
             UnknownTopicError: A topic or partition is gone.
             DataLossError: Records of a range were deleted before they were read.
             BrokerUnavailableError: No broker answers.
-            KafkaRequestError: The cluster refuses.
+            KafkaRequestError: The cluster rejects a request.
         """
         if not ranges:
             return []
@@ -297,7 +297,7 @@ class RangeReader:
         return not one and sum(sizes) > self._max_bytes
 
     def _at_once(self, reading: dict[Place, _Progress]) -> int:
-        """Return how many records to take at once: fewer if records are large."""
+        """Return the number of records to take at once: fewer if records are large."""
         held = sum(progress.held for progress in reading.values())
         rows = sum(each.rows for each in reading.values())
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)

@@ -61,7 +61,7 @@ class KafkaReader:
             UnknownTopicError: At the call: the topic or the partition does not exist.
             KafkaOptionsError: At the call: librdkafka does not know an option.
             BrokerUnavailableError: No broker answers.
-            KafkaRequestError: While iterating: the cluster refuses, for example without a
+            KafkaRequestError: While iterating: the cluster rejects a request, for example without a
                 permission.
             DataLossError: While iterating: records that existed at the start were deleted before
                 they were read.

@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 _STEP_S = 20.0
 _MOST_TEXT = 4_000
-"""Limit for the text of an offset; the default limit of brokers is 4,096 bytes."""
+"""The maximum length of the text of an offset; the default limit of brokers is 4,096 bytes."""
 
 
 class KafkaRedelivery:
-    """Redelivers the records of one topic of a cluster; `read_committed` readers see each once.
+    """Redelivers the records of one topic; `read_committed` readers see each record once.
 
     The group `kstreams-redelivery/<topic>` stores the done offsets as metadata of its offsets, in
     the same transaction as the records. Opening a redelivery fences another one and ends its open
@@ -107,7 +107,7 @@ class KafkaRedelivery:
         """
         producer = self._producer
         if producer is None:
-            raise TransactionError("nothing was opened")
+            raise TransactionError("the redelivery is not open")
         places = [self._place(partition, text) for partition, text in done.items()]
         self._failed.clear()
         self._asked(producer.begin_transaction)
@@ -189,8 +189,8 @@ class KafkaRedelivery:
         except KafkaException as exc:
             error: KafkaError = exc.args[0]
             raise TransactionError(
-                f"records of {self._topic!r} are not brought back: "
+                f"records of {self._topic!r} were not redelivered: "
                 f"{self._own.scrub(error.str())} ({error.name()})",
-                hint="try again: nothing is done twice. Another process that is at it ends this "
-                "one; a cluster has to do transactions.",
+                hint="try again: no record is written twice. Check that no other process "
+                "redelivers the topic, and that the cluster supports transactions.",
             ) from None  # the cause could show a secret

@@ -1,4 +1,4 @@
-"""Write a table of records to Kafka from inside a task: in bulk, and durable on return."""
+"""Writes tables of records to Kafka from a task: in bulk, and durable on return."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def write_rows(
 ) -> int:
     """Write rows in their order, and wait until the cluster has them.
 
-    Runs in a worker's task. The process keeps one open producer for each connection and batch
-    size; after a failure the next call opens another. Order is kept within a partition. After a
-    failed call some records may be in the topics; the same call again writes equal copies of
-    those, with the same id header `kstreams-id`.
+    Runs in a worker's task. The process keeps one open producer for each connection and batch size;
+    after a failure the next call opens another. Order is kept within a partition. After a failed
+    call some records may be in the topics; repeating the call writes copies of these records, with
+    an equal header `kstreams-id`.
 
     Args:
         connection: The cluster; its `producer` options override the defaults.
@@ -82,7 +82,7 @@ def write_apart(
         The error of each refused row, by row number.
 
     Raises:
-        KStreamsError: As `write_rows`, but for `RecordRefusedError`.
+        KStreamsError: As for `write_rows`, except `RecordRefusedError`.
     """
     return _sink(os.getpid(), connection).write_apart(table, partitioner, id_prefix)
 
@@ -95,7 +95,7 @@ def placed_rows(
     id_prefix: str | None,
     node: str | None = None,
 ) -> Iterator[Outgoing]:
-    """Yield rows as `write_rows` with the same arguments would write them, and write none.
+    """Yield the rows that `write_rows` with the same arguments would write, without writing them.
 
     Raises:
         UnknownTopicError: A topic does not exist.
@@ -186,7 +186,7 @@ class _Sink:
                 producer.abandon()
 
     def _batch_bytes(self, table: pa.Table) -> int | None:
-        """Return the least size that one of the topics takes, where it is small."""
+        """Return the smallest size limit of the topics; None if it is not below the default."""
         names = table.column("topic").unique().to_pylist()
         for name in names:
             self._counts.of(name)  # says which name is near, if it is missing
@@ -206,7 +206,7 @@ class _Sink:
     def _targets(
         self, table: pa.Table, partitioner: Partitioner, written: dict[str, int]
     ) -> npt.NDArray[np.int32]:
-        """Return the partition of each row; counts the rows of each topic."""
+        """Return the partition of each row, and add the rows to the counts of their topics."""
         topics = table.column("topic").combine_chunks().dictionary_encode()
         names: list[str] = topics.dictionary.to_pylist()
         counts = [self._counts.of(name) for name in names]
@@ -237,7 +237,7 @@ def _sink(process: int, connection: Kafka) -> _Sink:
 def _targets(
     keys: ArrowKeys, partitioner: Partitioner, partitions: int, topic: str, written: dict[str, int]
 ) -> npt.NDArray[np.int32]:
-    """Return the partition of each row of a topic; counts its rows."""
+    """Return the partition of each row of a topic, and add the rows to the topic's count."""
     first = written.get(topic, 0)
     written[topic] = first + len(keys)
     return targets(partitioner, keys, partitions, first=first)

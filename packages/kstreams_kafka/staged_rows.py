@@ -1,4 +1,4 @@
-"""Rows to write later, as a table with all that writing needs: partitions and ids."""
+"""Rows to write later, as a table that also has their partitions and ids."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def from_table(table: pa.Table) -> Outgoing:
 
 
 def places(table: pa.Table) -> set[tuple[str, int]]:
-    """Return the topics and partitions that rows go to."""
+    """Return the topics and partitions of the rows."""
     pairs = table.select(["topic", _PARTITION]).group_by(["topic", _PARTITION]).aggregate([])
     return set(zip(*(column.to_pylist() for column in pairs.columns), strict=True))

@@ -29,10 +29,10 @@ _ERROR, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, _KEY, _VALUE = map(
 
 @dataclass(frozen=True)
 class ReadError:
-    """An error of librdkafka between records; the end of a partition is one too.
+    """An error of librdkafka between records, including the end of a partition.
 
     Attributes:
-        offset: The end offset, for the end of a partition.
+        offset: The end offset, if the error is the end of a partition.
     """
 
     error: KafkaError
@@ -62,13 +62,13 @@ class TableConsumer(Protocol):
     """
 
     def assign(self, starts: Sequence[tuple[str, int, int]]) -> None:
-        """Read only these partitions, each from an offset on."""
+        """Read only these partitions, given as topic, partition and start offset."""
 
     def pause(self, places: Sequence[Place]) -> None:
-        """Stop fetching some partitions."""
+        """Stop fetching records of these partitions."""
 
     def resume(self, places: Sequence[Place]) -> None:
-        """Fetch some paused partitions again."""
+        """Fetch records of these paused partitions again."""
 
     def take(self, most: int, timeout_s: float) -> Taken:
         """Return available records; wait until `most` records have come, or for the time-out."""
@@ -79,10 +79,10 @@ class TableConsumer(Protocol):
 
 
 class ClientTableConsumer(TableConsumer):
-    """The Python client's consumer: each field of each message is a call of it.
+    """A `TableConsumer` by the Python client, with a call for each field of each message.
 
     Args:
-        consumer: Open, without a partition.
+        consumer: An open consumer without partitions.
     """
 
     def __init__(self, consumer: Consumer) -> None:
@@ -124,7 +124,7 @@ class ClientTableConsumer(TableConsumer):
         self._consumer.close()
 
     def _runs(self, messages: list[Message]) -> Iterator[tuple[Place, list[Message]]]:
-        """Divide messages where topic or partition change."""
+        """Divide messages into runs of one topic and partition."""
         count = len(messages)
         if not count:
             return

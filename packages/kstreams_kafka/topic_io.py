@@ -53,7 +53,7 @@ class KafkaIO(TopicIO):
 
     @override
     def read_ahead(self) -> None:
-        """Read on after the slices, until the next ones are asked for."""
+        """Prefetch the records after the last slices, until the next slices are read."""
         _reader(self.connection).read_ahead()
 
     @override
@@ -141,13 +141,13 @@ class KafkaIO(TopicIO):
 
 
 def _id_prefixes(group: PartitionGroup, batch: BatchId) -> Callable[[str], str | None]:
-    """Return a function of a sink's prefix for result ids; None for a sink without ids."""
+    """Return a function that returns a sink's prefix of result ids; None for a sink without ids."""
     bare = {node.name for node in group.sinks if not node.result_ids}
     return lambda sink: None if sink in bare else batch.prefix(sink)
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:
-    """Name the topic that a record was for as its target: the place is that of the input."""
+    """Move the topic of a result to the target of its error; the location is that of the input."""
     where = error.where
     if where.partition is not None:
         error.message = f"{error.message}; it was for partition {where.partition}"
@@ -156,7 +156,7 @@ def _of_result(error: KStreamsError) -> KStreamsError:
 
 
 def _of_changelog(error: KStreamsError, store: str) -> KStreamsError:
-    """Say that a record that was not written is a changelog's."""
+    """Add to the error of a rejected record that the record belongs to a changelog."""
     if isinstance(error, RecordRefusedError):
         error.message = f"a row of the store's changelog is refused: {error.message}"
         error.hint = error.hint or (
@@ -171,5 +171,5 @@ def _of_changelog(error: KStreamsError, store: str) -> KStreamsError:
 
 @lru_cache(maxsize=4)
 def _reader(connection: Kafka) -> RangeReader:
-    """Return this worker's."""
+    """Return the reader of this worker process."""
     return RangeReader(connection)

@@ -25,11 +25,11 @@ _POLL_S = 0.05
 class KafkaWriter(RecordWriter):
     """Implements `kstreams.connection.TopicWriter` on Kafka.
 
-    A record is durable when the cluster has it as the producer's `acks` say (all replicas in sync);
-    it fails after `message.timeout.ms`. Writing raises `UnknownTopicError` if the topic or the
-    partition does not exist, `RecordRefusedError` if the timestamp is below 1, the name of a header
-    has a NUL or cannot be encoded, or the record is too large, and `BrokerUnavailableError` if no
-    broker answers.
+    A record is durable when the cluster has acknowledged it according to the producer's `acks` (all
+    replicas in sync); otherwise it fails after `message.timeout.ms`. Writing raises
+    `UnknownTopicError` if the topic or the partition does not exist, `RecordRefusedError` if the
+    timestamp is below 1, the name of a header has a NUL or cannot be encoded, or the record is too
+    large, and `BrokerUnavailableError` if no broker answers.
 
     Args:
         producer: Options of a producer; they override the defaults.

@@ -1,4 +1,4 @@
-"""The differences between kinds of sources and topics, for a query."""
+"""The interface between a query and its kinds of sources and topics."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ class Feed(Protocol):
 
     @property
     def admin(self) -> SourcePositions:
-        """Return the positions of sources."""
+        """Return the start and end positions of the sources."""
         ...
 
     @property
     def io(self) -> TopicIO:
-        """Return the worker's side."""
+        """Return the reader and writer of topics for the workers."""
         ...
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return where a source ends, or ended a little while ago, where asking is dear."""
+        """Return the id and the end of a source; a recent result, if a request is expensive."""
         ...
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
-        """Divide the records of a source's partition with `start <= offset < stop`."""
+        """Divide the records of a source's partition with `start <= offset < stop` into slices."""
         ...
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
-        """Return the mean size of a partition's records at an offset; None if it is unknown.
+        """Return the mean bytes of a partition's records at an offset; None if the size is unknown.
 
         Args:
             place: The partition.
-            offset: The next offset.
+            offset: The next offset to read.
         """
         ...
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Get ready to publish, before the first batch of a run.
+        """Prepare publishing, before the first batch of a run.
 
         Args:
             publisher: Id of the query's batches.
-            topic: One that the query reads, or writes; empty where none is known.
-            last: The last commit; None before any.
+            topic: A topic that the query reads or writes; empty if no topic is known.
+            last: The last commit; None before the first commit.
 
         Raises:
             KStreamsError: Nothing can be published.
@@ -61,17 +61,17 @@ class Feed(Protocol):
         ...
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Publish the output of a committed batch, if writing was not enough; may be repeated.
+        """Publish the output of a committed batch that tasks did not publish; may be repeated.
 
         Args:
             commit: The commit of the batch.
             objects: The durable log, with staged output.
-            check: Raises `FencedError` if a newer driver runs the app.
+            check: Raises `FencedError` if a newer driver owns the checkpoint.
         """
         ...
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Remove the remains of attempts that do not count, if there may be any.
+        """Remove the written but uncommitted output of failed attempts, if there may be any.
 
         Called when all committed output is published, and no batch of these producers runs.
 

@@ -1,4 +1,4 @@
-"""Apps without a connection: their sources and sinks are no topics."""
+"""The connection of apps whose sources and sinks are not topics."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kstreams.topic import TopicChoice
 __all__ = ("NO_TOPICS", "check_no_topics")
 
 NO_TOPICS: Final = Embedded(os.devnull)
-"""The connection of an app that has none: no topic is there, and none can be."""
+"""The connection of apps that need none: it has no topics, and none can be created."""
 
 
 def check_no_topics(topology: Topology) -> None:
-    """Refuse to run a topology without a connection that needs one.
+    """Check that a topology that runs without a connection has no topics.
 
     Raises:
-        CompileError: It reads or writes a topic; names the first.
+        CompileError: The topology reads or writes a topic; the error names the first topic.
     """
     groups = topology.groups
     chosen = [

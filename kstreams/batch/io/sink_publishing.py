@@ -1,4 +1,4 @@
-"""The driver's side of sinks that are no topics."""
+"""The driver's side of sinks other than topics."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LOG = logging.getLogger(__name__)
 
 
 def prepare_sinks(sinks: Mapping[str, Sink[Any, Any]]) -> None:
-    """Let sinks look at their places before the first batch of a run.
+    """Call `Sink.prepare` of each sink before the first batch of a run.
 
     Args:
-        sinks: By node.
+        sinks: The sinks by node.
 
     Raises:
-        SinkUnavailableError, SinkError: As `Sink.prepare`; names the node.
+        SinkUnavailableError, SinkError: As for `Sink.prepare`; the error names the node.
     """
     for name, sink in sinks.items():
         try:

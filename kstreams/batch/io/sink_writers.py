@@ -29,19 +29,20 @@ _REASON_CHARS = 1_000
 
 @dataclass(frozen=True)
 class SinkWriters:
-    """The writers of one process, open from batch to batch."""
+    """The writers of one process; a writer stays open from batch to batch."""
 
     _open: dict[tuple[str, str], tuple[Sink[Any, Any], Writer[Any, Any]]] = field(
         default_factory=dict
     )
 
     def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
-        """Return the writer of a sink, which is opened once.
+        """Return the writer of a sink; the first call opens it.
 
         Args:
             owner: The owner of the sink; its sinks have unique names.
             name: The name of the sink.
-            sink: The sink; another object belongs to a new start, and is opened again.
+            sink: The sink. If it is another object than before, the app was started again, and the
+                writer of the new sink is opened.
         """
         known = self._open.get((owner, name))
         if known is not None and known[0] is sink:
@@ -52,7 +53,7 @@ class SinkWriters:
         return writer
 
     def drop(self, owner: str, name: str) -> None:
-        """Close a sink's writer, whatever state it is in; the next `get` opens another."""
+        """Close a sink's writer, also after an error; the next `get` opens a new one."""
         known = self._open.pop((owner, name), None)
         if known is None:
             return
@@ -62,14 +63,14 @@ class SinkWriters:
             _LOG.warning("the writer of sink %r does not close: %s", name, text_of(exc))
 
     def close(self) -> None:
-        """Close all."""
+        """Close all writers."""
         for owner, name in list(self._open):
             self.drop(owner, name)
 
 
 @dataclass
 class _Results:
-    """The `Results` of one sink, with the policy for rejected rows."""
+    """The `Results` for the writer of one sink; `refuse` applies the policy for rejected rows."""
 
     node: SinkNode
     given: SinkInput
@@ -89,7 +90,7 @@ class _Results:
         target = _label(self.node)
         code = f" ({safe_text(row.code, 40)})" if row.code else ""
         error = RecordRefusedError(
-            f"{target} does not take a result{code}: {safe_text(row.reason, _REASON_CHARS)}",
+            f"{target} rejects a result{code}: {safe_text(row.reason, _REASON_CHARS)}",
             row.code,
             hint=RecordRefusedError.WAY_ON,
         ).at(target=target, timestamp=row.letter.timestamp, key=row.letter.key)
@@ -97,7 +98,7 @@ class _Results:
 
 
 def sinks_of(group: PartitionGroup) -> dict[str, Sink[Any, Any]]:
-    """Return the sinks of a group that are no topics, by node."""
+    """Return the sinks of a group that are not topics, by node."""
     return {node.name: node.target for node in group.sinks if isinstance(node.target, Sink)}
 
 
@@ -108,7 +109,7 @@ def write_results(
     commits: Mapping[str, CommitId],
     limits: Limits,
 ) -> tuple[Receipts, ...]:
-    """Write the results of a batch to sinks other than topics, before those of topics.
+    """Write the results of a batch to sinks other than topics, before the results for topics.
 
     Dead letters of rejected rows are added to the output.
 
@@ -158,7 +159,7 @@ def _located(exc: BaseException, node: SinkNode) -> KStreamsError:
         f"a sink's writer raised {kind_of(exc)}: {text_of(exc)}",
         cause_type=kind_of(exc),
         cause_traceback=traceback_of(exc),
-        hint="nothing of this batch was kept; fix it and restart.",
+        hint="nothing of this batch was kept; fix the writer and restart.",
     ).at(node=node.name, target=_label(node))
 
 

@@ -36,5 +36,5 @@ def outputs_of(
 
 
 def changelog_name(store: str) -> str:
-    """Return the name that identifies a store's changelog among sinks."""
+    """Return the id of a store's changelog among the sinks of a task."""
     return f"changelog:{store}"

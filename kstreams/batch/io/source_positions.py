@@ -1,4 +1,4 @@
-"""The interface of sources for the planner."""
+"""The start and end positions of sources, as an interface for the planner."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ("SourcePositions",)
 
 
 class SourcePositions(Protocol):
-    """The start and end positions of sources, by name. The reading part of a `TopicAdmin`."""
+    """The start and end positions of sources, by name: the reading methods of a `TopicAdmin`."""
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a source has."""
+        """Return the number of partitions of a source."""
         ...
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return which one it is, and the offset after the last record, by partition."""
+        """Return the id of a source, and the offset after the last record of each partition."""
         ...
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the first offset still there, by partition."""
+        """Return the first retained offset of each partition."""
         ...
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -30,11 +30,11 @@ class SourcePositions(Protocol):
         ...
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """Return the first offset with a timestamp not before a time, or the end."""
+        """Return the first offset of each partition at or after a timestamp, or else the end."""
         ...
 
     def first_since(
         self, places: Iterable[tuple[str, int]], timestamp_ms: int
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Return offset and time of the first record not before a time, by partition."""
+        """Return, by partition, the offset and time of the first record at or after a time."""
         ...

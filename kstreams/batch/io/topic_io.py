@@ -26,8 +26,8 @@ class BatchId:
     Attributes:
         producer: The producer id of the task in this epoch.
         batch: The number of the batch.
-        revision: The plan revision, if the input, and so the output, may differ from that of the
-            first plan.
+        revision: The plan revision if the input, and so the output, may differ from that of the
+            first plan; else 0.
     """
 
     producer: str
@@ -53,18 +53,18 @@ class TopicIO(ABC):
 
         Args:
             slices: The slices.
-            max_bytes: The maximum bytes of all queues together, unless there is one record.
+            max_bytes: The maximum bytes of all queues together; a single record may have more.
 
         Raises:
-            TooManyBytesError: The queues have more bytes. Not much more was read.
-            DataLossError: Records of a slice are gone.
+            TooManyBytesError: The queues have more bytes; reading stops soon after the maximum.
+            DataLossError: Records of a slice were deleted.
         """
 
     def read_ahead(self) -> None:  # noqa: B027  # optional
         """Prefetch the next slices in the background; by default, do nothing."""
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return the known limits of a topic; by default, none.
+        """Return the known limits of a topic; by default, there are none.
 
         Raises:
             UnknownTopicError: The topic does not exist, and writing does not create it.
@@ -87,7 +87,7 @@ class TopicIO(ABC):
     def staged(
         self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> Iterable[tuple[str, pa.Table]]:
-        """Return the output for the durable log until the commit: names of sinks, and their rows.
+        """Return the output to keep in the durable log until the commit: sink names and rows.
 
         `write` with the same arguments does not write these rows. By default, there are none:
         `write` writes all rows.

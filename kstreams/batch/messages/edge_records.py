@@ -1,4 +1,4 @@
-"""Records on their way from one stage to the next: Arrow bytes, many records a message."""
+"""Records sent from one stage to the next: Arrow bytes, with many records in a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.task.records.queues import Queue
 __all__ = ("EdgeRecords",)
 
 _MAX_BYTES = 16 * 1024 * 1024
-"""The approximate size of a message: a Spark row holds less than 2 GiB."""
+"""The approximate maximum bytes of a message: a Spark row holds less than 2 GiB."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class EdgeRecords:
     """Records of a task for a task of a later stage.
 
     Attributes:
-        entry: The name of the repartition node that the records enter by.
+        entry: The name of the repartition node through which the records enter the later stage.
         topic: The name of the edge.
         partition: The number of the sending task.
         body: The Arrow IPC stream of a table of `kstreams.raw_batch.INPUT_SCHEMA`.
@@ -35,7 +35,7 @@ class EdgeRecords:
 
     @classmethod
     def of(cls, queue: Queue) -> Iterator[EdgeRecords]:
-        """Divide a queue into messages of limited size."""
+        """Divide a queue into messages of limited size; an empty queue yields no message."""
         table = queue.table
         count = max(1, -(-table.nbytes // _MAX_BYTES))
         rows = -(-table.num_rows // count)
@@ -51,10 +51,10 @@ class EdgeRecords:
             return Queue(self.entry, self.topic, self.partition, reader.read_all())
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data: all but the body."""
+        """Return the fields as JSON-compatible data, without the body."""
         return {"entry": self.entry, "topic": self.topic, "partition": self.partition}
 
     @classmethod
     def from_json(cls, fields: Fields, body: pa.Buffer) -> EdgeRecords:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         return cls(fields.text("entry"), fields.text("topic"), fields.integer("partition"), body)

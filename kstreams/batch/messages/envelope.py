@@ -1,7 +1,7 @@
 """Addressed messages of bytes between driver and tasks.
 
-A message is a JSON head and a body; a whole queue of records is one message, so Spark's shuffle
-processes few messages in a batch, for any number of records.
+A message is a JSON head and a body. One message has many records, so Spark's shuffle processes few
+messages in a batch, for any number of records.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRIVER = -1
 """The stage number of messages to the driver."""
 
 Content = TaskCall | EdgeRecords | TaskStatus | Refusal
-"""The content of a message."""
+"""The types of a message's content."""
 
 _KINDS: dict[type[Content], str] = {
     TaskCall: "call",

@@ -1,4 +1,4 @@
-"""The library's errors as plain JSON, and back: registered classes, plain fields, bounded.
+"""Convert the library's errors to plain JSON and back: registered classes, simple fields, bounded.
 
 No parsed data becomes code: a class is found by its name among the classes that the library and its
 plugins define, and fields are numbers, text, or lists of these.
@@ -24,10 +24,10 @@ _MAX_FIELDS = 20
 
 
 def to_json(error: KStreamsError, limit: int) -> dict[str, Any]:
-    """Return an error as plain data.
+    """Return an error as JSON-compatible data.
 
-    The result for an unregistered class has the name of the class in its message, and the nearest
-    registered base class. Fields that are not plain become text.
+    An error of an unregistered class becomes an error of its nearest registered base class, with
+    the name of the class in its message. Fields that are not numbers, text or lists become text.
 
     Args:
         error: The error.
@@ -57,7 +57,7 @@ def from_json(data: Mapping[str, Any]) -> KStreamsError:
 
     Raises:
         ValueError: The data is not what `to_json` returns.
-        KeyError: A part of it is missing.
+        KeyError: A part of the data is missing.
     """
     known = {_name(kind): kind for kind in _registered(KStreamsError)}
     names = _typed(data["classes"], list)
@@ -128,7 +128,7 @@ def _where_json(where: Where, limit: int) -> dict[str, Any]:
 
 
 def _key_json(key: object, limit: int) -> list[Any]:
-    """Return a key with its kind; a plain short key is unchanged."""
+    """Return a key and its kind: short bytes, text and numbers unchanged, others as `repr`."""
     if type(key) is bytes and len(key) <= limit:
         return ["bytes", base64.b64encode(key).decode()]
     if type(key) is str and len(key) <= limit:

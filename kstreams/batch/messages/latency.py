@@ -1,4 +1,4 @@
-"""The age of records at the commit of their results, as histograms."""
+"""Histograms of the ages of records at the commit of their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LATENCY_BOUNDS_MS = (
     *(1_000, 2_500, 5_000, 10_000, 30_000, 60_000),
     *(300_000, 3_600_000, 86_400_000),
 )
-"""Upper bounds of the buckets, ms; an additional bucket has older records."""
+"""Upper bounds of the buckets, ms; an additional last bucket counts older records."""
 
 _PER_OCTAVE = 4
 _MOST_OCTAVES = 43
-"""The last bucket: 2**43 ms are 278 years."""
+"""The number of doublings up to the last bucket: 2**43 ms are 278 years."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Ages:
     Attributes:
         counts: The number of records, by bucket number: bucket 0 is below 1 ms, and each further
             bound is the previous one times the fourth root of 2.
-        sum_ms: The sum of all ages.
+        sum_ms: The sum of all ages, ms.
     """
 
     counts: Mapping[int, int] = field(default_factory=dict)
@@ -45,7 +45,8 @@ class Ages:
 
         Args:
             wall_ms: The time of the plan of the batch, ms since the epoch.
-            times: The timestamps of the records, ms since the epoch; later ones have the age 0.
+            times: The timestamps of the records, ms since the epoch; records after `wall_ms` have
+                the age 0.
         """
         found: Counter[int] = Counter()
         total = 0
@@ -59,12 +60,12 @@ class Ages:
         return cls(dict(sorted(found.items())), total)
 
     def to_json(self) -> list[object]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return [[[bucket, count] for bucket, count in self.counts.items()], self.sum_ms]
 
     @classmethod
     def from_json(cls, data: object) -> Ages:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         match data:
             case [list(pairs), total]:
                 counts = {
@@ -83,7 +84,7 @@ class Latency:
     Attributes:
         counts: The number of records with an age up to each bound of `LATENCY_BOUNDS_MS` and above
             the previous one; the last count is for older records.
-        sum_ms: The sum of all ages.
+        sum_ms: The sum of all ages, ms.
     """
 
     counts: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
@@ -95,9 +96,9 @@ class Latency:
         return sum(self.counts)
 
     def quantile_ms(self, share: float) -> int | None:
-        """Return the bound below which a share of the records was; None without records.
+        """Return an upper bound of the ages of a share (0 to 1) of the records, ms; None if empty.
 
-        For records older than the last bound, it is the last bound.
+        If the share includes records older than the last bound, the result is the last bound.
         """
         wanted, seen = share * self.count, 0
         for bound, count in zip(
@@ -114,12 +115,12 @@ class Latency:
         return Latency(counts, self.sum_ms + other.sum_ms)
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return {"counts": list(self.counts), "sum_ms": self.sum_ms}
 
     @classmethod
     def from_json(cls, data: object) -> Latency:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         fields = Fields(data)
         counts = tuple(checked_integer(n, "a count of records") for n in fields.items("counts"))
         if len(counts) != len(LATENCY_BOUNDS_MS) + 1:
@@ -131,8 +132,8 @@ def latency_after(ages: Iterable[Ages], delay_ms: int) -> Latency:
     """Return the ages of records some time after the planning of their batch.
 
     Args:
-        ages: The ages at that time.
-        delay_ms: The elapsed time.
+        ages: The ages of the records at the planning.
+        delay_ms: The time since the planning, ms.
     """
     delay = max(delay_ms, 0)
     counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)

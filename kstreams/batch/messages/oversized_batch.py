@@ -1,4 +1,4 @@
-"""The answer of a worker that does not run its part of a batch: it has too many records."""
+"""The message of a worker that rejects its input because it has too many records or bytes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from kstreams.state.log.fields import Fields, checked_integer
 __all__ = ("Counts", "Refusal", "merged_counts")
 
 Counts = Mapping[str, Mapping[int, int]]
-"""Numbers of records by limit and task."""
+"""The number of records by limit, then by task."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Tasks of one worker that did not run, or whose results do not count.
+    """Tasks of one worker that did not run, or whose results must be discarded.
 
     Attributes:
         tasks: The stage number and the task of each task with too many bytes of input.
-        sizes: The read bytes of each partition.
-        arrived: By limit and task, the number of records that exceeded the allowance.
+        sizes: The number of read offsets and bytes of each partition.
+        arrived: By limit and task, the number of records of each task that had more than its
+            allowance.
     """
 
     tasks: tuple[tuple[int, int], ...]
@@ -30,13 +31,13 @@ class Refusal:
     arrived: Counts = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         arrived = {node: list(tasks.items()) for node, tasks in self.arrived.items()}
         return {"tasks": self.tasks, "sizes": sizes_to_json(self.sizes), "arrived": arrived}
 
     @classmethod
     def from_json(cls, fields: Fields) -> Refusal:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         tasks = tuple(
             (checked_integer(stage, "a stage"), checked_integer(task, "a task"))
             for stage, task in fields.items("tasks")
@@ -53,7 +54,7 @@ class Refusal:
 
 
 def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
-    """Return numbers by limit and task, from pairs of a task and its numbers by limit."""
+    """Return numbers by limit, then by task, from pairs of a task and its numbers by limit."""
     found: dict[str, dict[int, int]] = {}
     for task, numbers in counts:
         for node, count in numbers.items():

@@ -22,14 +22,17 @@ class TaskCall:
     Attributes:
         slices: The slices of topics to read, in order; empty for a task without topics, and for a
             call for wall-clock work only.
-        wall_ms: The wall time of the batch, ms since the epoch; the same for all of its tasks.
+        wall_ms: The wall time of the batch, ms since the epoch; equal for all tasks of the batch.
         since_ms: Idleness before this wall time does not count, ms since the epoch.
         close_windows: Whether the task closes its open windows.
-        pointer: The current version of its state, as JSON text; None before the first commit.
-        required: Whether the task always runs; if not, only when it gets records of other tasks.
+        pointer: The current version of the task's state, as JSON text; None before the first
+            commit.
+        required: Whether the task runs in any case; if False, it runs only if it gets records from
+            other tasks.
         loops: The records in loops for the task, from the previous batch.
-        holding: The rule for records that wait for a later batch; None: none.
-        limits: The allowances of its limits that have several tasks.
+        holding: The rule for records that the task holds back for a later batch; None: it processes
+            all records.
+        limits: The task's allowance by limit, for limits with several tasks.
     """
 
     slices: tuple[Slice, ...]
@@ -43,7 +46,7 @@ class TaskCall:
     limits: Mapping[str, Allowance] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return {
             "slices": [each.to_json() for each in self.slices],
             "wall": self.wall_ms,
@@ -58,7 +61,7 @@ class TaskCall:
 
     @classmethod
     def from_json(cls, fields: Fields) -> TaskCall:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         return cls(
             tuple(map(Slice.from_json, fields.items("slices"))),
             fields.integer("wall"),

@@ -1,4 +1,4 @@
-"""The measurements of a task in a batch, for watchers of the app; without effect on results."""
+"""The measurements of a task in a batch, for monitoring of the app; they do not change results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TaskNumbers:
         restored: Whether the state was restored from the durable log.
         rows: The number of rows of each store before the batch, approximate in some backends.
         ages: The ages of the records that were read from topics.
-        samples: The places of some dropped records.
+        samples: Samples of dropped records, with topic, partition and offset.
     """
 
     busy_us: Mapping[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class TaskNumbers:
 
     @classmethod
     def from_json(cls, data: object) -> TaskNumbers:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         fields = Fields(data)
         return cls(
             fields.integers("busy"),
@@ -75,5 +75,5 @@ class TaskNumbers:
 
 @cache
 def worker_name() -> str:
-    """Return machine and process of this worker."""
+    """Return the name of this worker: its machine and process id."""
     return f"{socket.gethostname()}/{os.getpid()}"

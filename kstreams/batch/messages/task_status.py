@@ -33,22 +33,23 @@ ReadSizes = Mapping[TopicPartition, tuple[int, int]]
 class TaskStatus:
     """The result of one task for a batch, from a worker to the driver.
 
-    The result counts when the driver has committed the batch.
+    The result is valid only after the driver has committed the batch.
 
     Attributes:
         task: The task.
-        pointer: The written version of its state, as JSON text.
+        pointer: The written version of the task's state, as JSON text.
         records: The number of processed records.
         source_records: The number of processed records that were read from topics.
-        sizes: The read sizes of each partition.
+        sizes: The number of read offsets and bytes of each partition.
         held: The partitions with unprocessed records.
-        counts: The input and output counts of nodes; only of nodes with records.
+        counts: The input and output counts of each node that had records.
         reads: The processed range of each source partition.
-        lines: The lines for the driver's standard output.
-        wall_due_ms: The time of the next wall-clock work, ms since the epoch; None without any.
+        lines: The lines of `to_stdout` sinks, for the driver's standard output.
+        wall_due_ms: The time of the next wall-clock work, ms since the epoch; None without
+            wall-clock work.
         outputs: The output to publish after the commit; empty if writing publishes it.
         log: The task's requests to the durable log.
-        loops: The records that it sent to loops.
+        loops: The records that the task sent to loops.
         receipts: The receipts of sinks other than topics, to publish after the commit.
         staged: The staged output for topics in the durable log, to publish after the commit.
         numbers: The measurements of the task.
@@ -79,7 +80,7 @@ class TaskStatus:
         return by_reason(self.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return {
             "task": str(self.task),
             "pointer": self.pointer,
@@ -102,7 +103,7 @@ class TaskStatus:
 
     @classmethod
     def from_json(cls, fields: Fields) -> TaskStatus:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         return cls(
             TaskId.parse(fields.text("task")),
             fields.text("pointer"),
@@ -125,12 +126,12 @@ class TaskStatus:
 
 
 def sizes_to_json(sizes: ReadSizes) -> dict[str, tuple[int, int]]:
-    """Return plain data."""
+    """Return the sizes as JSON-compatible data."""
     return text_keys(sizes)
 
 
 def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
-    """Parse the result of `sizes_to_json`; a `ValueError` has the problem."""
+    """Parse the result of `sizes_to_json`; raises a `ValueError` that describes the problem."""
     found: dict[TopicPartition, tuple[int, int]] = {}
     for place, (offsets, size) in parse_keys(TopicPartition, data).items():
         found[place] = checked_integer(offsets, "offsets"), checked_integer(size, "a size")

@@ -1,4 +1,4 @@
-"""The time of a worker, by phase of a task."""
+"""The durations of a task's phases in a worker."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Final, TypeVar
 __all__ = ("COMMIT", "PROCESS", "READ", "RESTORE", "TASK_PHASES", "WRITE", "Busy")
 
 T = TypeVar("T")
-"""The type of the created items."""
+"""The type of the items of an iterable."""
 
 READ: Final = "read"
 """Reading records of topics and loops."""
 RESTORE: Final = "restore"
 """Opening the state: from the copy of the worker, or else from the durable log."""
 PROCESS: Final = "process"
-"""The nodes, and decoding and encoding."""
+"""Running the nodes, including deserialization and serialization."""
 WRITE: Final = "write"
 """Writing output: to topics, to other sinks, to tasks of later stages."""
 COMMIT: Final = "commit"
 """Making the version of the state durable."""
 
 TASK_PHASES: Final = (READ, RESTORE, PROCESS, WRITE, COMMIT)
-"""All phases, in order."""
+"""All phases of a task, in order."""
 
 _MICROSECONDS = 1_000_000
 
@@ -40,12 +40,12 @@ class Busy:
         self.us: dict[str, int] = {}
 
     def add(self, phase: str, seconds: float) -> None:
-        """Add time that was measured elsewhere."""
+        """Add a duration that was measured elsewhere."""
         self.us[phase] = self.us.get(phase, 0) + int(seconds * _MICROSECONDS)
 
     @contextmanager
     def during(self, phase: str) -> Iterator[None]:
-        """Add the time that passes inside."""
+        """Add the duration of the `with` block to a phase."""
         began = time.perf_counter()
         try:
             yield
@@ -53,7 +53,7 @@ class Busy:
             self.add(phase, time.perf_counter() - began)
 
     def each(self, phase: str, items: Iterable[T]) -> Iterator[T]:
-        """Yield items; add the time of their creation, without the time between them."""
+        """Yield items; add the time of their creation to a phase, without the time between them."""
         made = iter(items)
         while True:
             with self.during(phase):

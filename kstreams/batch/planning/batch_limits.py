@@ -25,10 +25,11 @@ class Portion:
     """The input of a batch.
 
     Attributes:
-        counts: The number of offsets by partition; only partitions with offsets.
-        horizon: All records before this time are read by then, and none after it, as far as the
-            planner knows times, ms since the epoch; None: all records.
-        holding: The rule for held-back records, if the planner does not know times.
+        counts: The number of offsets to read, by partition; without partitions that have none.
+        horizon: A time, ms since the epoch: the batch reads all remaining records before it and no
+            record after it, as far as the planner knows times. None: the batch reads without regard
+            to times.
+        holding: The rule by which tasks hold back records, if the planner does not know times.
     """
 
     counts: Counts
@@ -51,7 +52,7 @@ class _Room:
     means: Mapping[TopicPartition, float]
 
     def load(self, counts: Counts) -> float:
-        """Return how full it is with so many records; 1 is full."""
+        """Return the load of a batch with these numbers of records; 1 is full."""
         size = sum(count * self.means[place] for place, count in counts.items())
         return max(sum(counts.values()) / self.records, size / self.max_bytes)
 
@@ -60,19 +61,19 @@ class Portions:
     """Divides batches of one pipeline among its partitions.
 
     A pipeline of one source topic and one stage reads its partitions in proportion to their lag. A
-    pipeline of several topics reads all of them up to the same time, so that the order of merged
-    records does not depend on the ends of batches. So does a pipeline of several stages, so that
-    below an edge no partition makes the records of another one late. If the times of records are
-    not those of the topic, partitions are read in proportion, and with several topics the tasks
-    hold back records that are too early to process.
+    pipeline of several topics reads all topics up to the same time, so that the order of merged
+    records does not depend on the ends of batches. A pipeline of several stages does this, too, so
+    that below an edge no partition makes the records of another partition late. If the event time
+    of records is not the topic's timestamp, partitions are read in proportion, and with several
+    topics the tasks hold back records that are too early to process.
 
     Args:
         groups: The groups of the pipeline, in the order of their stages.
         first_since: Finds offsets by time.
-        look: Returns the sizes of records; see `RecordSizes`.
+        look: Returns the mean bytes of records; see `RecordSizes`.
         pace: Returns the current maximum number of records of a batch.
-        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; but
-            at least one record.
+        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; a
+            batch has at least one record, however large.
     """
 
     def __init__(
@@ -110,14 +111,14 @@ class Portions:
     ) -> Portion:
         """Return the input of the next batch.
 
-        The method requests times only if not all records fit into a batch, or some may have to
-        settle.
+        The method requests the times of records only if not all records fit into a batch, or if
+        some may be so new that they must wait (`settle_ms`).
 
         Args:
             starts: The next offset of each partition.
             ends: The end offset of each partition.
             wall_ms: The wall time, ms since the epoch; None: unknown.
-            besides: The number of other records in the batch, from no topic.
+            besides: The number of records in the batch that do not come from topics.
             settled: Whether all records may be read immediately, however new they are.
         """
         lags = {place: ends[place] - at for place, at in starts.items() if ends[place] > at}
@@ -157,14 +158,14 @@ class Portions:
         return Portion(counts, cut.horizon)
 
     def _latest(self, place: TopicPartition, wall_ms: int | None) -> int:
-        """Return the last time that a partition's records may have.
+        """Return the latest plausible time of a partition's records, ms since the epoch.
 
-        A record beyond hides the times of those behind it.
+        A record with a later time hides the times of the records behind it.
         """
         return LATEST_MS if wall_ms is None else self._times[place.topic].latest(wall_ms)
 
     def _held(self, lags: Counts, room: _Room, latest: int | None) -> Portion:
-        """Return portions of all partitions, from which tasks process the records that they may.
+        """Return the input of a batch whose tasks hold back the records that are too early.
 
         From a partition whose records were all held back, one record is read, because its time
         determines when it is processed.
@@ -201,7 +202,7 @@ class Portions:
             starts: The first offset of the batch in each partition.
             portion: The refused portion.
             refused: The partitions with too much input, by worker.
-            turn: The number of earlier reductions of the batch.
+            turn: The number of earlier reductions of this batch.
         """
         self._waiting.clear()
         groups = [places for places in refused if places]
@@ -234,7 +235,7 @@ class Portions:
         means: Mapping[TopicPartition, float],
         groups: Iterable[frozenset[TopicPartition]],
     ) -> float:
-        """Return how full the fullest of some workers is; 1 is full."""
+        """Return the load of the fullest worker; 1 is full."""
         sizes = (sum(counts.get(p, 0) * means[p] for p in places) for places in groups)
         return max(sizes, default=0) / self._max_bytes
 
@@ -242,6 +243,6 @@ class Portions:
         return {place for place in places if place.topic in self._clocked}
 
     def note(self, held: Mapping[TopicPartition, HeldBack]) -> None:
-        """Record the held-back records of a batch."""
+        """Record the held-back records of a batch, for the next batch."""
         self._waiting.update({place: each.time for place, each in held.items()})
         self._stuck = frozenset(place for place, each in held.items() if not each.passed)

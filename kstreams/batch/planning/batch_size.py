@@ -13,17 +13,17 @@ P = TypeVar("P")
 """The type that identifies a partition."""
 
 _UNSEEN_BYTES = 1024.0
-"""The assumed size of a record before any record of its partition was read."""
+"""The assumed bytes of a record before any record of its partition was read."""
 
 
 class RecordSizes:
     """The mean size of records of each source partition, as measured by batches.
 
-    Sizes are only in memory: after a wrong estimate the batch is planned again.
+    Sizes are kept only in memory: after a wrong estimate, the batch is planned again.
 
     Args:
-        look: Returns the size of records at the next offset of an unread partition; None if it is
-            unknown.
+        look: Returns the mean bytes of records at the next offset of an unread partition; None if
+            the size is unknown.
     """
 
     def __init__(self, look: Callable[[TopicPartition, int], float | None]) -> None:
@@ -31,7 +31,7 @@ class RecordSizes:
         self._means: dict[TopicPartition, float] = {}
 
     def of(self, place: TopicPartition, offset: int) -> float:
-        """Return how many bytes a record of a partition has, on average."""
+        """Return the mean bytes of a partition's records; an assumed size if it is unknown."""
         if place not in self._means:
             found = self._look(place, offset)
             if found is None:
@@ -42,7 +42,8 @@ class RecordSizes:
     def saw(self, place: TopicPartition, records: int, size: int) -> None:
         """Record the bytes of some records of a partition.
 
-        The mean rises immediately, because large batches are the problem, and falls by halves.
+        The mean rises immediately, because too large batches fail. If records are smaller, each
+        call halves the difference.
         """
         if records:
             mean, before = size / records, self._means.get(place, 0.0)
@@ -50,11 +51,11 @@ class RecordSizes:
 
 
 def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
-    """Divide a number of records among partitions in proportion to how far each lags.
+    """Divide a number of records among partitions in proportion to their lags.
 
-    So partitions that hold the same span of time are read in step, however unlike their
-    sizes: none of them makes stream time run ahead of the others, and the largest is not
-    left to the end. At least one record each.
+    So partitions that cover an equal span of time advance equally in time, whatever their sizes: no
+    partition advances stream time ahead of the others, and the largest is not read last. Each
+    partition gets at least one record.
     """
     lag_sum = sum(lags.values())
     if lag_sum <= total:
@@ -67,13 +68,13 @@ def fitting(
 ) -> dict[P, int]:
     """Return the number of records of each partition that together fit into a number of bytes.
 
-    The numbers are in proportion, with at least one record in total, however large. Partitions with
-    a proportion below one record are used in turn.
+    The numbers are in proportion to the available records, with at least one record in total,
+    however large. Partitions whose share is below one record get a record in turn.
 
     Args:
         counts: The number of available records, by partition.
         means: The mean bytes of a record, by partition.
-        limit: The bytes.
+        limit: The maximum bytes.
         turn: The number of earlier calls.
 
     Returns:

@@ -14,8 +14,8 @@ class Pace:
 
     The fixed cost of a batch is then divided among more records, and a key with many records has
     one result. If a batch takes longer, the next ones shrink, not below 250,000 records, where the
-    work of a slow topology exceeds the fixed cost. The size is only in memory; no result depends on
-    it.
+    work of a slow topology exceeds the fixed cost. The maximum is kept only in memory; no result
+    depends on it.
 
     Args:
         most: The maximum number of records of a batch; also of the first ones, if it is below
@@ -29,7 +29,7 @@ class Pace:
         """The maximum number of records of the next batch."""
 
     def took(self, records: int, seconds: float) -> None:
-        """Take in how long a batch took for so many records, from its beginning to its commit."""
+        """Adapt the maximum to the duration of a batch, from its beginning to its commit."""
         fits = records * min(_ENOUGH_S / max(seconds, 1e-9), _STEP)
         if fits > self.records:
             self.records = min(int(fits), self._most)

@@ -1,4 +1,4 @@
-"""Share the limits of a query among its tasks, so that exactly the stated number of records passes.
+"""Share a query's limits among its tasks, so that exactly the stated number of records passes.
 
 A limit with one task needs no sharing. With several tasks, each batch gives every task a share of
 the remaining number, and the shares never exceed it. A task with more records than its share writes
@@ -22,12 +22,12 @@ from kstreams.task.task_limits import Allowance
 __all__ = ("Granted", "QueryLimits")
 
 Granted = Mapping[str, Mapping[int, Allowance]]
-"""The allowance of each task, by limit and task."""
+"""The allowance of each task, by limit, then by task."""
 
 
 @dataclass(frozen=True)
 class _Limit:
-    """A limit: how many records pass, and the stage and number of its tasks."""
+    """A limit: the number of records that pass, and the stage and number of its tasks."""
 
     count: int
     stage: int
@@ -66,7 +66,7 @@ class QueryLimits:
         )
 
     def stopped(self, passed: Counts) -> frozenset[str]:
-        """Return the topics whose records have no effect any more, as limits are reached."""
+        """Return the topics whose records have no effect any more, because limits are reached."""
         reached = [
             node
             for node, limit in self._limits.items()
@@ -81,7 +81,7 @@ class QueryLimits:
     def shares(
         self, passed: Counts, records: Mapping[tuple[int, int], int], granted: Granted
     ) -> Granted:
-        """Return the allowance of each task in a batch; empty for limits with one task.
+        """Return the allowance of each task in a batch, by limit, for limits with several tasks.
 
         Args:
             passed: The number of records that passed before.
@@ -114,14 +114,14 @@ class QueryLimits:
         }
 
     def stage_of(self, node: str) -> int:
-        """Return the stage of a limit."""
+        """Return the number of a limit's stage."""
         return self._limits[node].stage
 
 
 def _shared(
     limit: _Limit, passed: Mapping[int, int], records: Mapping[tuple[int, int], int]
 ) -> dict[int, Allowance]:
-    """Share the remaining number of a limit, in proportion to the input of tasks."""
+    """Divide the remaining number of a limit among tasks, in proportion to their input."""
     tasks = range(limit.tasks)
     left = max(limit.count - sum(passed.values()), 0)
     parts = _parts(left, [1 + records.get((limit.stage, task), 0) for task in tasks])

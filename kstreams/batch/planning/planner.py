@@ -36,22 +36,23 @@ class BatchPlanner:
     """Plans batches over the source topics of one pipeline.
 
     Args:
-        feed: The topics.
+        feed: The input of the pipeline.
         groups: The groups of the pipeline, in the order of their stages.
         max_records: The maximum number of records of a batch.
-        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; but
-            at least one record.
-        plans: The plans of the query; stores the first positions.
-        positions: The next offset of each partition; a missing one starts at its stored first
+        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; a
+            batch has at least one record, however large.
+        plans: The plan log of the query, which also stores its first positions.
+        positions: The next offset of each partition; a missing partition starts at its stored first
             position, or at the start of its source.
-        topics: The known ids of the topics of these positions.
-        start_ms: The start time of sources without a position, instead of their own start.
+        topics: The ids that the topics had when these positions were stored.
+        start_ms: The start time of sources without a position, ms since the epoch, instead of their
+            own start.
 
     Attributes:
         stopped: Topics that are not read any more, because limits below them are reached.
 
     Raises:
-        TopicRecreatedError: A topic is not the one that was read.
+        TopicRecreatedError: A topic was deleted and created again after it was read.
         DataLossError: Records were deleted before they were read.
     """
 
@@ -143,11 +144,11 @@ class BatchPlanner:
                     )
 
     def end(self) -> dict[TopicPartition, int]:
-        """Return the present end of every partition.
+        """Return the current end of every partition.
 
         Raises:
-            TopicRecreatedError: A topic is not the one that was read.
-            PartitionCountError: A topic has got more partitions.
+            TopicRecreatedError: A topic was deleted and created again after it was read.
+            PartitionCountError: A topic has more partitions than before.
         """
         return self._checked_ends(self._admin.ends)
 
@@ -168,7 +169,7 @@ class BatchPlanner:
         return ends
 
     def reached(self, end: Mapping[TopicPartition, int]) -> bool:
-        """Return whether everything before an end is planned, except stopped topics."""
+        """Return whether all records before an end are planned, except those of stopped topics."""
         return all(
             self.positions[place] >= offset
             for place, offset in end.items()
@@ -176,7 +177,7 @@ class BatchPlanner:
         )
 
     def is_finished(self) -> bool:
-        """Return whether all future records of the sources are planned, or have no effect."""
+        """Return whether all records that sources will ever have are planned, or have no effect."""
         if self._counts.keys() - self._bounded.keys() - self.stopped:
             return False
         return self.reached(
@@ -188,7 +189,7 @@ class BatchPlanner:
         )
 
     def left(self, end: Mapping[TopicPartition, int]) -> int:
-        """Return how many records before an end are not planned."""
+        """Return the number of records before an end that are not planned."""
         return sum(
             max(offset - self.positions[place], 0)
             for place, offset in end.items()
@@ -196,11 +197,11 @@ class BatchPlanner:
         )
 
     def backlog(self) -> int:
-        """Return how many records waited to be planned when ends were last asked for."""
+        """Return the number of unplanned records when the ends of topics were last requested."""
         return sum(self.behind().values())
 
     def behind(self) -> dict[TopicPartition, int]:
-        """Return the lag of each partition."""
+        """Return the lag of each partition: its unplanned records when ends were last requested."""
         return {
             place: max(end - self.positions[place], 0)
             for place, end in self._ends.items()
@@ -216,19 +217,20 @@ class BatchPlanner:
     ) -> Plan | None:
         """Return the next plan, or None without new records; advances the positions.
 
-        The ends of topics are requested only if the known ends give no full batch, or are some
-        seconds old, because a recreated topic must be detected.
+        The ends of topics are requested only if the records before the known ends do not fill a
+        batch, or if the known ends are some seconds old, because a recreated topic must be
+        detected.
 
         Args:
-            until: The end of each partition, before which all records are read, settled or not; the
-                current ends by default.
-            wall_ms: The wall time, ms since the epoch; records that must settle by then wait. None:
-                unknown.
-            besides: The number of other records in the batch, from no topic.
+            until: The end offset of each partition, before which all records are read, however new
+                they are; the current ends by default.
+            wall_ms: The wall time, ms since the epoch; records that are too new at this time wait.
+                None: unknown.
+            besides: The number of records in the batch that do not come from topics.
 
         Raises:
-            TopicRecreatedError: A topic is not the one that was read.
-            DataLossError: A topic is shorter than its read part.
+            TopicRecreatedError: A topic was deleted and created again after it was read.
+            DataLossError: A topic ends before the offset up to which it was read.
             PartitionCountError: A topic has more partitions than before.
         """
         now = time.monotonic()
@@ -258,7 +260,7 @@ class BatchPlanner:
         return replace(self.plan(tasks), horizon=portion.horizon, holding=portion.holding)
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
-        """Return a plan for the input of tasks; the next plan starts after it."""
+        """Return a plan for the input of tasks; the next plan starts after this input."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def done(
@@ -270,9 +272,9 @@ class BatchPlanner:
         """Record the input of a batch's tasks, before the next batch is planned.
 
         Args:
-            sizes: The read sizes of each task.
+            sizes: The number of read offsets and bytes of each partition, by task.
             held: The next offsets of partitions with unprocessed records.
-            seconds: The duration of the batch.
+            seconds: The duration of the batch, seconds.
         """
         for each in sizes:
             self._saw(each)
@@ -287,10 +289,10 @@ class BatchPlanner:
     def cut(self, plan: Plan, refusals: Iterable[Refusal]) -> Plan:
         """Plan an uncommitted batch smaller; moves the positions back.
 
-        A refused part is divided by the sizes that its worker has read, in proportion to the
-        records of its tasks. If batches end at one time, that of all tasks becomes earlier. Other
-        tasks read the same input as before, so that their written output is written again
-        unchanged.
+        A refused part is reduced by the sizes that its worker has read, in proportion to the
+        records of its tasks. If all partitions of a batch end at one time, this time becomes
+        earlier for all tasks. Otherwise the other tasks read their input as before, so that they
+        write their output again unchanged.
 
         Args:
             plan: The previous plan of the batch.

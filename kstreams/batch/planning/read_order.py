@@ -1,4 +1,4 @@
-"""In which order partitions are read at equal times: as the tasks merge them."""
+"""The order in which partitions are read at equal times: the order in which tasks merge records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def read_order(
 
     Partitions that feed only tables come first, so that a record finds the rows of its own time.
     Later stages come before earlier ones, because tasks process the records of their sources before
-    those of edges; then partitions in turn, each with its sources in the order of the task.
+    those of edges; then come partitions by number, and in each partition its sources in the order
+    of the task.
 
     Args:
         groups: The groups of the pipeline, in the order of their stages.
@@ -38,7 +39,7 @@ def read_order(
 
 
 def feeding_tables(groups: Sequence[PartitionGroup]) -> frozenset[str]:
-    """Return the topics whose records go to tables alone, be it over edges."""
+    """Return the topics whose records reach only tables, directly or over edges."""
     tables = {name for group in groups for name in group.table_entries}
     edges = {edge.name: group for group in groups for edge in group.entries}
     below = {group.name: group.children() for group in groups}
@@ -55,7 +56,7 @@ def feeding_tables(groups: Sequence[PartitionGroup]) -> frozenset[str]:
 
 
 def _exits(name: str, below: Mapping[str, Sequence[object]]) -> list[RepartitionNode]:
-    """Return the edges that records of an entry leave their group by."""
+    """Return the edges through which the records of an entry leave their group."""
     found: dict[str, RepartitionNode] = {}
     ways = [name]
     for way in ways:

@@ -1,4 +1,4 @@
-"""The end of a batch in each partition, so that it ends at one time in all of them."""
+"""The end of a batch in each partition, chosen so that all partitions end at one time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kstreams.times import LATEST_MS
 __all__ = ("Counts", "FirstSince", "TimeCut", "TimeCuts")
 
 Counts = Mapping[TopicPartition, int]
-"""The number of offsets to read from the next offset, by partition."""
+"""The number of offsets to read after the current position, by partition."""
 
 FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int], tuple[int, int]]]
-"""`TopicAdmin.first_since`."""
+"""The type of `TopicAdmin.first_since`."""
 
 _AIM, _NEARER, _MOST = 0.85, 0.04, 0.97
-"""The target size of a batch as a share of the maximum; it grows while records are even in time."""
+"""The target load of a batch, its growth while records are even in time, and its maximum."""
 _MISSED = 0.03
-"""The tolerance for an exact hit of the target."""
+"""The load of a batch may differ by this from the target and still count as a hit."""
 _ENOUGH = (0.6, 0.6, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """The sufficient load of a batch after each number of requests; after that, any load is sufficient.
 """
@@ -35,11 +35,11 @@ class TimeCut:
     """The end of a batch.
 
     Attributes:
-        horizon: All records before this time, ms since the epoch, are read by then, as far as the
-            ends are known, and none after it. Some records of exactly this time may be read.
-        counts: The number of offsets to read; only partitions with offsets.
-        times: The time up to which a partition has no further record; without partitions that are
-            read completely.
+        horizon: A time, ms since the epoch: the batch reads all records before it, as far as the
+            ends are known, and no record after it. Some records of exactly this time may be read.
+        counts: The number of offsets to read, by partition; without partitions that have none.
+        times: By partition, the time of the first record that is not before `horizon`, ms since the
+            epoch; without partitions that are read completely.
     """
 
     horizon: int
@@ -49,7 +49,7 @@ class TimeCut:
 
 @dataclass(frozen=True)
 class _Probe:
-    """The records before a time; the same up to the first record that is not before it."""
+    """The number of records before a time, the load of a batch with them, and the next times."""
 
     time: int
     counts: dict[TopicPartition, int]
@@ -63,12 +63,12 @@ class TimeCuts:
 
     The records of a partition are ordered by the running maximum of their times, as tasks merge
     them. So the records before a time are those before the first record with this or a later time,
-    which `first_since` finds, also in disorder. If a batch cannot hold all records of one time,
-    they are read in the order of the partitions' ranks, also a part of a partition, before any
-    later record.
+    which `first_since` finds even if records are out of order. If a batch cannot hold all records
+    of one time, they are read in the order of the partitions' ranks, also a part of a partition,
+    before any later record.
 
-    The only state that matters is the next offset of partitions: other state makes the next search
-    shorter.
+    Results depend only on the arguments of `find`: the state of this object only shortens the next
+    search.
 
     Args:
         first_since: Requests the offsets of all topics at once.
@@ -119,7 +119,7 @@ class TimeCuts:
         load: Callable[[Counts], float],
         top: int,
     ) -> tuple[_Probe, _Probe | None]:
-        """Return the last time that fits, and the first that does not, as far as looked for."""
+        """Return the latest probe that fits, and the earliest found that does not fit, or None."""
 
         def probe(time: int) -> _Probe:
             found = self._first_since(starts.keys(), time)
@@ -158,7 +158,7 @@ class TimeCuts:
     def _filled(
         self, low: _Probe, high: _Probe, load: Callable[[Counts], float]
     ) -> dict[TopicPartition, int]:
-        """Add records of the first time that does not fit, in order, until the batch is full."""
+        """Add records of the first time that does not fit, by partition rank, up to the limit."""
         counts = dict(low.counts)
         for place in sorted(counts, key=self._rank):
             before, more = counts[place], high.counts[place] - counts[place]
@@ -205,7 +205,7 @@ def _is_enough(load: float, asked: int) -> bool:
 
 
 def _between(low: _Probe, high: _Probe, asked: int) -> int:
-    """Return a time between two: in proportion as a rule, else near the lower, or half-way."""
+    """Return a time between two: usually in proportion, else near the lower one, or half-way."""
     gap = high.time - low.time
     step = (int(gap * (_AIM - low.load) / (high.load - low.load)), isqrt(gap), gap // 2)
     return low.time + min(max(step[(0, 0, 1, 2)[asked % 4]], 1), gap - 1)

@@ -1,4 +1,4 @@
-"""The topics of a query's positions, by the ids that topics get at their creation."""
+"""Checks, by topic id, that the topics of a query are those of its positions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TOPIC_WAY_ON = (
     "savepoint`, `kstreams state fork`): with a start it reads the topics from that time on, "
     "without one at the old offsets, which is right for a topic that was copied offset by offset."
 )
-"""A hint: what to do when positions are of a topic that is gone."""
+"""The hint for positions that belong to a deleted topic."""
 
 
 class Identities:
-    """The ids of a query's source topics. A topic without one is not checked.
+    """The ids of a query's source topics. A topic without an id is not checked.
 
     Args:
-        present: The topics' present ids, by name; empty where there are none.
+        present: The current ids of the topics, by name; an empty text for a topic without an id.
     """
 
     def __init__(self, present: Mapping[str, str]) -> None:
@@ -30,7 +30,7 @@ class Identities:
 
     @property
     def known(self) -> dict[str, str]:
-        """The ids, by topic."""
+        """The topic ids, by topic."""
         return dict(self._ids)
 
     def check_known(
@@ -46,7 +46,7 @@ class Identities:
                 _compare(topic, expected, self._ids[topic], positions)
 
     def check(self, topic: str, found: str, positions: Mapping[TopicPartition, int]) -> None:
-        """Compare the id of a topic with that of the start; accept a new id if no record was read.
+        """Compare a topic's id with that at the start; accept a new id if no record was read.
 
         Raises:
             TopicRecreatedError: The id differs, and records were read.
@@ -71,8 +71,8 @@ def _compare(
         return
     raise TopicRecreatedError(
         f"the topic was deleted and created again: its id was {expected}, and is {found}. The "
-        f"offset that reading has come to, {min(read.values())} or more, is one of records that "
-        "are gone",
+        f"query has read up to offset {min(read.values())} or later, which belongs to the deleted "
+        "topic",
         expected=expected,
         found=found,
         hint=TOPIC_WAY_ON,

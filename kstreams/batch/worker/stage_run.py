@@ -1,4 +1,4 @@
-"""The tasks of one stage that a worker runs in one batch: messages in, messages out."""
+"""Runs the tasks of one stage of a batch in a worker, from messages to messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kstreams.task.task_limits import Exceeded
 __all__ = ("Cuts", "Message", "StageRun")
 
 Message = tuple[int, bytes]
-"""A partition of the stage's workers, and the payload of an envelope for a task in it."""
+"""The number of a partition of the receiving stage, and the payload of an envelope for it."""
 
 Cuts = Mapping[tuple[int, int], int]
 """`Plan.cuts`: the plan revision that made the input of a task smaller, by stage and task."""
@@ -69,8 +69,8 @@ class StageRun:
         settings: The settings of the stage.
         worker: The state of the worker.
         batch: The number of the batch.
-        cuts: The cuts of its plan.
-        versions: The versions of global tables.
+        cuts: The cuts of the batch's plan.
+        versions: The versions of global tables in the batch's plan.
         attempt: The number of the Spark attempt.
     """
 
@@ -93,11 +93,11 @@ class StageRun:
         self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
-        """Run the addressed tasks; yield the messages to later stages.
+        """Run the tasks that messages address; yield the messages to later stages.
 
         Raises:
             ExecutionError: A message is damaged.
-            KStreamsError: A task failed; the error has the place.
+            KStreamsError: A task failed; the error names its group and partition.
         """
         inboxes: dict[int, _Inbox] = {}
         refused = False
@@ -142,7 +142,7 @@ class StageRun:
                 yield self._addressed(Envelope(DRIVER, task, status))
 
     def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
-        """Return a status with worker, attempt and start of the task."""
+        """Return a status with the worker, the attempt and the start time of the task."""
         numbers = replace(
             status.numbers, worker=worker_name(), attempt=self._attempt, began_ms=began_ms
         )
@@ -176,7 +176,8 @@ class StageRun:
     def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
         """Yield messages with the tasks that did not run.
 
-        The messages go to the driver and to each partition of the next stage.
+        Each partition of the next stage gets one of the messages, does not run its tasks, and
+        passes the message on to the driver.
         """
         own = self._settings.number
         yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
@@ -200,7 +201,7 @@ class StageRun:
         records: Sequence[EdgeRecords],
         done: dict[int, TaskResult],
     ) -> Iterator[Envelope]:
-        """Run a task; yield its forwarded messages, and record its result."""
+        """Run a task; yield its messages to later stages, and add its result to `done`."""
         settings = self._settings
         name = TaskId(settings.group.name, task)
         run = self.task_run(name, self._task_settings(task))
@@ -224,7 +225,7 @@ class StageRun:
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
-        """Add the place of a task to its errors."""
+        """Add the group and partition of a task to its errors."""
         try:
             yield
         except KStreamsError as exc:
@@ -274,7 +275,7 @@ def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
 
 
 def _origin(queues: Sequence[Queue]) -> str:
-    """Return the read ranges of a task, as text: a rejected result came from one of them."""
+    """Return the ranges that a task has read, as text: a rejected result came from one of them."""
     read = (
         f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
         for queue in queues

@@ -1,4 +1,4 @@
-"""The settings of a query's tasks: those of the app, of its start, and of their stage."""
+"""The settings of a query's tasks: those of the app, of the query, and of their stage."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class QuerySettings:
         epoch: The epoch of the query, a unique id of its batches; part of producer and record ids.
         state_name: The name of the query's state in the durable log.
         log: The durable log.
-        groups: The partition groups, in the order of their stages. Only the driver has them: a
-            stage has its own, so the sent data grows with the number of stages, not with its
-            square.
+        groups: The partition groups, in the order of their stages. Only the driver has the groups:
+            a stage gets its own group, so the sent data grows with the number of stages, not with
+            its square.
         counts: The number of tasks, by stage.
         width: The number of Spark partitions of each stage; task `t` is in partition `t % width`.
         io: Reads source topics, and writes the output of sinks.
-        changelogs: By store, its changelog and the end of it at the start of the app.
+        changelogs: By store, the topic id and end offsets of its changelog at the start of the app.
         checkpoint_id: The checkpoint id, which is also the prefix of copies of global tables.
         fingerprint: The fingerprint of the topology, which is stored with its output.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
@@ -79,7 +79,8 @@ class QuerySettings:
             tasks: Number of tasks by group.
             width: The maximum number of Spark partitions of a stage.
             fingerprint: The fingerprint of the topology.
-            changelogs: By store, its changelog and the end of it at the start of the app.
+            changelogs: By store, the topic id and end offsets of its changelog at the start of the
+                app.
         """
         counts = tuple(tasks[group.name] for group in opened.groups)
         return cls(
@@ -106,12 +107,12 @@ class QuerySettings:
 
     @property
     def name(self) -> str:
-        """The name of the query: that of its first group."""
+        """The name of the query, which is the name of its first group."""
         return self.groups[0].name
 
     @property
     def commit_epoch(self) -> str:
-        """The epoch in commits of sinks, which is unique among all queries and checkpoints."""
+        """The epoch in commit ids of sinks, which is unique among all queries and checkpoints."""
         return f"{self.epoch}/{self.state_name}"
 
     @property
@@ -121,7 +122,7 @@ class QuerySettings:
 
     @property
     def first_topic(self) -> str:
-        """The first topic by name that the query reads, or otherwise writes.
+        """The first topic, in order of names, that the query reads; without any, that it writes.
 
         Empty if the query reads no topic, and its output topics depend on records.
         """
@@ -163,7 +164,7 @@ class QuerySettings:
     def loops_by_task(
         self, parts: Iterable[LoopPart]
     ) -> dict[tuple[int, int], tuple[LoopPart, ...]]:
-        """Return the records in loops, by the stage number and the receiving task."""
+        """Return the records in loops, by stage number and receiving task."""
         stages = self.stage_of_entries()
         found: dict[tuple[int, int], list[LoopPart]] = {}
         for part in parts:

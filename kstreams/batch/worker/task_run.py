@@ -1,4 +1,4 @@
-"""The one way a task runs a batch, on Spark's workers and in the test driver."""
+"""Runs a batch of one task, on Spark's workers and in the test driver."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TaskResult:
     Attributes:
         status_so_far: The status for the driver, without the requests to the durable log.
         state: The committed state.
-        forwarded: The messages to later stages, created during a single iteration.
+        forwarded: The records for later stages; can be iterated once.
         busy: The durations of phases; later phases may be added.
     """
 
@@ -70,7 +70,7 @@ class TaskResult:
 
     @property
     def status(self) -> TaskStatus:
-        """The status for the driver, when the state is durable.
+        """The status for the driver; waits until the state is durable.
 
         Raises:
             StoreError: The state could not be written.
@@ -84,8 +84,8 @@ class TaskResult:
 class TaskRun:
     """Runs one task: opens its state, runs its processors, writes their output, commits.
 
-    After an exception the object is unusable, unless `discard` is called and the state is rolled
-    back to the last commit.
+    After an exception the object is usable only if `discard` is called and the state is rolled back
+    to the last commit.
 
     Args:
         settings: The settings of the task.
@@ -100,7 +100,7 @@ class TaskRun:
 
     @property
     def has_processors(self) -> bool:
-        """Return whether processors exist: for the next batch, or from a failed batch."""
+        """Return whether processors exist: kept for the next batch, or left by a failed batch."""
         return self._task is not None
 
     def prepare(self, state: OpenState, wall_ms: int) -> None:
@@ -108,10 +108,11 @@ class TaskRun:
 
         Args:
             state: The state that the first batch will have.
-            wall_ms: Wall time from which wall-clock punctuators count, ms since the epoch.
+            wall_ms: The wall time at which the intervals of wall-clock punctuators start, ms since
+                the epoch.
 
         Raises:
-            ProcessingError: A supplier or an `init` raised; names the node.
+            ProcessingError: A supplier or an `init` raised; the error names the node.
         """
         self._task = self._made(state, wall_ms)
 
@@ -131,13 +132,14 @@ class TaskRun:
             read: The read records, one queue for each slice of the call.
             forwarded: The records from tasks of earlier stages, in any order.
             batch: The number of the batch.
-            revision: The plan revision, if the input differs from that of the first plan.
+            revision: The plan revision if the input differs from that of the first plan; else 0.
 
         Raises:
             Exceeded: As for `Task.run`; nothing is written.
             KStreamsError: As for `Task.run`, `Writer.write`, `TopicIO.write` and the state's `open`
                 and `commit`.
-            KeyboardInterrupt: See `interrupted`.
+            KeyboardInterrupt: The process was interrupted; `interrupted` returns the error to
+                raise.
         """
         settings = self._settings
         busy = Busy()
@@ -210,7 +212,7 @@ class TaskRun:
         return _Written(tuple(receipts), tuple(outputs), parts[: len(sent)], parts[len(sent) :])
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError | None:
-        """Return an error for an interrupt that a processor raised; None if none was running."""
+        """Return the error for an interrupt in a processor; None if no processor was running."""
         return None if self._task is None else self._task.interrupted(exc)
 
     def discard(self) -> None:
@@ -243,7 +245,7 @@ class TaskRun:
         )
 
     def _sent(self, output: TaskOutput) -> Iterator[tuple[str, int, pa.Table]]:
-        """Yield the records for loops, with the loop and the receiving task."""
+        """Yield the records for loops: name of the loop, receiving task, and table."""
         for end in self._settings.group.loop_ends:
             loop, table = end.loop, output.loops.get(end.loop.name)
             if table is not None:
@@ -263,7 +265,7 @@ class TaskRun:
 
 
 def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
-    """Return the records in loops, one queue for each part."""
+    """Return the records that loops sent to the task, one queue for each part."""
     return [
         Queue(part.loop, part.loop, part.upstream, table)
         for part, table in zip(parts, state.received(parts) if parts else (), strict=True)
@@ -293,7 +295,7 @@ def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:
 
 
 def _joined(queues: Sequence[Queue]) -> list[Queue]:
-    """Return one queue for each source partition and upstream task, with pieces in offset order."""
+    """Return one queue for each source partition and upstream task, in offset order."""
     parts: dict[tuple[str, str, int], list[Queue]] = {}
     for queue in queues:
         parts.setdefault((queue.entry, queue.topic, queue.partition), []).append(queue)

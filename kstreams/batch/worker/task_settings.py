@@ -1,4 +1,4 @@
-"""The settings of one task, for any runner."""
+"""The settings of one task, for Spark's workers and the test driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class EdgeTarget:
 
     Attributes:
         stage: The number of the stage.
-        tasks: The number of its tasks that get records by the edge: the edge's partition count.
+        tasks: The number of the stage's tasks that get records by the edge: the edge's partition
+            count.
     """
 
     stage: int
@@ -37,22 +38,23 @@ class TaskSettings:
     Attributes:
         group: The partition group.
         partition: The partition.
-        io: Writes the output, and has the limits of topics.
+        io: Writes the output, and returns the limits of topics.
         producer: A producer id that is unique in this epoch of the checkpoint.
         edges: The target of each outgoing edge and loop.
         interceptors: The interceptors of its processors.
         changelog_ends: By store, the end of the task's partition of the changelog at the start of
             the app.
-        changelog_ids: By store, the topic id of its changelog at that time, if topics have ids.
+        changelog_ids: By store, the topic id of its changelog at the start of the app, if topics
+            have ids.
         partitions: The partition count of each input, to check the partitions of keys; None
             disables the check.
         tables: The readers of global tables, by the names of their stores.
         keeps_processors: Whether processors stay from batch to batch; otherwise each batch creates
             new ones.
         epoch: The epoch of the batches, for sinks other than topics.
-        fingerprint: The fingerprint of the topology, for the same sinks.
-        writers: The writers of these sinks, open from batch to batch.
-        watch: The observer, if there is one.
+        fingerprint: The fingerprint of the topology, for sinks other than topics.
+        writers: The writers of sinks other than topics; a writer stays open from batch to batch.
+        watch: The observer of the task; None without an observer.
         measures: Whether to report the ages of records.
         sampler: Samples the time of nodes; None: no samples.
     """
@@ -80,7 +82,7 @@ class TaskSettings:
 
         Args:
             batch: The number of the batch.
-            revision: The plan revision, if the input differs from that of the first plan.
+            revision: The plan revision if the input differs from that of the first plan; else 0.
         """
         return {
             node.name: CommitId(

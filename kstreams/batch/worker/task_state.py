@@ -1,4 +1,4 @@
-"""The state of a task: its open and its commit."""
+"""The interfaces to the state of a task: opening a version and committing a new one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OpenState(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """Return the folder for output that exceeds the memory limit; None for any folder."""
+        """Return the folder for output beyond the memory limit; None for a temporary folder."""
         ...
 
     @property
@@ -46,11 +46,11 @@ class OpenState(Protocol):
         ...
 
     def rows(self) -> dict[str, int]:
-        """Return the number of rows of each store before the batch, in some backends about."""
+        """Return the number of rows of each store before the batch; some backends estimate it."""
         ...
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return the records in loops for the task.
+        """Return the records that loops sent to the task, one table for each part.
 
         Raises:
             StateCorruptError: The records are missing, or differ from the committed ones.
@@ -58,16 +58,16 @@ class OpenState(Protocol):
         ...
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write the task's records for loops or staging: name, task and records, in order.
+        """Write records for loops, or staged output, given as name, task and table, in order.
 
-        The records count when the driver commits them. Nothing is written without records.
+        The records are valid only if the driver commits them. Nothing is written without records.
         """
         ...
 
     def commit(self, changes: Changes) -> Pointer:
         """Write the changes of a batch and `meta`; return the new version.
 
-        The version counts when the driver commits it, which may only happen after `settle`.
+        The version is valid only if the driver commits it, which it may do only after `settle`.
         """
         ...
 
@@ -88,10 +88,10 @@ class TaskState(Protocol):
     """The state of one task."""
 
     def open(self, pointer: str | None, batch: int) -> AbstractContextManager[OpenState]:
-        """Open a version of the state for an attempt; without a commit, nothing changes.
+        """Open a version of the state for an attempt; unless `commit` is called, nothing changes.
 
         Args:
-            pointer: The committed version, as JSON text; None before the first.
+            pointer: The committed version, as JSON text; None before the first commit.
             batch: Number of the batch.
         """
         ...

@@ -23,7 +23,8 @@ def topic_counts(
 
     Args:
         queues: The records that were read from topics, including held-back ones.
-        output: The output after the writing, when rejected results are dead letters.
+        output: The output after it was written, so that it has the dead letters of rejected
+            results.
         group: The group of the task.
     """
     parts: list[dict[str, TopicCounts]] = []
@@ -40,7 +41,7 @@ def topic_counts(
 
 
 def _taken(queue: Queue, output: TaskOutput) -> pa.Table:
-    """Return the records of a queue that were not held back: the first ones."""
+    """Return the records of a queue that were not held back, which are its first records."""
     held = output.held.get(queue.topic_partition)
     return queue.table if held is None else queue.table.slice(0, held.passed)
 
@@ -50,6 +51,6 @@ def _written(table: pa.Table) -> TopicCounts:
 
 
 def _bytes_of(table: pa.Table) -> int:
-    """Return the number of bytes of keys and values."""
+    """Return the total bytes of keys and values."""
     lengths = (pc.sum(pc.binary_length(table.column(name))) for name in ("key", "value"))
     return sum(length.as_py() or 0 for length in lengths)

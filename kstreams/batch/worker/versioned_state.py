@@ -45,7 +45,7 @@ class VersionedState:
 
     @contextmanager
     def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
-        """Check a version out for an attempt; see `TaskState`."""
+        """Open a version for an attempt; see `TaskState`."""
         query, app = self.settings.query, self.settings.query.app
         key, stores = query.task_key(self.task), self.settings.group.stores
         found = Pointer.empty() if pointer is None else Pointer.from_json(pointer)
@@ -69,7 +69,7 @@ class VersionedState:
 
 
 class _Opened:
-    """A version that is checked out."""
+    """A version of the state that is open for an attempt."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Opened:
         self._loops = loops
 
     def rows(self) -> dict[str, int]:
-        """Return how many rows each store has; see `OpenState`."""
+        """Return the number of rows of each store; see `OpenState`."""
         return {name: self._checkout.store.count(name) for name in self._names}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:

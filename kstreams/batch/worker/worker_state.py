@@ -1,4 +1,4 @@
-"""The state that a worker keeps for its tasks from batch to batch."""
+"""The state that a worker process keeps for its tasks from batch to batch."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class WorkerState:
         return OpenTables(self.log)
 
     def sampler(self, hz: int) -> NodeSampler | None:
-        """Return the sampler of nodes; None if sampling is disabled."""
+        """Return the sampler of nodes at a frequency; None if `hz` is 0 (no sampling)."""
         if hz and hz not in self._samplers:
             self._samplers[hz] = NodeSampler(hz)
         return self._samplers.get(hz)
 
     def log(self, settings: ObjectStoreSettings) -> ObjectStore:
-        """Open a durable log, once."""
+        """Return the durable log of these settings; the first call opens it."""
         if settings not in self._logs:
             self._logs[settings] = settings.open()
         return self._logs[settings]
@@ -56,5 +56,5 @@ class WorkerState:
 
 @cache
 def this_worker() -> WorkerState:
-    """Return this process's."""
+    """Return the state of this worker process."""
     return WorkerState()

@@ -1,4 +1,4 @@
-"""A stage on a bounded DataFrame: its tasks run once, with nothing kept."""
+"""A stage on a bounded DataFrame: its tasks run once, and keep no state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run_bounded(frame: DataFrame, stage: Stage) -> DataFrame:
     """Run a stage's tasks on all of a bounded DataFrame's messages.
 
     Args:
-        frame: Messages, of columns `MESSAGE`.
+        frame: The messages, with the columns `MESSAGE`.
         stage: The stage.
     """
 

@@ -26,10 +26,10 @@ __all__ = ("BoundedState", "NoLog")
 
 @dataclass(frozen=True)
 class NoLog:
-    """Settings in the place of a durable log's where there is none."""
+    """The log settings of a run without a durable log."""
 
     def open(self) -> ObjectStore:
-        """Refuse.
+        """Raise an error, because there is no durable log.
 
         Raises:
             StoreError: Always.
@@ -74,22 +74,22 @@ class _Opened:
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Refuse: a bounded run has one batch."""
+        """Raise a `StoreError`: a bounded run has one batch, and so no records of earlier ones."""
         raise StoreError("a bounded run has no loops")
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Refuse records, as `received`."""
+        """Raise a `StoreError` if there are records, as `received`."""
         for _ in records:
             raise StoreError("a bounded run has no loops")
         return ()
 
     def commit(self, changes: Changes) -> Pointer:
-        """Forget the changes: there is no later batch."""
+        """Discard the changes, because there is no later batch."""
         return Pointer.empty()
 
     def settle(self) -> None:
         """Do nothing: there is no durable log."""
 
     def traffic(self) -> Traffic:
-        """Return nothing: there is no durable log."""
+        """Return no requests, because there is no durable log."""
         return Traffic()

@@ -48,7 +48,7 @@ class Cleaning:
         batch: int,
         wall_ms: int,
     ) -> tuple[str, ...]:
-        """Remove objects that were unnamed for long enough, and note the unnamed objects of now.
+        """Remove objects that were unnamed for long enough, and write a note of unnamed objects.
 
         A removed object is in the newest note that is old enough, in the note before that one, and
         in all later notes: an object that another process created and named later is newer than the

@@ -13,14 +13,14 @@ from kstreams.raw_batch import OUTPUT_SCHEMA
 __all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic", "observed")
 
 _SINK = "dropped:"
-"""The prefix of these rows' sink name; the group's name follows."""
+"""The prefix of the sink name of rows with drop counts; the name of the group follows."""
 OF_DROPPED = f"startswith(sink, '{_SINK}')"
-"""A condition that only these rows meet; the topic is no criterion, as records may choose it."""
+"""The SQL condition of rows with drop counts, by sink: other records may have their topic."""
 _FIELDS = "task string, node string, reason string, count bigint, batch bigint"
 
 
 def dropped_topic(app_id: str) -> str:
-    """Return the topic that rows of counts have, for sinks that want one."""
+    """Return the topic of rows with drop counts, for sinks that need a topic."""
     return f"{app_id}-dropped"
 
 
@@ -59,7 +59,8 @@ def observed(rows: DataFrame, name: str) -> DataFrame:
 
     Args:
         rows: The output of all tasks.
-        name: The name of the metric, which has one field, `records`. Bounded DataFrames have none.
+        name: The name of the metric, which has one field, `records`. Bounded DataFrames have no
+            metric.
     """
     if not rows.isStreaming:
         return rows.where(f"NOT {OF_DROPPED}")

@@ -53,7 +53,7 @@ class FrameState:
         return f"{self.topology.name} at {self.checkpoint}"
 
     def batches(self) -> list[int]:
-        """Return the committed batches whose state Spark retains, rising.
+        """Return the committed batches whose state Spark retains, in ascending order.
 
         Raises:
             NoCheckpointError: There is no checkpoint of a query with state.
@@ -136,7 +136,7 @@ class FrameState:
 
 
 def _field(kind: object, name: str) -> object:
-    """Return the type of a struct's field; None if there is none."""
+    """Return the type of a struct's field; None without such a field."""
     if not isinstance(kind, StructType) or name not in kind.fieldNames():
         return None
     return kind[name].dataType

@@ -195,7 +195,7 @@ class FrameTask:
                 yield from (each.queue() for each in parts)
 
     def _owned_since(self) -> int:
-        """Make sure that the state is this query's; return since when the worker runs it."""
+        """Check that this query owns the state; return the time of the worker's first batch."""
         start = self._rules.start
         if start is None:
             return 0
@@ -251,7 +251,7 @@ class FrameTask:
 
 
 def _divided(parts: Sequence[EdgeRecords]) -> tuple[list[EdgeRecords], list[EdgeRecords]]:
-    """Return records, and rows that could not become records."""
+    """Return the encoded records, and the rows that could not be encoded."""
     fit: list[EdgeRecords] = []
     unfit: list[EdgeRecords] = []
     for part in parts:

@@ -23,7 +23,7 @@ def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
     """Run a stage's tasks on a stream of messages.
 
     Args:
-        frame: Messages, of columns `MESSAGE`.
+        frame: The messages, with the columns `MESSAGE`.
         stage: The stage.
     """
     timeout = GroupStateTimeout.NoTimeout

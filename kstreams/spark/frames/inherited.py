@@ -47,7 +47,7 @@ class Inherited:
             log: The durable log for the copy.
 
         Returns:
-            The pointer of the copy, as JSON text.
+            The pointer of the copy, as JSON text; None if the app has no state for the task.
 
         Raises:
             NoCheckpointError: There is no checkpoint of an app.

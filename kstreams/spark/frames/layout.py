@@ -48,7 +48,7 @@ class Layout:
         return key_of(task)
 
     def following(self, stage: int, task: int, *, after: int) -> int:
-        """Return the group key of a message that a stage gives out; `DRIVER` after the last."""
+        """Return the group key of a message from a stage; `DRIVER` after the last stage."""
         through = after + 1
         if through == len(self.counts):
             return DRIVER
@@ -88,14 +88,14 @@ class Layout:
 
 
 def check_parameters(text: str, parameters: Mapping[str, Parameters]) -> None:
-    """Make sure that the stores of a checkpoint are not misread.
+    """Check that the stores of a checkpoint would not be misread.
 
     Args:
-        text: The layout that the checkpoint keeps; an earlier version's has no parameters.
+        text: The layout in the checkpoint; without parameters in earlier versions of the library.
         parameters: The parameters of the stores that are to be read.
 
     Raises:
-        CheckpointMismatchError: A store would be misread; says why.
+        CheckpointMismatchError: A store would be misread; the error has the reason.
     """
     misread = tuple(misread_stores(json.loads(text).get("parameters", {}), parameters))
     if misread:

@@ -21,21 +21,21 @@ MESSAGE = StructType(
         StructField("payload", BinaryType()),
     ]
 )
-"""Columns of messages, for Spark. Of a text, Connect would ask whichever session is active."""
+"""The columns of messages, for Spark; to parse a text, Connect would need an active session."""
 
 RECORD = StructType([StructField("record", StringType())])
 """The state of a task in Spark: its `TaskRecord`."""
 
 MESSAGE_SCHEMA = pa.schema([("key", pa.int32()), ("wall", pa.int64()), ("payload", pa.binary())])
-"""The same, for Arrow."""
+"""The columns of messages, for Arrow."""
 
 
 class Message(NamedTuple):
-    """A message, and where it goes.
+    """A message with its destination.
 
     Attributes:
-        key: Group key of the task that takes it, or hands it on.
-        wall_ms: Wall time of the batch, by Spark, ms since the epoch: the same if it comes again.
+        key: The group key of the task that processes or forwards the message.
+        wall_ms: Spark's wall time of the batch, ms since the epoch; equal if the batch is repeated.
         payload: An `Envelope`.
     """
 

@@ -17,7 +17,7 @@ from kstreams.state.backend.task_key import TaskKey, app_prefix
 __all__ = ("Ownership", "begin_state")
 
 _KEPT = 20
-"""Names of starts that stay."""
+"""The number of retained names of starts."""
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Ownership:
     _checked: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def check(self, log: ObjectStore, state_name: str, start: str, wall_ms: int) -> int:
-        """Make sure that a query's start is the last one; take the state over at its first batch.
+        """Check that a query's start is the latest one; take over the state in its first batch.
 
-        One listing of the log a batch and worker.
+        The check lists objects of the log once per batch and worker.
 
         Args:
             log: The durable log.
@@ -75,7 +75,7 @@ def begin_state(log: ObjectStore, task: TaskKey, wall_ms: int) -> None:
     Args:
         log: The durable log.
         task: The task.
-        wall_ms: The batch's wall time, ms since the epoch: the same if the batch comes again.
+        wall_ms: The wall time of the batch, ms since the epoch; equal if the batch is repeated.
 
     Raises:
         FencedError: Another checkpoint was begun with the same DataFrame.

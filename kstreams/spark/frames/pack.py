@@ -1,4 +1,4 @@
-"""A source's rows become messages: one for each task and Spark partition, whatever their number."""
+"""Packs the rows of a source into messages to tasks, with many rows in a message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SOURCE_ROWS = pa.schema(
 """The columns of a message's records; columns that the source lacks are null."""
 
 _MOST_BYTES = 64 * 1024 * 1024
-"""Of records that wait to become messages."""
+"""The maximum bytes of records that are collected before they are packed."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Pack:
 
 
 def _null_if_empty(headers: pa.Array) -> pa.Array:
-    """Return headers with null for none, as a record has them."""
+    """Return headers with null instead of empty lists, as records have them."""
     is_given = pc.greater(pc.list_value_length(headers), 0)
     return pc.if_else(is_given, headers, pa.scalar(None, headers.type))
 
@@ -135,7 +135,7 @@ def _completed(table: pa.Table) -> pa.Table:
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield rows, not too many at once."""
+    """Yield the rows of batches as tables of limited size."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

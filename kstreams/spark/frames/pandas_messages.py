@@ -1,4 +1,4 @@
-"""Messages as pandas has them: stateful operators of Spark's for Python take nothing else."""
+"""Messages as pandas frames, which Spark's stateful operators for Python require."""
 
 from __future__ import annotations
 

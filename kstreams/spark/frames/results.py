@@ -89,7 +89,7 @@ class ResultFrames:
         The query has the same metric as one on `all`.
 
         Raises:
-            CompileError: The topology does not write to it.
+            CompileError: The topology does not write to the topic.
         """
         name = self.name_of(topic)
         rows = self._part(f"[{name!r}]")
@@ -101,7 +101,7 @@ class ResultFrames:
         """Return the name of a topic that the topology writes to.
 
         Raises:
-            CompileError: It does not.
+            CompileError: The topology does not write to the topic.
         """
         name = topic if isinstance(topic, str) else topic.name
         if self._topics is not None and name not in self._topics:
@@ -120,9 +120,9 @@ class ResultFrames:
         return self._errors.find(exc)
 
     def _part(self, name: str) -> DataFrame:
-        """Return all rows, for a part of them; warn if it is a second one of a stream.
+        """Return a DataFrame of all rows, to select a part; warn of a second part of a stream.
 
-        Of a stream they are of another DataFrame each time: one begins one checkpoint.
+        For a stream, each call returns another DataFrame, which needs a separate checkpoint.
         """
         first, again = self._taken or name, self._taken is not None
         self._taken = first
@@ -145,7 +145,7 @@ def rows_of_topic(frame: DataFrame, topic: str) -> DataFrame:
 
 
 def _topics(topology: Topology, of_dropped: str) -> frozenset[str] | None:
-    """Return the topics that rows have; None where records choose them."""
+    """Return the topics of the results; None if records choose their topics."""
     targets = [sink.target for sink in topology.sinks]
     policies = [
         *(entry.on_error for group in topology.groups for entry in group.inputs),

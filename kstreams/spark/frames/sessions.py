@@ -1,4 +1,4 @@
-"""Whether a session can run a topology's DataFrames."""
+"""Checks whether a session can run a topology's DataFrames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_PER_TASK = 2
 
 
 def shuffle_partitions(session: SparkSession) -> int:
-    """Return how many partitions Spark's shuffles have."""
+    """Return the number of partitions of Spark's shuffles."""
     return int(session.conf.get(_WIDTH) or 200)
 
 

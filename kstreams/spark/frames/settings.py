@@ -1,4 +1,4 @@
-"""Settings of Spark's with which a batch of a topology on DataFrames costs least."""
+"""Spark settings that minimize the cost of a batch of a topology on DataFrames."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ def frame_settings(
     """Return the settings of a session for `transform_frames`.
 
     `SparkSession.builder.config(map={**frame_settings(4)})` takes them. A checkpoint keeps the
-    number of shuffle partitions and the state store that it was begun with; the others may change
-    at each start.
+    number of shuffle partitions and the state store of its first start; the other settings may
+    change at each start.
 
     Args:
-        tasks: As `transform_frames(tasks=)`: Spark has a shuffle partition for each.
-        running: Whether they are for a session that runs, by `session.conf.set`: what only the
-            start of Spark can set is left out.
-        local_checkpoint: Whether the query's checkpoint lies in a directory of this machine.
-            Spark's own way there starts processes for each file. The one that replaces it does
-            not keep two drivers from writing one file at the same time; that one query alone
-            owns the state is seen to by `transform_frames`.
+        tasks: The number of tasks, as for `transform_frames`: Spark has a shuffle partition for
+            each task.
+        running: Whether the settings are for `session.conf.set` of a running session: settings that
+            take effect only at the start of Spark are left out.
+        local_checkpoint: Whether the query's checkpoint is a directory of this machine. Spark's
+            default file manager then starts processes for each file. The one in these settings does
+            not prevent two drivers from writing a file at the same time, but `transform_frames`
+            ensures that only one query owns the state.
     """
     found = {
         "spark.sql.shuffle.partitions": str(tasks),

@@ -36,16 +36,17 @@ T = TypeVar("T")
 """The type of the carried object."""
 
 _MAX_BYTES = 8_000_000
-"""Compressed: they are in each function, and Spark sends its functions with each batch."""
+"""The maximum compressed bytes of modules, which Spark sends with each function in each batch."""
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """The user's modules, as they go with a function.
+    """The user's modules, as sent with a function.
 
     Attributes:
-        archive: The modules, with the function; None if there are none, or Spark has sent them.
-        sent: The name under which Spark has unpacked them on executors; None if it has not.
+        archive: The modules as part of the function; None without modules, or if Spark has sent
+            them.
+        sent: The name under which Spark has unpacked the modules on executors; None if it has not.
     """
 
     archive: PackageArchive | None = field(repr=False)
@@ -53,15 +54,15 @@ class Shipped:
 
     @classmethod
     def of(cls, packages: Packages, session: SparkSession) -> Shipped:
-        """Return packages of this process.
+        """Return the packages of this process; a classic session sends them to executors.
 
         Args:
-            packages: Modules or their names; `"auto"` for all that this process has imported
-                and that are not installed.
-            session: Sends them, where it is a classic one.
+            packages: Modules or their names; `"auto"` for all modules that this process has
+                imported from outside the installation.
+            session: The session.
 
         Raises:
-            CompileError: One is not to be found, or they have over 100 MB; on Spark Connect, over
+            CompileError: A package was not found, or the packages exceed 100 MB; on Spark Connect,
                 8 MB compressed.
         """
         if not is_connect(session):
@@ -82,7 +83,7 @@ class Shipped:
         return self.sent if self.archive is None else self.archive.name
 
     def add(self) -> None:
-        """Make the modules those of this worker, once, and forget those of another version."""
+        """Load the modules in this worker, once; unload modules of another version."""
         if self.name == _PRESENT.name:
             return
         _PRESENT.forget()

@@ -31,7 +31,7 @@ _BYTES = (BinaryType, StringType)
 _TIMES = (TimestampType, TimestampNTZType, LongType)
 _NUMBERS = (IntegerType, LongType)
 _WALL = "unix_millis(current_timestamp())"
-"""The batch's time: Spark's checkpoint has it, so it is the same if the batch comes again."""
+"""The time of the batch, which Spark's checkpoint stores: a repeated batch has an equal time."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,15 @@ class _Columns:
         required: bool = False,
         given: bool = True,
     ) -> str | None:
-        """Return a column as its type has to be; None where there is none."""
+        """Return a column as SQL, cast to the required type; None without the column."""
         found = self._cast(role, types, target, required=required) if given else None
         return None if found is None else f"{found} AS {role}"
 
     def headers(self) -> str | None:
-        """Return the headers, without any an empty list.
+        """Return the column of headers as SQL, with an empty list for a row without headers.
 
-        For each row on its way to Python, Spark fills in where the lists before it end that are
-        null: ten thousand null ones take seconds.
+        For each row that Spark sends to Python, it fills in the ends of the null lists before the
+        row, so that ten thousand null lists would take seconds.
         """
         found = self._cast("headers", (ArrayType,), _HEADERS)
         return (
@@ -142,7 +142,7 @@ class _Columns:
         )
 
     def time(self) -> str:
-        """Return event times, ms since the epoch; -1 where a record has none."""
+        """Return the column of event times, ms since the epoch, as SQL; -1 without a time."""
         name = self.source.timestamp
         if not self._has("timestamp", name, required=False):
             return f"{_WALL} AS timestamp"
@@ -169,7 +169,7 @@ class _Columns:
             raise CompileError(
                 f"the DataFrame of topic {self.topic!r} has no column {name!r} for the {role}; "
                 f"it has {', '.join(map(repr, self.found)) or 'none'}",
-                hint=f"Name the one that it is: SourceFrame(frame, {role}=...).",
+                hint=f"Name the column: SourceFrame(frame, {role}=...).",
             )
         return False
 

@@ -1,4 +1,4 @@
-"""The order of a source's records in a batch: the same however Spark has split them."""
+"""The order of a source's records in a batch, which does not depend on Spark's partitions."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class Stage:
         errors: The channel of errors to the driver.
 
     Raises:
-        CompileError: A part of the settings cannot be pickled. The message names the node, if it is
-            one.
+        CompileError: A part of the settings cannot be pickled. The message names the node, if the
+            part is a node.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Stage:
 
     @property
     def timers(self) -> bool:
-        """Whether Spark calls tasks at the times that they ask for."""
+        """Whether Spark calls tasks at the times that they request."""
         return self.rules.timers
 
     @property
@@ -79,8 +79,8 @@ class Stage:
         Args:
             key: The group key.
             messages: The messages for the group.
-            record: The task record in Spark's state; None before the first batch, and without a
-                stream.
+            record: The task record in Spark's state; None before the first batch, and for a bounded
+                DataFrame.
             timer_ms: The wall time of the batch, if a timer fired.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The messages of a task in a batch: its own messages are processed, the others forwarded."""
+"""The messages of a task in a batch: its own messages are processed, other messages forwarded."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class StageRun:
     """The tasks of a stage in one batch.
 
     Attributes:
-        rules: The stage's.
-        settings: The stage's.
+        rules: The rules of the stage.
+        settings: The settings of the stage.
     """
 
     rules: StageRules

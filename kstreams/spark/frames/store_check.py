@@ -1,7 +1,7 @@
-"""Whether executors can do their work: the library is there, and one place for state.
+"""Checks the executors at the start: they have this library, and share one durable log.
 
-The client may see neither what executors have installed nor the storage that they use, so they
-are asked, by small jobs at the start.
+The client may see neither the installation of executors nor their storage, so small Spark jobs
+check both.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _SAID = "host string, seen boolean"
 
 @dataclass(frozen=True)
 class _Probe:
-    """A function of `mapInArrow` that tries the log; says where, and whether it saw the object."""
+    """A `mapInArrow` function that uses the log; returns the host and whether the object exists."""
 
     log: Carried[ObjectStoreSettings]
     name: str

@@ -1,8 +1,8 @@
-"""Group keys of tasks: the number that Spark's hash makes the task's own of.
+"""Group keys of tasks: the key of a task is the number whose Spark hash is the task's number.
 
-Hashed as they are, four tasks would often share one of four shuffle partitions, and wait for each
-other. Spark's hash of a number can be undone: the key of task `t` is the number whose hash is `t`,
-so that it lies in partition `t % width`, whatever the width.
+If the keys were the numbers of tasks, four tasks would often share one of four shuffle partitions,
+and wait for each other. Spark's hash of a number can be inverted: the key of task `t` is the number
+whose hash is `t`, so that the task is in partition `t % width`, whatever the width.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ("key_of", "task_of")
 _MASK = 0xFFFFFFFF
 _SEED = 42
 _BYTES = 4
-"""Of the value; the hash takes them in."""
+"""The number of bytes of the hashed value; the hash includes this number."""
 _FIRST, _SECOND = 0xCC9E2D51, 0x1B873593
 _THIRD, _FOURTH = 0x85EBCA6B, 0xC2B2AE35
 _ADDED = 0xE6546B64
@@ -33,7 +33,7 @@ def key_of(task: int) -> int:
 
 
 def task_of(key: int) -> int:
-    """Return the task that has a group key: Spark's hash of it.
+    """Return the task of a group key, which is Spark's hash of the key.
 
     Source: `org.apache.spark.unsafe.hash.Murmur3_x86_32#hashInt`.
     """
@@ -45,7 +45,7 @@ def task_of(key: int) -> int:
 
 
 def _shifted_twice(value: int, by: int) -> int:
-    """Undo `value ^ (value >> by)`, of 32 bits by 11 or more."""
+    """Return the 32-bit number `x` with `x ^ (x >> by) == value`; `by` is at least 11."""
     return value ^ (value >> by) ^ (value >> 2 * by)
 
 

@@ -16,7 +16,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """One task as of its last batch.
+    """The state of one task after its last batch.
 
     The record also identifies a batch: in `foreachBatch`, Spark Connect runs jobs outside of the
     query, and the jobs do not identify their query.

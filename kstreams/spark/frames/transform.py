@@ -172,7 +172,7 @@ def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
 
 
 def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
-    """Return the savepoint, its place by a path that is the same on all machines."""
+    """Return the savepoint, with an absolute path if its checkpoint is a directory."""
     source = ForkSource.parse(fork) if isinstance(fork, str) else fork
     if not streaming:
         raise CompileError(
@@ -181,7 +181,7 @@ def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
         )
     if source.start is not None:
         raise CompileError(
-            "fork= says when sources begin, which their DataFrames do themselves",
+            "fork= has a start, but the DataFrames determine where their sources begin",
             hint="Leave start= out, and give the DataFrames the options of their sources.",
         )
     place = source.checkpoint
@@ -243,7 +243,7 @@ def _are_streaming(sources: Mapping[str, SourceFrame]) -> bool:
 
 
 def _session_of(sources: Mapping[str, SourceFrame]) -> SparkSession:
-    """Return the one session that all DataFrames are of."""
+    """Return the session of all DataFrames; raises `CompileError` if their sessions differ."""
     first, *others = sources
     session = sources[first].frame.sparkSession
     for topic in others:
@@ -259,7 +259,7 @@ def _log_of(state: StateBackend | None) -> ObjectStoreSettings:
     log = None if state is None else state.log
     if log is None:
         raise CompileError(
-            "there is no place for the state of a streaming query",
+            "the state of a streaming query needs a durable log",
             hint="Give the backend a log that all executors reach: state=Memory(log=Directory("
             "'/mnt/shared/state')), or RocksDB(log=S3(...)).",
         )

@@ -1,4 +1,4 @@
-"""A stage as `transformWithStateInPandas`: it chains, and has timers by the wall clock."""
+"""A stage as `transformWithStateInPandas`, which can be chained, and has wall-clock timers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from kstreams.spark.frames.task_record import TaskRecord
 __all__ = ("transform_with_state",)
 
 _MOST_BYTES = 900_000
-"""Spark broadcasts a larger function (`spark.broadcast.UDFCompressionThreshold`),
-and its worker that asks for the state's schema at the start of a query cannot read one."""
+"""The maximum bytes of a function. Spark broadcasts a larger one
+(`spark.broadcast.UDFCompressionThreshold`), and the worker that returns the state's schema at the
+start of a query cannot read a broadcast."""
 
 
 def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
     """Run a stage's tasks on a stream of messages.
 
     Args:
-        frame: Messages, of columns `MESSAGE`.
+        frame: The messages, with the columns `MESSAGE`.
         stage: The stage.
     """
     if stage.size_bytes > _MOST_BYTES and not is_connect(frame.sparkSession):
@@ -43,7 +44,7 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
 
 
 class _StageProcessor(StatefulProcessor):
-    """Spark's side of a stage."""
+    """The `StatefulProcessor` that runs a stage."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

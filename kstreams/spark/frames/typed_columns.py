@@ -1,7 +1,8 @@
-"""Columns of a DataFrame that are no bytes: which fit a serde, and how they become its bytes.
+"""Columns of a DataFrame that are not bytes: whether they fit a serde, and their encoding.
 
-A serde's bulk encoder makes them, a column at a time: tasks, the shuffle and ties of order have
-the same bytes as of any other source, and keys lie where other writers of the topic put them.
+The serde's bulk encoder encodes a column at a time. So tasks, the shuffle and the order of equal
+times use the same bytes as with any other source, and keys have the partitions that other writers
+of the topic give them.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _converted(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return a column as the type that is wanted: fields by their names, numbers widened."""
+    """Convert a column to a type: fields are matched by name, numbers are widened."""
     if column.type == wanted:
         return column
     if isinstance(wanted, pa.BaseExtensionType):

@@ -38,7 +38,7 @@ def encoded_rows(table: pa.Table, topic: Topic[Any, Any]) -> pa.Table:
     """Return rows with keys and values as bytes.
 
     Raises:
-        SerializationError: A value does not fit.
+        SerializationError: A value cannot be encoded.
     """
     for role in _ROLES:
         column = table.column(role).combine_chunks()
@@ -91,16 +91,16 @@ def fit_and_unfit(
 def set_aside(
     parts: Iterable[EdgeRecords], sources: Sequence[SourceNode], task: int, wall_ms: int
 ) -> tuple[dict[str, NodeCounts], list[tuple[str, pa.Table]]]:
-    """Deal with rows that do not fit, by their source's policy.
+    """Apply the policy of the source to rows that cannot be encoded.
 
     Args:
         parts: The rows, with the column `UNFIT`.
-        sources: The group's.
+        sources: The sources of the group.
         task: Number of the task.
         wall_ms: The batch's wall time, ms since the epoch.
 
     Returns:
-        How many there were by source, and the dead letters: a sink's name, and a table of
+        The counts of these rows by source, and the dead letters: a sink's name, and a table of
         `kstreams.raw_batch.OUTPUT_SCHEMA`.
     """
     policies = {node.name: node.on_error for node in sources}
@@ -134,7 +134,7 @@ def _is_no_record_s(exc: KStreamsError) -> bool:
 def _failing(
     column: pa.Array, serde: Serde[Any], first: int = 0
 ) -> Iterator[tuple[int, KStreamsError]]:
-    """Yield the rows that fail alone: halves are tried, so that few cost little."""
+    """Yield the rows that cannot be encoded, with errors; halves the column to find them."""
     try:
         encoded(column, serde)
     except KStreamsError as exc:
@@ -149,7 +149,7 @@ def _failing(
 
 
 def _shown(column: pa.Array, serde: Serde[Any]) -> pa.Array:
-    """Return a column's bytes, or text in JSON where a row has none."""
+    """Return the encoded rows of a column; a row that cannot be encoded becomes JSON text."""
     if column.type == pa.binary():
         return column
     failing = {row for row, _ in _failing(column, serde)}

@@ -1,4 +1,4 @@
-"""Messages to the outside become rows."""
+"""Unpacks output messages into rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Unpack:
-    """The function of `mapInArrow` that makes rows of messages to the outside.
+    """The `mapInArrow` function that unpacks output messages into rows.
 
     Attributes:
-        errors: The way of errors to the driver.
+        errors: The channel of errors to the driver.
     """
 
     errors: ErrorChannel

@@ -21,9 +21,9 @@ from kstreams.topic import Topic
 __all__ = ("FrameWriter", "write_each")
 
 FrameWriter = Callable[[DataFrame, int], None]
-"""Writes one batch's results of a topic; gets the batch's number, the same if it comes again."""
+"""Writes one batch's results of a topic; the batch number is equal if the batch is repeated."""
 _Writers = Mapping[str, FrameWriter]
-"""By topic name, what writes its results."""
+"""The functions that write results, by topic name."""
 
 
 def write_each(
@@ -70,7 +70,7 @@ def _pickled(writers: _Writers) -> bytes:
 
 
 def _write_carried(carried: Carried[_Writers], frame: DataFrame, batch: int) -> None:
-    """Write a batch where the functions have come in a message: on a server of Spark Connect."""
+    """Write a batch on a Spark Connect server, where the pickled functions are loaded."""
     _write(carried.get(), frame, batch)
 
 

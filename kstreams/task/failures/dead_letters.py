@@ -21,15 +21,15 @@ _REASONS = (
     *("file", "record"),
 )
 _MAX_CHARS = 1_000
-"""Of the text that is added to a dead letter, a header."""
+"""The maximum number of characters of each header that is added to a dead letter."""
 _MAX_BYTES = 4_000
-"""Of such a header in a letter that has to be cut."""
+"""The maximum bytes of an added header in a dead letter that is shortened to fit its topic."""
 
 _Bytes = Record["bytes | None", "bytes | None"]
 
 
 def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int) -> _Bytes:
-    """Return the dead letter of a record that failed; a time that is none becomes the clock's."""
+    """Return the dead letter of a failed record. An invalid time is clipped to the wall time."""
     table = as_read(queue.table.slice(row, 1))
     key, value = (table.column(name)[0].as_py() for name in ("key", "value"))
     place = queue.place(row)
@@ -69,7 +69,7 @@ def fitted(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> _Bytes:
     """Return the dead letter in a form that its topic accepts, with as much content as possible.
 
     Headers describe the changes: `-timestamp` has the record's time, `-left-out` lists the removed
-    parts of `value`, `headers` and `key`. `-topic`, `-partition` and `-offset` are the place of the
+    parts of `value`, `headers` and `key`. `-topic`, `-partition` and `-offset` identify the
     complete record.
     """
     low, high = limits.times(wall_ms)
@@ -88,7 +88,7 @@ def fitted(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> _Bytes:
 
 
 def _cut(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> _Bytes:
-    """Leave out value, headers and key, one after the other, until the rest fits."""
+    """Remove value, then headers, then key, until the dead letter fits its topic."""
     reasons = tuple(_said(letter.headers).items())
     forms: list[tuple[str, bytes | None, bytes | None, Headers]] = [
         ("value", letter.key, None, letter.headers),
@@ -113,7 +113,7 @@ def _fits(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> bool:
 
 
 def _place(headers: Headers) -> bytes:
-    """Return a key for a letter without one: where its record came from."""
+    """Return a key for a dead letter without one: topic, partition and offset of its record."""
     said = _said(headers)
     names = (f"{_PREFIX}{name}" for name in ("topic", "partition", "offset"))
     return b"/".join(said[name] for name in names if name in said)
@@ -122,7 +122,7 @@ def _place(headers: Headers) -> bytes:
 def _said(headers: Headers) -> dict[str, bytes]:
     """Return the description of the failure in the headers.
 
-    The last header of a name is the library's.
+    Of several headers with one name, the last is the library's.
     """
     names = {f"{_PREFIX}{name}" for name in _REASONS}
     return {name: (value or b"")[:_MAX_BYTES] for name, value in headers if name in names}

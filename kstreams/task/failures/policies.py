@@ -72,7 +72,7 @@ class Policies:
         return all(policy == "fail" for policy in self._by_entry.values())
 
     def apply(self, queue: Queue, row: int, error: KStreamsError, node: str) -> None:
-        """Deal with a record that a node does without; raise the error if so asked."""
+        """Apply the policy of the source to a failed record; `fail` raises the error."""
         policy = self._by_entry[queue.entry]
         if isinstance(error, (LimitError, RegistryUnavailableError)):
             raise error from error.__cause__
@@ -96,7 +96,7 @@ class Policies:
         *,
         commit: str = "",
     ) -> None:
-        """Deal with a result that its topic, or another place, refuses; raise if so asked."""
+        """Apply the policy of a sink to a rejected result; `fail` raises the error."""
         policy = sink.on_refused
         if policy == "fail":
             raise error from error.__cause__
@@ -108,9 +108,9 @@ class Policies:
             self._cursor.drop(sink.name, "refused-skip")
 
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
-        """Apply the policy to a record that exceeds the passes of a loop.
+        """Apply the policy to a record that exceeds the maximum passes of a loop.
 
-        Raises the error if the policy is to fail.
+        The policy `fail` raises the error.
         """
         policy = end.loop.on_error
         if policy == "fail":
@@ -128,6 +128,6 @@ class Policies:
         )
 
     def drain(self) -> dict[str, pa.Table]:
-        """Return the dead letters by topic, and start over."""
+        """Return the dead letters by topic, and clear them."""
         tables = {topic: letters.drain() for topic, letters in self._letters.items()}
         return {topic: table for topic, table in tables.items() if table is not None}

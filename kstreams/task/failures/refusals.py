@@ -1,4 +1,4 @@
-"""Results that are refused when a batch's output is written, after its task has run."""
+"""Results that are rejected while a batch's output is written, after its task has run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn what user code raises into a typed error that names the node."""
+"""Convert exceptions of user code to typed errors that name the node."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Places:
         self._functions: dict[CodeType, list[tuple[FunctionType, str]]] = {}
 
     def add(self, node: str, runs: object) -> None:
-        """Say that a node runs a function, or methods of an object."""
+        """Register a function, or an object with methods, that a node runs."""
         owner = getattr(runs, "__self__", runs)
         if isinstance(owner, FunctionType):
             self._functions.setdefault(owner.__code__, []).append((owner, node))
@@ -46,7 +46,7 @@ class Places:
             self._owners[id(owner)] = (owner, node)
 
     def node_of(self, trace: TracebackType | None) -> str | None:
-        """Return the node of the innermost frame that one of the nodes runs."""
+        """Return the node of the innermost frame of a traceback that belongs to a node, or None."""
         found = None
         while trace is not None:
             found = self._node(trace.tb_frame) or found
@@ -54,7 +54,7 @@ class Places:
         return found
 
     def node_running(self, frame: FrameType | None) -> str | None:
-        """Return the node that runs where a thread is at this frame, its innermost."""
+        """Return the node that a thread runs, given its innermost frame; None outside of nodes."""
         while frame is not None:
             found = self._node(frame)
             if found is not None:
@@ -122,13 +122,13 @@ def of_record(
     *,
     hint: str,
 ) -> None:
-    """Add the record to an error that has only the place of a failed or undecodable record.
+    """Add the failed record to an error that has only the record's number in merged order.
 
     Args:
         error: The error of a node.
         entries: The entries of queues.
         queues: The current queues.
-        first: The place of their first record in merged order.
+        first: The number of the first record of these queues in merged order.
         hint: The hint for a record that fails in user code or cannot be decoded.
     """
     if isinstance(error, DeserializationError):
@@ -147,9 +147,9 @@ def of_record(
 
 
 def of_result(error: KStreamsError) -> KStreamsError:
-    """Move key and time of a result from the place of an error to its message.
+    """Move the key and time of a result from an error's location to its message.
 
-    The place can then hold key and time of the record.
+    The location can then have the key and time of the input record.
     """
     where = error.where
     parts = {"key": where.key, "timestamp": where.timestamp}
@@ -162,7 +162,7 @@ def of_result(error: KStreamsError) -> KStreamsError:
 
 def _too_deep(exc: RecursionError, node: str | None) -> LimitError:
     error = LimitError(
-        "the processors above this one take more of the stack than is set aside for them",
+        "the processors above this one use more of the stack than is reserved for them",
         hint="raise sys.setrecursionlimit, call fewer functions between process and forward, or "
         "put builder.repartition(...) between the nodes.",
     )

@@ -25,7 +25,7 @@ class Intake:
         group: The group of the task.
         entries: The names of its entries, in order.
         meta: The resume position of each source partition; changed in place.
-        running_maxima: `EventTimes.running_maxima`.
+        running_maxima: The method `EventTimes.running_maxima`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Intake:
 
         Args:
             queues: The queues of the batch.
-            holding: The records that wait for a later batch; None: none.
+            holding: The rule for records that wait for a later batch; None: no record waits.
         """
         fresh = [self._fresh(queue) for queue in sorted(queues, key=self._place)]
         rows = [each for each in fresh if each.table.num_rows]

@@ -1,4 +1,4 @@
-"""Look whether the keys of a source lie in the partitions where others look for them."""
+"""Checks whether the records of a source are in the partitions that their keys belong to."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from kstreams.task.records.unframing import as_read
 __all__ = ("Placement",)
 
 _SAMPLE = 256
-"""The number of checked keys of a queue: 0.05 ms a batch."""
+"""The maximum number of checked keys of a queue; checking takes 0.05 ms per batch."""
 
 _TELLING = 8
-"""From so many keys on it is no chance that all lie as in a topic of fewer partitions."""
+"""With this many keys, it is no coincidence if all fit a smaller partition count."""
 
 _MOST_TRIED = 64
 
@@ -38,7 +38,7 @@ _NOWHERE = -2
 
 
 class Placement:
-    """Checks a sample of the records of sources whose records meet others.
+    """Checks a sample of the keys of sources that joins or stores combine with other inputs.
 
     The sample depends only on the batch, so each attempt has the same result.
 
@@ -142,7 +142,7 @@ class Placement:
         return self._partitions[source.name]
 
     def _fewer(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> int | None:
-        """Return the smaller number of partitions by which all keys lie right, if there is one."""
+        """Return a smaller partition count for which all keys are placed correctly, or None."""
         distinct = pa.array(set(keys), pa.binary())
         if len(distinct) < _TELLING:
             return None
@@ -153,7 +153,7 @@ class Placement:
 
 
 def _owners(partitioner: Partitioner, keys: Any, partitions: int) -> npt.NDArray[np.int32]:  # noqa: ANN401  # a column, chunked or not
-    """Return the partition of each key; -1 for a null, `_NOWHERE` where the partitioner raises."""
+    """Return the partition of each key; -1 for a null, `_NOWHERE` if the partitioner raises."""
     try:
         return partitioner.partition_batch(keys, partitions)
     except Exception:  # noqa: BLE001  # a user's function, given what anybody has written

@@ -1,4 +1,4 @@
-"""Read the state of a batch's keys in one go, once the batch is seen to ask for it."""
+"""Prefetches the state of a batch's keys in one call, if processors turn out to read it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ReadAhead:
         self._stores = {entry.name: list(_stores(group, entry, overlay)) for entry in group.inputs}
 
     def over(self, items: Iterator[T], streams: Sequence[Stream]) -> Iterator[T]:
-        """Pass a batch's records on, reading ahead after the first few."""
+        """Yield a batch's records; after the first records, prefetch state if nodes read it."""
         stores = any(self._stores[stream.entry.name] for stream in streams)
         if not stores or sum(len(stream.keys) for stream in streams) < 4 * _SAMPLE:
             return items
@@ -51,13 +51,13 @@ class ReadAhead:
 
 
 def _later(work: Callable[[], None]) -> Iterator[T]:
-    """Work when the iterator is reached, and yield nothing."""
+    """Call a function when the iterator is reached; yield nothing."""
     work()
     yield from ()
 
 
 def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
-    """Yield the stores that records may be looked up in by the very key of the entry."""
+    """Yield the stores in which processors may look up records by the key of the entry."""
     key = serdes_of(entry)[0]
     names = {entry.name}
     for node in group.nodes:

@@ -26,9 +26,9 @@ __all__ = ("Changelogs",)
 class Changelogs:
     """Converts changes of stores to records of their changelogs.
 
-    A store is written completely if its topic does not have all rows: the changelog is new, another
-    topic, or was deleted and created again, or the task's state comes from another place. The
-    task's metadata records this, and becomes valid with the batch.
+    A store is written completely if its topic may lack rows: the metadata of the task has no
+    changelog for the store, another topic, or another topic id. The metadata is then updated, and
+    becomes valid with the batch.
 
     Args:
         stores: The stores of the task.
@@ -36,7 +36,7 @@ class Changelogs:
         meta: The metadata of the task; changed in place.
         ends: By store, the end of the task's partition of the topic before the attempt; 0 if
             unknown.
-        ids: By store, the topic id at that time; empty if topics have no ids.
+        ids: By store, the current topic id; empty if topics have no ids.
         limits: The limits of topics.
     """
 
@@ -63,11 +63,12 @@ class Changelogs:
 
         Args:
             changes: The changes of the batch in all stores.
-            wall_ms: The time of rows without a time, before there is a stream time.
+            wall_ms: The wall time of the batch, ms since the epoch; records have it as long as
+                there is no stream time.
 
         Raises:
-            SerdeError: The serdes of a store cannot write a row. The message has the store.
-            RecordRefusedError: The topic rejects a row. The message has store and key.
+            SerdeError: The serdes of a store cannot write a row. The error names the store.
+            RecordRefusedError: The topic rejects a row. The error names store and key.
         """
         before, ids = self._meta.changelogs, self._meta.changelog_ids
         self._meta.changelogs, self._meta.changelog_ids = {}, {}
@@ -110,7 +111,7 @@ class Changelogs:
             raise
 
     def _singly(self, store: str, changes: StoreChanges) -> Sequence[Pair]:
-        """Return changes with a deletion for each key that a range had: topics know no ranges."""
+        """Return changes with a deletion for each key of a deleted range: topics have no ranges."""
         if not changes.ranges:
             return changes.pairs
         rows = dict.fromkeys(self._overlay.stored_in(store, changes.ranges))
@@ -118,7 +119,7 @@ class Changelogs:
 
 
 def _taken(table: pa.Table, store: str, limits: TopicLimits, wall_ms: int) -> pa.Table:
-    """Return a table that its topic takes whole, or say which row it does not."""
+    """Return the table; raises `RecordRefusedError` for the first row that its topic rejects."""
     refused = limits.refused(table, wall_ms)
     if refused is None:
         return table

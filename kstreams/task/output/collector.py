@@ -42,8 +42,8 @@ class Collector:
     """Collects the records of one sink or edge.
 
     Taking a record costs little more than `list.append`. Records are encoded in bulk, when there
-    are many or when the batch ends, and then kept encoded, in a file beyond some MiB, because the
-    output of one record may exceed the memory.
+    are many or when the batch ends. Encoded records are kept in memory up to some MiB, and
+    otherwise in a file, because the output of one record may exceed the memory.
 
     Records are encoded immediately (`eager`) if bulk encoding would be too late: for mutable
     objects, for a topic that is chosen for each record, and for sources that skip failed records,
@@ -106,7 +106,7 @@ class Collector:
         return cls(policy.topic, topic.name, topic.key, topic.value, folder=folder)
 
     def mark(self) -> int:
-        """Return the present length, for `cut`."""
+        """Return the number of taken records, as a mark for `cut`."""
         return self._rows.count + len(self._records)
 
     def cut(self, mark: int) -> None:
@@ -148,7 +148,7 @@ class Collector:
             ).at(node=self._node, target=self._topic) from exc
 
     def _check_rows(self, rows: pa.Table) -> None:
-        """Raise the error of the first key or value that its serde does not write, if one is it."""
+        """Raise the error of the first key or value that its serde cannot serialize, if any."""
         if not {"key", "value"}.issubset(rows.column_names):
             return
         for name, serde in (("key", self._key), ("value", self._value)):
@@ -170,20 +170,20 @@ class Collector:
         self._flush()
         topic = self._topic
         if callable(topic):
-            raise TypeError(f"node {self._node!r} is no edge")
+            raise TypeError(f"node {self._node!r} is not an edge")
         for rows in pieces(table):
             columns = [rows.column(name) for name in ("key", "value", "timestamp")]
             self._append(topic, [*columns, pa.nulls(rows.num_rows, HEADERS_TYPE)])
 
     def drain(self) -> pa.Table | None:
-        """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start over.
+        """Return the taken records as a table of `OUTPUT_SCHEMA`, and clear them.
 
-        None when nothing was taken.
+        Returns None without records.
 
         Raises:
-            SerializationError: A record does not fit; names node, topic and key.
-            RecordRefusedError: A topic does not take a record, and the sink says `fail`.
-            OSError: The disk is full, or refuses.
+            SerializationError: A record cannot be encoded; the error names node, topic and key.
+            RecordRefusedError: A topic rejects a record, and the policy of the sink is `fail`.
+            OSError: The disk is full, or rejects the write.
         """
         failure, self._failure = self._failure, None
         if failure is not None:
@@ -234,7 +234,7 @@ class Collector:
             raise exc.at(node=self._node, **known) from exc.__cause__
 
     def _encoded(self, record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
-        """Encode a record, or say why it does not go."""
+        """Encode a record; raises a `SerdeError` with the record's key if that fails."""
         key, value = record.key, record.value
         try:
             if record.headers:
@@ -254,7 +254,7 @@ class Collector:
             raise error from error.__cause__
 
     def _unwritten(self, exc: BaseException, key: object) -> SerdeError:
-        """Return the error of a record that a serde does not write, which names its key."""
+        """Return the error of a record that a serde cannot serialize; the error names the key."""
         error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
         topic = None if callable(self._topic) else self._topic
         return error.at(node=self._node, target=topic, key=key)
@@ -294,7 +294,7 @@ class Collector:
         return [*encoded, times, headers]
 
     def _framed(self, key: pa.Array, value: pa.Array, headers: pa.Array) -> Columns:
-        """Bring frames to where the topic has them."""
+        """Move the frames of keys and values to the positions that the topic's framing defines."""
         if self._framing is None:
             return key, value, headers
         return self._framing.write(key, value, headers, self._frames)

@@ -21,10 +21,10 @@ from kstreams.task.records.columns import rows_of, whole
 __all__ = ("Exceeded", "HopCollector")
 
 Exceeded = Callable[[LoopEndNode, Record["bytes | None", "bytes | None"], LoopError], None]
-"""Deals with a record that would go round a loop too often; raises to make that a failure."""
+"""Applies the policy to a record that exceeds the passes of a loop; raises to fail the batch."""
 
 _HINT = (
-    "let what goes round come to an end, or raise add_loop(max_hops=...). Builder(on_error="
+    "let records leave the loop, or raise add_loop(max_hops=...). Builder(on_error="
     "'skip') drops such records, DeadLetter(topic) sets them aside."
 )
 
@@ -87,7 +87,7 @@ class HopCollector(Collector):
         return counted_round
 
     def mark(self) -> int:
-        """Return the present length, for `cut`."""
+        """Return the number of taken records, as a mark for `cut`."""
         return len(self._hops)
 
     def cut(self, mark: int) -> None:
@@ -113,7 +113,7 @@ class HopCollector(Collector):
         self._hops.extend([self._cursor.hops()] * table.num_rows)
 
     def drain(self) -> pa.Table | None:
-        """Return all that was taken, with a column of hops, and start over."""
+        """Return the taken records with a column of hops, and clear them; None without records."""
         table = super().drain()
         if table is None:
             return None
@@ -130,8 +130,8 @@ def _deal_with(
 ) -> None:
     loop = end.loop
     error = LoopError(
-        f"what comes of a record would go round loop {loop.name!r} for the "
-        f"{loop.max_hops + 1:,}. time, and {loop.max_hops:,} is the most",
+        f"a result of a record would pass through loop {loop.name!r} for the "
+        f"{loop.max_hops + 1:,}. time, and the maximum is {loop.max_hops:,}",
         hint=_HINT,
     ).at(node=end.name, target=loop.name, timestamp=record.timestamp, key=record.key)
     if exceeded is None:

@@ -30,14 +30,15 @@ class TaskOutput:
             column `HOPS`.
         lines: The lines of `to_stdout` sinks, and the number of omitted lines.
         records_in: The number of input records.
-        counts: The input and output counts of nodes; only of nodes with records.
-        samples: The places of some dropped records.
+        counts: The input and output counts of each node that had records.
+        samples: Samples of dropped records, with topic, partition and offset.
         reads: The processed range of each source partition.
         changelogs: By store, a table of changelog records for the partition.
         partition: The partition of the task.
-        wall_ms: The wall time of the batch.
+        wall_ms: The wall time of the batch, ms since the epoch.
         held: The source partitions with records for a later batch.
-        next_wall_due: The time of the next wall-clock punctuator, ms; None without any.
+        next_wall_due: The time of the next wall-clock work, ms since the epoch; None without
+            wall-clock work.
         nodes_us: The sampled time of nodes, in microseconds.
     """
 

@@ -16,10 +16,10 @@ __all__ = ("OwnPartition",)
 class OwnPartition:
     """A partitioner that puts every key into one partition: that of the owning task.
 
-    The changes of a task are rebuilt in the same task, for any form of its keys.
+    A task's changelog is then restored in the same task, however its keys are serialized.
 
     Args:
-        number: The partition.
+        number: The number of the task's partition.
     """
 
     number: int

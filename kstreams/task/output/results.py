@@ -32,21 +32,21 @@ class SinkInput:
         self._records: list[Record[Any, Any]] | None = None
 
     def __len__(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return sum(map(len, self._parts))
 
     def records(self) -> list[Record[Any, Any]]:
-        """Return all as records; made once."""
+        """Return all input as records, which are created once."""
         if self._records is None:
             lists = [part if isinstance(part, list) else rows_of(part) for part in self._parts]
             self._records = [record for each in lists for record in each]
         return self._records
 
     def columns(self) -> pa.Table:
-        """Return all as one table, of the columns that `Results.columns` names.
+        """Return all input as one table, with the columns of `Results.columns`.
 
         Raises:
-            pa.ArrowException, TypeError, OverflowError: Keys or values fit no column.
+            pa.ArrowException, TypeError, OverflowError: Keys or values do not fit into a column.
         """
         tables = [
             table_of(part, None, None) if isinstance(part, list) else part for part in self._parts
@@ -55,7 +55,7 @@ class SinkInput:
 
 
 class ResultCollector:
-    """Gathers results as objects and tables: they are encoded by the place where they go.
+    """Collects the results of a sink as objects and tables, which the sink's writer encodes.
 
     So a processor must not change an object after it has forwarded it.
 
@@ -91,7 +91,7 @@ class ResultCollector:
         self._add(rows)
 
     def mark(self) -> int:
-        """Return the present length, for `cut`."""
+        """Return the number of taken records, as a mark for `cut`."""
         return self._before + len(self._records)
 
     def cut(self, mark: int) -> None:
@@ -103,7 +103,7 @@ class ResultCollector:
             self._add(part[: max(mark - self._before, 0)])
 
     def drain(self) -> SinkInput | None:
-        """Return all that was taken, and start over; None when nothing was taken."""
+        """Return the taken records as the sink's input, and clear them; None without records."""
         parts = [*self._parts, self._records.copy()]
         self._parts, self._before = [], 0
         self._records.clear()

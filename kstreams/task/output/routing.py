@@ -24,8 +24,8 @@ def route(
     Args:
         edge: The repartition edge, or the loop.
         table: The records of one upstream task (`kstreams.raw_batch.OUTPUT_SCHEMA`).
-        upstream: The partition of that task and of the queue.
-        partitions: The number of tasks below.
+        upstream: The partition of the upstream task, and of the queues.
+        partitions: The number of receiving tasks.
 
     Yields:
         The target partition and the queue. Offsets are sequence numbers of forwarding, so any

@@ -1,4 +1,4 @@
-"""Results that their topic rejects."""
+"""Checks of results that their topic may reject."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("Outlet", "Refused")
 Refused = Callable[
     [SinkNode, str, Record["bytes | None", "bytes | None"], RecordRefusedError], None
 ]
-"""Deals with a refused result of a sink, for a topic; raises the error to fail the batch."""
+"""Applies the policy to a rejected result: sink, topic, record and error. Raises to fail."""
 
 
 class Outlet:
@@ -48,20 +48,20 @@ class Outlet:
         self._deal_with = refused
 
     def check(self, topic: str, record: Record[bytes | None, bytes | None]) -> None:
-        """Refuse a record while it can be undone, if that is to fail.
+        """Check a record that can still be rolled back, if rejected results are to fail.
 
         Raises:
-            RecordRefusedError: The topic does not take it.
-            UnknownTopicError: It was chosen, and there is no such topic.
+            RecordRefusedError: The topic rejects the record.
+            UnknownTopicError: The sink chose a topic that does not exist.
         """
         if self._node.on_refused == "fail":
             self._of(topic).check(record, self._cursor.wall_time)
 
     def passed(self, table: pa.Table) -> pa.Table:
-        """Return the rows that their topics take; deal with the others.
+        """Return the rows that their topics accept; apply the policy to the other rows.
 
         Raises:
-            RecordRefusedError: There are others, and the policy is to fail.
+            RecordRefusedError: A topic rejects a row, and the policy is to fail.
         """
         refused = self._refused(table)
         if refused is None:
@@ -101,5 +101,5 @@ class Outlet:
         return known
 
     def _asked(self, topic: str) -> TopicLimits:
-        """Ask for limits; that a topic is missing is the record's fault if it chose it."""
+        """Return the limits of a topic; a missing topic is an error only if a record chose it."""
         return self._limits(topic) if self._chosen else limits_or_none(self._limits, topic)

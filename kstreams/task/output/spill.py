@@ -1,4 +1,4 @@
-"""Rows of output that wait for the end of a batch: a few in memory, the rest in a file."""
+"""Output rows until the end of a batch: some MiB in memory, larger output in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("OutputRows",)
 
 
 class OutputRows:
-    """A sequence of tables that moves to a file beyond some MiB.
+    """A sequence of tables that moves to a file when it exceeds some MiB.
 
     The file has no name, so it disappears with the process. Drained tables map the file into
     memory, and the system may drop the pages again.
@@ -42,7 +42,7 @@ class OutputRows:
         """Add rows.
 
         Raises:
-            OSError: The disk is full, or refuses.
+            OSError: The disk is full, or rejects the write.
         """
         if not table.num_rows:
             return
@@ -55,10 +55,10 @@ class OutputRows:
             self._spill()
 
     def cut(self, count: int) -> None:
-        """Forget all but the first rows.
+        """Keep only the first `count` rows.
 
         Raises:
-            OSError: The disk refuses.
+            OSError: The file cannot be read or truncated.
         """
         if count >= self.count:
             return
@@ -75,10 +75,10 @@ class OutputRows:
         self.count = count
 
     def drain(self) -> pa.Table | None:
-        """Return all rows, and hold none; None when there are none.
+        """Return all rows, and clear them; None without rows.
 
         Raises:
-            OSError: The disk refuses.
+            OSError: The file cannot be read.
         """
         tables = [*self._mapped(), *self._tables]
         self._tables = []
@@ -96,7 +96,7 @@ class OutputRows:
         self._tables, self._held = [], 0
 
     def _mapped(self) -> list[pa.Table]:
-        """Return the rows of the file, as views of its pages."""
+        """Return the rows of the file, as views of its memory-mapped pages."""
         file, self._file = self._file, None
         begins, self._begins = self._begins, []
         if file is None:
@@ -109,7 +109,7 @@ class OutputRows:
         return [pa.ipc.open_stream(pages.slice(begin)).read_all() for begin in begins]
 
     def _take_back(self) -> pa.Table:
-        """Take the last part off the file."""
+        """Remove and return the last block of the file."""
         if self._file is None:
             raise IndexError("there are no rows in the file")
         begin = self._begins.pop()

@@ -14,7 +14,7 @@ _MAX_CHARS = 10_000
 
 
 class StdoutLines:
-    """Gathers the lines of one sink: at most 1,000 a batch, the rest is counted.
+    """Collects the lines of one sink: at most 1,000 in a batch; further lines are only counted.
 
     Keys, values and headers are cut after 10,000 characters each.
     """
@@ -35,7 +35,7 @@ class StdoutLines:
             self._more += 1
 
     def mark(self) -> tuple[int, int]:
-        """Return the present length, for `cut`."""
+        """Return the numbers of kept and omitted lines, as a mark for `cut`."""
         return len(self._lines), self._more
 
     def cut(self, mark: tuple[int, int]) -> None:
@@ -44,7 +44,7 @@ class StdoutLines:
         self._more = mark[1]
 
     def drain(self) -> list[str]:
-        """Return the lines, with a last one for those left out, and start over."""
+        """Return the lines, plus a line with the number of omitted lines, and clear them."""
         lines, more = self._lines, self._more
         self._lines, self._more = [], 0
         return [*lines, f"{self._node}: … and {more} more"] if more else lines

@@ -12,7 +12,7 @@ from kstreams.task.records.rows import MergedRows
 __all__ = ("Cursor",)
 
 _MOST_SAMPLES = 5
-"""Of the records that a node has dropped for one reason, in one batch."""
+"""The maximum number of samples of dropped records, for each node and reason in a batch."""
 
 
 class Cursor:
@@ -21,10 +21,10 @@ class Cursor:
     Attributes:
         rows: The source of the current record; None in punctuators and flushes.
         stream_time: The highest timestamp so far, ms.
-        idle_time: The last stream time that idleness set, ms; -1 before.
+        idle_time: The last stream time that idleness set, ms; -1 if idleness never set it.
         wall_time: The recorded wall time of the batch, ms.
         dropped: The count of dropped records by node and reason.
-        samples: The known places of some dropped records.
+        samples: Samples of dropped records, with topic, partition and offset.
         least_hops: The loop passes of records without an origin: the minimum of any record in the
             batch.
         place: The number of records before the current part of the batch, in all batches.
@@ -55,18 +55,19 @@ class Cursor:
         self.told: Callable[[str, str, int], None] | None = None
 
     def begin(self, wall_time: int) -> None:
-        """Begin a batch: nothing is dropped yet."""
+        """Begin a batch, and clear the dropped records."""
         self.wall_time, self.rows = wall_time, None
         self.dropped, self.samples = {}, ()
 
     def drop(self, node: str, reason: str, count: int = 1, at: RecordPlace | None = None) -> None:
-        """Count dropped records of a node, and record the places of the first ones.
+        """Count dropped records of a node, and add the first dropped records to the samples.
 
         Args:
             node: The node.
             reason: The reason.
             count: The number of records.
-            at: The place of the first one; by default the place of the current record.
+            at: The partition and offset of the first dropped record; by default, of the current
+                record.
         """
         counted = node, reason
         before = self.dropped.get(counted, 0)
@@ -93,7 +94,7 @@ class Cursor:
         return TopicPartition(record.topic, record.partition), record.offset
 
     def dropped_by(self, node: str) -> dict[str, int]:
-        """Return how many records a node has dropped, by reason."""
+        """Return the number of records that a node has dropped, by reason."""
         return {reason: n for (name, reason), n in self.dropped.items() if name == node}
 
     def hops(self) -> int:
@@ -101,7 +102,7 @@ class Cursor:
         return self.least_hops if self.rows is None else self.rows.hops()
 
     def metadata(self) -> RecordMetadata | None:
-        """Return where the present record came from."""
+        """Return the metadata of the current record; None in punctuators and flushes."""
         if self.rows is None:
             return None
         stream, row = self.rows.present()

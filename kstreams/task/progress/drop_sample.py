@@ -1,4 +1,4 @@
-"""The place of a dropped record."""
+"""A sample of a dropped record: its partition and offset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RecordPlace = tuple[TopicPartition, int]
 
 
 class DropSample(NamedTuple):
-    """The place of a record that a node dropped, without its content.
+    """The partition and offset of a record that a node dropped, without its content.
 
     Attributes:
         node: The node.
@@ -30,12 +30,12 @@ class DropSample(NamedTuple):
     offset: int
 
     def to_json(self) -> list[object]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return [self.node, self.reason, str(self.place), self.offset]
 
     @classmethod
     def from_json(cls, data: object) -> DropSample:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         if not isinstance(data, list) or len(data) != len(cls._fields):
             raise ValueError("a record that was dropped is not four fields")
         node, reason, place = (checked_text(text, "a node, a reason, a place") for text in data[:3])

@@ -11,18 +11,18 @@ from kstreams.task.records.queues import Queue
 __all__ = ("RecordFailed", "origin_of")
 
 RecordFailed = Callable[[Queue, int, object, BaseException], None]
-"""Deals with a record that failed: queue, row, the decoded key, and why."""
+"""Applies the policy to a failed record: queue, row, the decoded key, and the error."""
 
 
 class _RowOrigin:
-    """A row of a queue."""
+    """The origin of items that come from a row of a queue."""
 
     def __init__(self, queue: Queue, row: int, key: object, failed: RecordFailed) -> None:
         self._row = queue, row, key
         self._failed = failed
 
     def fail(self, error: BaseException) -> None:
-        """Pass a failure to the source, whose policy applies."""
+        """Apply the policy of the source to the record."""
         self._failed(*self._row, error)
 
 
@@ -30,7 +30,7 @@ class _NoOrigin:
     """The origin of items without a record, such as those of a punctuator."""
 
     def fail(self, error: BaseException) -> None:
-        """Fail the batch."""
+        """Raise the error, which fails the batch."""
         raise error
 
 
@@ -38,7 +38,7 @@ _NOTHING = _NoOrigin()
 
 
 def origin_of(cursor: Cursor, failed: RecordFailed) -> Origin:
-    """Return the present record's origin."""
+    """Return the origin of the current record, or else the origin that fails the batch."""
     if cursor.rows is None:
         return _NOTHING
     stream, row = cursor.rows.present()

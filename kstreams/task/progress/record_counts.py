@@ -30,9 +30,9 @@ _TableCall = Callable[[pa.Table], None]
 
 
 class Tally:
-    """Counts the records that go one way in a batch, or several.
+    """Counts the records that pass one or several calls in a batch.
 
-    The numbers are in closures: an attribute would take a quarter more of the time.
+    The counts are closure variables, because attributes would take a quarter more time.
     """
 
     def __init__(self) -> None:
@@ -43,21 +43,21 @@ class Tally:
         return sum(get() for get, _ in self._cells)
 
     def mark(self) -> tuple[int, ...]:
-        """Return the present counts, for `cut`."""
+        """Return the current counts, as a mark for `cut`."""
         return tuple(get() for get, _ in self._cells)
 
     def cut(self, mark: tuple[int, ...]) -> None:
-        """Drop the count since a mark."""
+        """Restore the counts of a mark."""
         for (_, put), count in zip(self._cells, mark, strict=True):
             put(count)
 
     def clear(self) -> None:
-        """Begin again."""
+        """Set the counts to zero."""
         for _, put in self._cells:
             put(0)
 
     def of_records(self, call: RecordCall) -> RecordCall:
-        """Return a call that counts each record."""
+        """Return a function that counts a record, then calls `call`."""
         count = 0
 
         def counted(record: Record[Any, Any]) -> None:
@@ -73,7 +73,7 @@ class Tally:
         return counted
 
     def of_tables(self, call: _TableCall) -> _TableCall:
-        """Return a call that counts the rows of each table."""
+        """Return a function that counts the rows of a table, then calls `call`."""
         count = 0
 
         def counted(table: pa.Table) -> None:
@@ -102,19 +102,19 @@ class NodeFlow:
     to: Mapping[str, Tally] = field(default_factory=dict)
 
     def records_to_all(self, call: RecordCall) -> RecordCall:
-        """Return the function behind `forward` of a record processor."""
+        """Return the function that `forward` of a record processor calls."""
         return call if self.to_all is None else self.to_all.of_records(call)
 
     def records_to(self, child: str, call: RecordCall) -> RecordCall:
-        """Return the function behind `forward_to` of a record processor."""
+        """Return the function that `forward_to` of a record processor calls."""
         return self.to[child].of_records(call) if child in self.to else call
 
     def tables_to_all(self, call: _TableCall) -> _TableCall:
-        """Return the function behind `forward` of a processor of tables."""
+        """Return the function that `forward` of a processor of tables calls."""
         return call if self.to_all is None else self.to_all.of_tables(call)
 
     def tables_to(self, child: str, call: _TableCall) -> _TableCall:
-        """Return the function behind `forward_to` or `forward_encoded` of a processor of tables."""
+        """Return the function that `forward_to` and `forward_encoded` of a table processor call."""
         return self.to[child].of_tables(call) if child in self.to else call
 
 
@@ -141,11 +141,11 @@ class Flows:
         self.tallies: list[Tally] = []
 
     def tells(self, node: str, count: _Count) -> None:
-        """Note that something knows how many records have come to a node in the batch."""
+        """Register a function that returns the number of input records of a node in the batch."""
         self._told[node] = count
 
     def of(self, node: ProcessorNode, hands_on: HandsOn) -> NodeFlow:
-        """Return the counters of a processor whose children are all set."""
+        """Return the counters of a processor, after those of its children are registered."""
         name = node.name
         children = list(dict.fromkeys(child.name for child in self._children[name]))
         known = {
@@ -181,7 +181,7 @@ class Flows:
     def _gives(
         self, name: str, children: Iterable[str], count: Callable[[Mapping[str, int]], int]
     ) -> None:
-        """Note how many records a node gives, each to all of its children."""
+        """Register the number of records that a node forwards, each record to all children."""
         self._given[name] = count
         for child in children:
             self._to[name, child] = count
@@ -200,9 +200,9 @@ class Flows:
         return tally
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return how many records have come to each node that is no entry, and left it.
+        """Return the numbers of input and output records of each node except entries.
 
-        Of nodes that are no processors it is the same number twice.
+        For nodes other than processors, both numbers are equal.
         """
         taken: dict[str, int] = {}
         found: dict[str, tuple[int, int]] = {}
@@ -224,7 +224,7 @@ class Flows:
         return sum(self.passed[parent] if flow is None else flow(taken) for parent, flow in flows)
 
     def clear(self) -> None:
-        """Begin to count the next batch."""
+        """Set all counts to zero, for the next batch."""
         self.passed.clear()
         for tally in self.tallies:
             tally.clear()
@@ -235,7 +235,7 @@ def _sum_of(counts: list[_Count]) -> Callable[[Mapping[str, int]], int]:
 
 
 def hands_on_of(processor: AnyProcessor) -> HandsOn:
-    """Return how a processor forwards, as far as that is known."""
+    """Return how a processor forwards its records; `any` if that is not known."""
     if isinstance(processor, ClosureProcessor):
         found: HandsOn = processor.hands_on
         return found

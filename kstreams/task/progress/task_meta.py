@@ -11,7 +11,7 @@ from kstreams.ids import TopicPartition, parse_keys, text_keys
 __all__ = ("CANCELLED", "NO_TIME", "TaskMeta")
 
 NO_TIME = -1
-"""Stream time before any record."""
+"""The stream time before the first record."""
 
 CANCELLED = -1
 """The due time of a cancelled punctuator."""
@@ -22,17 +22,19 @@ class TaskMeta:
     """Stream time, positions and schedules of a task.
 
     Attributes:
-        stream_time: Highest timestamp seen, ms since the epoch; `NO_TIME` before any.
-        next_offsets: The first offset not processed yet of each partition.
-        due: By punctuator, when it fires next (ms), or `CANCELLED`.
-        changelogs: By store, the topic that has all of it, and the offset from which on.
-        changelog_ids: By store, the id of that topic, where topics have ids.
-        last_record_wall_ms: Wall time (ms) of the last batch with records, or since when idleness
-            has been made up for; None where no source asks for it.
-        closed: By node, as of which stream time (ms) it has closed windows early.
-        partition_times: The highest event time that was extracted of each partition, for
-            sources that fall back on it.
-        passed: By limit, how many records have passed it in this task.
+        stream_time: The highest timestamp so far, ms since the epoch; `NO_TIME` before the first
+            record.
+        next_offsets: The first unprocessed offset of each partition.
+        due: By punctuator, the next time at which it fires, ms, or `CANCELLED`.
+        changelogs: By store, the topic that has all of its rows, and the offset at which they
+            begin.
+        changelog_ids: By store, the id of its changelog topic, if topics have ids.
+        last_record_wall_ms: The wall time, ms, of the last batch with records, or up to which
+            idleness has advanced stream time; None if the task has no idle timeout.
+        closed: By node, the stream time, ms, up to which it has closed windows early.
+        partition_times: The highest valid event time of each partition, for sources that use it
+            instead of invalid times.
+        passed: By limit, the number of records that have passed it in this task.
     """
 
     stream_time: int = NO_TIME

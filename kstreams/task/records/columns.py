@@ -1,4 +1,4 @@
-"""Between records and the columns that batch processors see."""
+"""Conversion between records and the columns of batch processors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OPTIONAL = {"partition": pa.int32(), "offset": pa.int64(), "headers": HEADERS_T
 
 
 def arrow_type_of(token: object) -> pa.DataType | None:
-    """Return the column type for a Python type; None leaves it to the values."""
+    """Return the column type of a Python type; None if the values determine it."""
     if get_origin(token) in (Union, UnionType):
         parts = [part for part in get_args(token) if part is not type(None)]
         return arrow_type_of(parts[0]) if len(parts) == 1 else None
@@ -46,10 +46,10 @@ def arrow_type_of(token: object) -> pa.DataType | None:
 def table_of(
     records: Sequence[Record[Any, Any]], key: pa.DataType | None, value: pa.DataType | None
 ) -> pa.Table:
-    """Make a table of records; partition and offset are null.
+    """Convert records to a table; partition and offset are null.
 
     Raises:
-        pa.ArrowException, TypeError, OverflowError: Something fits no column.
+        pa.ArrowException, TypeError, OverflowError: A field does not fit into its column.
     """
     count = len(records)
     columns = {
@@ -84,13 +84,13 @@ def whole(table: pa.Table) -> pa.Table:
 
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put tables one after the other; numbers of different width take the wider one."""
+    """Concatenate tables; number columns of different width get the wider type."""
     if len(tables) == 1:
         return tables[0]
     return pa.concat_tables(tables, promote_options="permissive")
 
 
 def rows_of(table: pa.Table) -> Iterator[Record[Any, Any]]:
-    """Make records of a table's rows."""
+    """Yield the rows of a table as records."""
     columns = [objects_of(table.column(name)) for name in ("key", "value", "timestamp")]
     return map(Record, *columns, headers_of(table.column("headers")))

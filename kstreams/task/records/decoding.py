@@ -1,4 +1,4 @@
-"""Decode a queue's columns into what its children take, minding nulls and bad bytes."""
+"""Decode a queue's columns into objects or tables; separates nulls and undecodable rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Decoded:
 
 
 def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) -> Queue:
-    """Leave out the nulls that a source drops, and count them by `null-key`, `null-value`."""
+    """Remove the nulls that a source drops, and count them as `null-key` or `null-value`."""
     if not isinstance(entry, SourceNode):
         return queue
     table, topic = queue.table, entry.topic
@@ -86,7 +86,7 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
     Args:
         entry: The entry with the serdes.
         queue: The queue.
-        values: False leaves the values as bytes.
+        values: Whether to decode the values; otherwise they stay bytes.
     """
     key, value = serdes_of(entry)
     columns = queue.table.column("key"), queue.table.column("value")
@@ -102,7 +102,7 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
 
 
 def _objects(serde: Serde[Any], column: pa.ChunkedArray) -> list[Any]:
-    """Decode a column, chunk by chunk: all may be more than an array can have."""
+    """Decode a column chunk by chunk, because all chunks may exceed the size of an array."""
     if column.num_chunks == 1:
         return serde.deserialize_many(column.chunk(0))
     return [item for chunk in column.iterchunks() for item in serde.deserialize_many(chunk)]
@@ -124,7 +124,7 @@ def typed(entry: Entry, queue: Queue) -> pa.Table:
 
 
 def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
-    """Return a queue as a table of some form."""
+    """Return a queue as a table of the given form."""
     if form == "typed":
         return typed(entry, queue)
     key, value = serdes_of(entry)
@@ -144,7 +144,7 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
 def placed(
     error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
 ) -> DeserializationError:
-    """Add the first undecodable record to an error of a node by columns.
+    """Add the first undecodable record to an error of a node that processes columns.
 
     Errors with a record or a store, and errors of sources that continue, stay unchanged.
     """

@@ -1,4 +1,4 @@
-"""A record that decodes its value when it is first looked at."""
+"""A record that decodes its value on first access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LazyRecord(Record[Any, Any]):
 
     @property  # type: ignore[misc]  # final in the base
     def value(self) -> Any:  # noqa: ANN401  # erased types
-        """Decode once."""
+        """The value, which is decoded on first access."""
         value = self._value
         if value is _NOT_YET:
             value = self._value = self._decode(self._data)  # type: ignore[arg-type]  # not null

@@ -16,7 +16,7 @@ from kstreams.task.records.queues import Queue, merged_order
 __all__ = ("parts",)
 
 _MOST_BYTES = 512 * 1024 * 1024
-"""The maximum bytes of a part; an Arrow column ends at 2 GiB, and processors add bytes."""
+"""The maximum bytes of a part; an Arrow column cannot exceed 2 GiB, and processors add bytes."""
 _MOST_ROWS = 1 << 22
 
 
@@ -27,7 +27,7 @@ def parts(queues: Sequence[Queue]) -> Iterator[Sequence[Queue]]:
     because many tasks forward to it, and each record may result in many.
 
     Yields:
-        Queues with consecutive rows of the given ones; queues without rows are omitted.
+        Queues with consecutive rows of the given queues; queues without rows are omitted.
     """
     size = sum(queue.table.nbytes for queue in queues)
     count = sum(queue.table.num_rows for queue in queues)
@@ -50,7 +50,7 @@ def parts(queues: Sequence[Queue]) -> Iterator[Sequence[Queue]]:
 
 
 def _cuts(sizes: npt.NDArray[np.int64]) -> list[int]:
-    """Return where parts begin, and the end of the last."""
+    """Return the row numbers at which parts begin, and the total number of rows."""
     ends = np.cumsum(sizes)
     of_bytes = (ends - 1) // _MOST_BYTES
     of_rows = np.arange(len(sizes)) // _MOST_ROWS
@@ -59,7 +59,7 @@ def _cuts(sizes: npt.NDArray[np.int64]) -> list[int]:
 
 
 def _row_sizes(table: pa.Table) -> npt.NDArray[np.int64]:
-    """Return how many bytes each row has; headers are taken to be alike."""
+    """Return the bytes of each row; all headers are assumed to have equal size."""
     rest = table.select(["offset", "timestamp", "headers"]).nbytes // table.num_rows
     found: npt.NDArray[Any] = np.full(table.num_rows, rest, np.int64)
     for name in ("key", "value"):

@@ -1,4 +1,4 @@
-"""A batch's input: one queue a source partition or upstream task, and their merged order."""
+"""A batch's input: a queue for each source partition or upstream task, and their merged order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Queue:
     """Records of one source partition, or of one upstream task of a repartition edge.
 
     Attributes:
-        entry: Name of the source node or repartition node they enter by.
+        entry: The name of the source node or repartition node through which the records enter.
         topic: Name of the topic (or of the edge), for metadata and errors.
         partition: Partition in the topic (or number of the upstream task).
         table: Columns of `kstreams.raw_batch.INPUT_SCHEMA`, rising offsets.
@@ -40,14 +40,14 @@ class Queue:
         return TopicPartition(self.topic, self.partition)
 
     def since(self, offset: int) -> Queue:
-        """Return the queue without the offsets before one; gaps are normal."""
+        """Return the queue without the records before an offset; gaps in offsets are normal."""
         offsets = self.table.column("offset")
         if len(offsets) == 0 or offsets[0].as_py() >= offset:
             return self
         return self.with_table(self.table.filter(pc.greater_equal(offsets, offset)))
 
     def place(self, row: int) -> dict[str, Any]:
-        """Return the parts of a `Where` that identify the record of a row, also of a file."""
+        """Return the fields of a `Where` that identify the record of a row, including its file."""
         names = ("offset", "timestamp")
         known: dict[str, Any] = {name: self.table.column(name)[row].as_py() for name in names}
         if ORIGIN in self.table.column_names and (said := self.table.column(ORIGIN)[row].as_py()):
@@ -83,7 +83,7 @@ def merged_order(
 
 
 def least_hops(queues: Sequence[Queue]) -> int:
-    """Return how often the least travelled record of a batch went round loops."""
+    """Return the minimum number of loop passes of a batch's records; 0 without loops."""
     if not queues or any(HOPS not in queue.table.column_names for queue in queues):
         return 0
     found: int = min(pc.min(queue.table.column(HOPS)).as_py() for queue in queues)

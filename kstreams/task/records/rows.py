@@ -1,4 +1,4 @@
-"""The records of a batch in the order in which a task takes them."""
+"""The records of a batch in the order in which a task processes them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Stream:
         return objects_of(table.column(HOPS)) if HOPS in table.column_names else None
 
     def records(self) -> Iterator[Record[Any, Any]]:
-        """Make one record after another."""
+        """Return an iterator of the records, in the order of their rows."""
         if self._lazy:
             headers = self.headers or repeat(())
             decode = repeat(self._decode)
@@ -79,7 +79,7 @@ class Stream:
         return map(Record, self.keys, self._values, self._times, self.headers)
 
     def metadata(self, row: int) -> RecordMetadata:
-        """Return where a row came from."""
+        """Return topic, partition, offset, timestamp and headers of a row."""
         headers = self.headers[row] if self.headers is not None else ()
         queue = self.queue
         return RecordMetadata(
@@ -114,7 +114,7 @@ class MergedRows:
         self._calls = iter(order)
 
     def __iter__(self) -> Iterator[tuple[RecordCall, Record[Any, Any]]]:
-        """Yield each record after what takes it; to be iterated once."""
+        """Yield pairs of a receiver and its record; can be iterated once."""
         if self._numbers is None:
             return zip(self._calls, self._streams[0].records(), strict=False)
         sources = [stream.records() for stream in self._streams]
@@ -129,7 +129,7 @@ class MergedRows:
         return self._streams[self._numbers[place]], self._rows[place]
 
     def taken(self) -> list[int]:
-        """Return how many records of each stream were yielded."""
+        """Return the number of yielded records of each stream."""
         done = self._count - length_hint(self._calls)
         if self._numbers is None:
             return [done]
@@ -141,6 +141,6 @@ class MergedRows:
         return self.present()[0].moves_time
 
     def hops(self) -> int:
-        """Return how often the record that was yielded last went round loops."""
+        """Return the number of loop passes of the record that was yielded last."""
         stream, row = self.present()
         return 0 if stream.hops is None else stream.hops[row]

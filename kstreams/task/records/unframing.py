@@ -1,4 +1,4 @@
-"""Take frames off what sources have read, before anything else looks at it."""
+"""Removes frames from the records of sources, before other steps process the records."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _frames(topic: Topic[object, object]) -> bool:
 def _converted(
     serde: Serde[object], part: str, data: pa.Array, first: int, wrong: dict[int, str]
 ) -> Iterator[pa.Array]:
-    """Yield plain bytes of rows from a first one on; halve them where one is wrong."""
+    """Yield the plain bytes of rows; after an error, convert each half, down to the wrong rows."""
     try:
         yield serde.to_plain(data)
     except RegistryUnavailableError:

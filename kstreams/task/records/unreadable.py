@@ -1,4 +1,4 @@
-"""Rows of a queue whose headers cannot be read, or whose frames."""
+"""Rows of a queue whose headers or frames cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("readable_rows", "unreadable_rows")
 
 
 def readable_rows(table: pa.Table) -> pa.Array | None:
-    """Return which rows of a queue's table can be read by headers and frames; None if all."""
+    """Return a mask of the rows with readable headers and frames; None if all are readable."""
     headers = table.column("headers")
     good = np.ones(len(headers), bool)
     if headers.null_count < len(headers):

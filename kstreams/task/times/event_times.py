@@ -1,4 +1,4 @@
-"""Give records the times that their sources say, and let none in that is no time."""
+"""Sets the event times of records, and handles invalid times."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class EventTimes:
         self._failed = failed
 
     def timed(self, queue: Queue) -> Queue:
-        """Return a queue with its source's times, without the rows that have none."""
+        """Return a queue with event times, without the rows dropped for an invalid time."""
         if not queue.table.num_rows:
             return queue
         entry = self._entries[queue.entry]
@@ -105,7 +105,7 @@ class EventTimes:
         queue: Queue,
         extract: Callable[[Record[Any, Any]], datetime | int | None],
     ) -> tuple[list[int], list[int]]:
-        """Return the rows that an extractor has a time for, and these times."""
+        """Return the rows for which an extractor returns a valid time, and these times."""
         readable = readable_rows(queue.table)
         kept = queue if readable is None else queue.with_table(queue.table.filter(readable))
         kept = without_nulls(entry, kept, lambda _reason, _count: None)
@@ -131,7 +131,7 @@ class EventTimes:
         return rows, times
 
     def _bounded(self, queue: Queue, times: EventTime) -> Queue:
-        """Return a queue with the topic's own times, as far as they are allowed."""
+        """Return a queue with the topic's timestamps; invalid ones are handled as configured."""
         column = queue.table.column("timestamp")
         low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
         latest = times.latest(self._cursor.wall_time)
@@ -203,7 +203,7 @@ class EventTimes:
     def _instead(
         self, queue: Queue, times: EventTime, time: int | None, latest: int, known: int
     ) -> int | None:
-        """Return the replacement of an invalid time of a record.
+        """Return the replacement of an invalid time of a record; None to drop the record.
 
         Args:
             queue: The queue of the record.

@@ -20,8 +20,8 @@ class HeldBack(NamedTuple):
     """The held-back records of a partition.
 
     Attributes:
-        offset: The offset of the first one.
-        time: The time of that record, ms since the epoch: the highest so far of its partition.
+        offset: The offset of the first held-back record.
+        time: The time of this record, ms since the epoch: the highest time of its partition so far.
         passed: The number of processed records before it.
     """
 
@@ -35,8 +35,8 @@ class Holding:
     """The rule of a batch for held-back records, for tasks that compute the times of records.
 
     Attributes:
-        open: Partitions that the batch does not read completely. Later records of other partitions
-            than the last one of such a partition wait.
+        open: Partitions that the batch does not read completely. Records of other partitions wait
+            if they are later than the last read record of such a partition.
         before_ms: Records of this time or later wait, ms since the epoch; None: no bound.
     """
 
@@ -44,12 +44,12 @@ class Holding:
     before_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the fields as JSON-compatible data."""
         return {"open": sorted(map(str, self.open)), "before": self.before_ms}
 
     @classmethod
     def from_json(cls, fields: Fields) -> Holding:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         places = (checked_text(each, "an open partition") for each in fields.items("open"))
         before = None
         if fields.anything("before") is not None:
@@ -76,8 +76,8 @@ def passed(
     Args:
         times: The running maxima of each queue's times; None for queues that neither wait nor make
             others wait: records of an edge, or with the processing time.
-        is_open: Which of the queues are not read completely.
-        before_ms: Records of this time or later wait.
+        is_open: By queue, whether the batch leaves a part of it unread.
+        before_ms: Records of this time or later wait, ms since the epoch; None: no bound.
 
     Returns:
         None for a queue that passes completely.
@@ -111,7 +111,7 @@ def timely(
     holding: Holding | None,
     running_maxima: Callable[[Queue], npt.NDArray[np.int64] | None],
 ) -> tuple[list[Queue], dict[TopicPartition, HeldBack]]:
-    """Return the queues without the records that wait for a later batch, and those records.
+    """Return the queues without the records that wait, and the first waiting record of each.
 
     Args:
         queues: The queues in the task's order.

@@ -1,4 +1,4 @@
-"""Stream time follows the wall clock while a task has no records."""
+"""Advances stream time with the wall clock while a task has no records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Idleness:
         return True
 
     def next_due(self) -> int | None:
-        """Return the wall-clock time (ms) at which the task becomes idle, or None."""
+        """Return the wall time, ms, at which the task becomes idle; None if it cannot."""
         if self._timeout is None or self._cursor.stream_time < 0:
             return None
         return self._since + self._timeout

@@ -1,4 +1,4 @@
-"""Schedules of punctuators: on a grid, once after a jump, remembered across batches."""
+"""Schedules of punctuators: on a grid of times, firing once after a jump, kept between batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kstreams.task.progress.task_meta import CANCELLED, TaskMeta
 __all__ = ("NEVER", "Punctuators", "Schedule")
 
 NEVER = 1 << 62
-"""Later than any due time."""
+"""A time later than any due time."""
 
 
 @dataclass
@@ -25,21 +25,21 @@ class Schedule:
 
     @property
     def due(self) -> int:
-        """When it fires next; `NEVER` once cancelled."""
+        """The next time at which the punctuator fires, ms; `NEVER` if it is cancelled."""
         due = self.meta.due[self.name]
         return NEVER if due == CANCELLED else due
 
     def cancel(self) -> None:
-        """Never fire again, also after a restart."""
+        """Cancel the punctuator, also for the time after a restart."""
         self.meta.due[self.name] = CANCELLED
 
     def set_back(self, now: int) -> None:
-        """Be due within an interval of `now`, on the same grid, if a clock was ahead before."""
+        """Move the due time back on its grid, to at most one interval after `now`."""
         due = self.meta.due[self.name]
         self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
 
     def align(self, now: int) -> None:
-        """Be on the grid of the interval, which may have been another one before.
+        """Move the due time to the grid of the interval, which may have changed at a restart.
 
         Args:
             now: Stream time, ms.
@@ -50,7 +50,7 @@ class Schedule:
             self.meta.due[self.name] = nearest - nearest % self.interval
 
     def fire(self, now: int) -> None:
-        """Move to the next grid point after `now`, then call.
+        """Move the due time to the next grid point after `now`, then call the callback.
 
         Source: `org.apache.kafka.streams.processor.internals.PunctuationSchedule#next`.
         """
@@ -66,7 +66,7 @@ class Punctuators:
         self.schedules: list[Schedule] = []
 
     def set_back(self, now: int) -> None:
-        """Move schedules that are further ahead than their interval.
+        """Move back the schedules that are due later than one interval from now.
 
         The clock was set back in that case.
         """
@@ -74,11 +74,11 @@ class Punctuators:
             schedule.set_back(now)
 
     def next_due(self) -> int:
-        """Return when the next one is due, or `NEVER`."""
+        """Return the earliest due time, ms, or `NEVER`."""
         return min([schedule.due for schedule in self.schedules], default=NEVER)
 
     def fire_due(self, now: int, call: Callable[[Schedule, int], None]) -> None:
-        """Fire each one that is due, by due time, then by the order of scheduling."""
+        """Fire all due punctuators, by due time, then by the order of scheduling."""
         ready = [schedule for schedule in self.schedules if schedule.due <= now]
         if len(ready) > 1:
             ready.sort(key=lambda schedule: schedule.due)

@@ -93,7 +93,7 @@ class NativeBulkProducer(TableProducer):
         table = piece.table
         prefix = (piece.id_prefix or "").encode()
         if len(prefix) > self._library.longest_prefix:
-            raise ValueError(f"an id's beginning has {len(prefix)} bytes")
+            raise ValueError(f"an id prefix of {len(prefix)} bytes is too long")
         topics = table.column("topic").combine_chunks().dictionary_encode()
         names: list[str] = topics.dictionary.to_pylist()
         handles = (ctypes.c_void_p * len(names))(*map(self._topic, names))

@@ -15,7 +15,7 @@ from kstreams_kafka.native.library import Library
 __all__ = ("CONSUMER", "PRODUCER", "NativeClient")
 
 PRODUCER, CONSUMER = 0, 1
-"""`rd_kafka_type_t`."""
+"""The client types of librdkafka: `rd_kafka_type_t`."""
 
 _OK = 0
 _LOG_EVENT = 0x4

@@ -22,10 +22,10 @@ __all__ = (
 )
 
 SWITCH = "KSTREAMS_KAFKA_COMPILED"
-"""Environment variable: 0 does without the compiled loops, 1 fails where they are not there."""
+"""The environment variable: 0 disables the compiled loops, 1 fails if they are not available."""
 
 _LEAST_LIBRDKAFKA = 0x020C0000
-"""2.12 mends a double free of headers when a record is refused."""
+"""The minimum version: 2.12 fixes a double free of the headers of a rejected record."""
 
 _P, _I32, _I64, _SIZE, _TEXT = (
     ctypes.c_void_p,
@@ -99,7 +99,7 @@ _FOR_THE_KERNEL = (  # in the order of `functions` in kernel.c
 
 
 class KernelSizes(ctypes.Structure):
-    """`sizes` of kernel.c."""
+    """The struct `sizes` of kernel.c."""
 
     rows: int
     key_bytes: int
@@ -118,7 +118,7 @@ class KernelSizes(ctypes.Structure):
 
 
 class KernelColumns(ctypes.Structure):
-    """`columns` of kernel.c: addresses of buffers."""
+    """The struct `columns` of kernel.c: addresses of buffers."""
 
     _fields_ = [
         *((name, _P) for name in ("offset", "timestamp", "topic", "partition")),
@@ -130,13 +130,13 @@ class KernelColumns(ctypes.Structure):
 
 
 class KernelBinary(ctypes.Structure):
-    """`binary` of kernel.c."""
+    """The struct `binary` of kernel.c."""
 
     _fields_ = [("at", _P), ("data", _P), ("valid", _P), ("valid_from", _I64)]
 
 
 class KernelOutgoing(ctypes.Structure):
-    """`outgoing` of kernel.c."""
+    """The struct `outgoing` of kernel.c."""
 
     _fields_ = [
         ("topics", _P),
@@ -163,7 +163,8 @@ class Kernel:
         librdkafka: The loaded librdkafka, which the loops call.
 
     Attributes:
-        functions: Address of the table of librdkafka's functions; each loop's first argument.
+        functions: The address of the table of librdkafka's functions, the first argument of each
+            loop.
 
     Raises:
         AttributeError: A function is missing.
@@ -191,8 +192,8 @@ class Library(Kernel):
         rk: librdkafka's functions, without their prefix.
 
     Raises:
-        OSError: One of the two does not load.
-        AttributeError: librdkafka has no such function.
+        OSError: A library cannot be loaded.
+        AttributeError: librdkafka lacks a required function.
     """
 
     def __init__(self, kernel: ctypes.CDLL) -> None:
@@ -219,13 +220,14 @@ def _typed(function: Any, returned: Any, *given: Any) -> Any:  # noqa: ANN401  #
 
 @cache
 def library(compiled: bool | None = None) -> Library | None:
-    """Return the libraries, or None where the compiled loops are not there, or not to be used.
+    """Return the libraries; None if the compiled loops are disabled or not available.
 
     Args:
-        compiled: Whether they are to be used; None: by `SWITCH`, else where they are installed.
+        compiled: Whether to use the compiled loops; None: as `SWITCH` determines, or else if they
+            are installed.
 
     Raises:
-        ImportError: They are asked for, and cannot be had.
+        ImportError: The compiled loops are required, but not available.
     """
     asked = os.environ.get(SWITCH, "") if compiled is None else "01"[compiled]
     if asked == "0":
@@ -235,7 +237,7 @@ def library(compiled: bool | None = None) -> Library | None:
     except (ImportError, OSError, AttributeError) as exc:
         if asked == "1":
             raise ImportError(
-                f"the compiled loops for Kafka are asked for, but cannot be had: {exc}\n"
+                f"the compiled loops for Kafka are required, but not available: {exc}\n"
                 f"Hint: install kstreams-kafka-native, or leave out compiled=True and {SWITCH}=1."
             ) from exc
         return None

@@ -1,4 +1,4 @@
-"""A message where librdkafka has it in memory."""
+"""A message in librdkafka's memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("NativeMessage",)
 
 
 class NativeMessage(ctypes.Structure):
-    """`rd_kafka_message_t`: valid as long as librdkafka lends it."""
+    """librdkafka's `rd_kafka_message_t`, which is valid until the message is destroyed."""
 
     _fields_ = [
         ("err", ctypes.c_int32),
@@ -30,17 +30,17 @@ class NativeMessage(ctypes.Structure):
     offset: int
 
     def error(self, *, said: bool = False) -> KafkaError:
-        """Return its error; `said`: with the text that a consumer's error has for its payload."""
+        """Return the error; `said`: with its text, which is the payload of a consumer's error."""
         text = ctypes.string_at(self.payload, self.len) if said and self.payload else b""
         if not text:
             return KafkaError(self.err)
         return KafkaError(self.err, text.decode(errors="replace"))
 
     def topic_name(self, rk: Any) -> str:  # noqa: ANN401  # foreign functions
-        """Return its topic's name; `rk` are librdkafka's functions."""
+        """Return the name of the topic; `rk`: librdkafka's functions."""
         name: bytes = rk.topic_name(self.topic) if self.topic else b""
         return name.decode()
 
     def key_bytes(self) -> bytes | None:
-        """Return its key."""
+        """Return the key of the message."""
         return ctypes.string_at(self.key, self.key_len) if self.key else None

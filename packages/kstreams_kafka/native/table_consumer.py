@@ -24,10 +24,10 @@ from kstreams_kafka.table_consumer import Place, ReadError, TableConsumer, Taken
 __all__ = ("NativeTableConsumer",)
 
 _MOST = 20_000
-"""The number of messages that one call takes at most."""
+"""The maximum number of messages that one call takes."""
 
 _MOST_BYTES = 1 << 30
-"""Limit for the bytes of a column of one table: half of the range of Arrow's offsets."""
+"""The maximum bytes of a column of one table: half of the range of Arrow's offsets."""
 
 
 class NativeTableConsumer(TableConsumer):
@@ -112,7 +112,7 @@ class NativeTableConsumer(TableConsumer):
             raise KafkaException(KafkaError(code))
 
     def _tables(self, count: int) -> Iterator[tuple[pa.Array, pa.Array, pa.Table]]:
-        """Yield topics, partitions and records of the messages that were taken; gives them back."""
+        """Yield topics, partitions and records of the taken messages, and free the messages."""
         library, sizes, done = self._library, KernelSizes(), 0
         size = ctypes.sizeof(ctypes.c_void_p)
         try:
@@ -133,7 +133,7 @@ class NativeTableConsumer(TableConsumer):
     def _runs(
         self, topics: pa.Array, partitions: pa.Array, table: pa.Table
     ) -> Iterator[tuple[Place, pa.Table]]:
-        """Divide records where topic or partition change."""
+        """Divide records into runs of one topic and partition."""
         topic, partition = topics.to_numpy(), partitions.to_numpy()
         changed = (partition[1:] != partition[:-1]) | (topic[1:] != topic[:-1])
         starts = [0, *(np.flatnonzero(changed) + 1).tolist()]
@@ -154,8 +154,8 @@ def _columns(sizes: KernelSizes) -> tuple[KernelColumns, Any]:
     """Allocate buffers for a number of records.
 
     Returns:
-        The addresses of the buffers, and a function that makes topics, partitions and a table of
-        them.
+        The addresses of the buffers, and a function that creates topics, partitions and a table
+        from the filled buffers.
     """
     rows, headed = sizes.rows, sizes.headers > 0
     new = pa.allocate_buffer
@@ -215,7 +215,7 @@ def _headers(rows: int, count: int, buffers: Sequence[pa.Buffer]) -> pa.Array:
 
 
 def _with_bad_names(headers: pa.Array, names: Sequence[bytes]) -> pa.Array:
-    """Put, where a name is not UTF-8, one header of no name in place of a record's headers."""
+    """Replace a record's headers by one header without a name, if a name is not UTF-8."""
     values: list[bytes | None] = objects_of(headers.values.field(1))
     ends = headers.offsets.to_pylist()
     rows: list[list[tuple[str | None, bytes | None]]] = []

@@ -29,11 +29,11 @@ class EmbeddedFeed:
         self.io = EmbeddedIO(connection)
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return where a topic ends."""
+        """Return the id and the end offsets of a topic."""
         return self.admin.ends(topic)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
-        """Yield a slice a segment."""
+        """Yield one slice for each segment."""
         topic = node.topic.name
         for segment in self._log.segments(topic, partition, start):
             if segment.first_offset >= stop:
@@ -42,7 +42,7 @@ class EmbeddedFeed:
             yield Slice(node.name, topic, partition, low, high, segment.name)
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
-        """Return the mean of the segment that holds the offset."""
+        """Return the mean bytes of a record in the offset's segment; None without a segment."""
         for segment in self._log.segments(place.topic, place.partition, offset)[:1]:
             return self._log.stored_bytes(segment) / segment.count
         return None
@@ -55,10 +55,10 @@ class EmbeddedFeed:
         publish(self._log, commit.outputs, commit.batch)
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing, because there are no resources to release."""
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Remove files that attempts have staged and no commit names."""
+        """Remove files that attempts have staged and that no commit names."""
         removed = self._log.sweep_staged(producers, older_than_ms=older_than_ms)
         if removed:
             _LOG.info("removed %d staged files of attempts that do not count", removed)

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class EmbeddedIO(TopicIO):
-    """A `TopicIO` on embedded topics; results are seen exactly once.
+    """A `TopicIO` on embedded topics; readers see each result exactly once.
 
     Args:
         connection: The topics.
@@ -88,7 +88,7 @@ class EmbeddedIO(TopicIO):
 
     @override
     def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> list[Output]:
-        """Stage a batch's output: a file for each piece, sink, topic and partition."""
+        """Stage a batch's output: one file for each piece of each sink, topic and partition."""
         staged: list[Output] = []
         owner = batch.producer
         for sink, partitioner, table in outputs_of(output, group):

@@ -25,12 +25,12 @@ def logs_of(sources: Iterable[SourceNode]) -> dict[str, Log[Any, Any]]:
 
 
 class LogFeed:
-    """A `Feed` whose sources are logs, too; results go where those of the other one do.
+    """A `Feed` whose sources are logs or topics; another feed publishes the results.
 
     Args:
-        others: Feeds from the topics, and publishes.
-        logs: By name.
-        reader: Id of the query that reads them.
+        others: The feed of topics, which also publishes the results.
+        logs: The logs by name.
+        reader: The id of the query that reads the logs.
     """
 
     def __init__(self, others: Feed, logs: Mapping[str, Log[Any, Any]], reader: str = "") -> None:
@@ -40,14 +40,14 @@ class LogFeed:
         self.io = LogIO(others.io, dict(logs))
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return the end of a source; for a log perhaps the last known one."""
+        """Return the id and the end of a source; for a log, perhaps its last known end."""
         log = self.admin.of(topic)
         if log is None:
             return self._others.known_ends(topic)
         return self.admin.known_ends(topic, log.look_every_s)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
-        """Divide a partition's records as their log or topic does."""
+        """Divide a partition's records into slices, as their log or topic does."""
         log = self.admin.of(node.topic.name)
         if log is None:
             return self._others.slices(node, partition, start, stop)
@@ -56,27 +56,27 @@ class LogFeed:
         return [Slice(node.name, name, partition, p.start, p.stop, p.place) for p in pieces]
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
-        """Return how large records are at an offset."""
+        """Return the mean bytes of a partition's records at an offset; None if unknown."""
         log = self.admin.of(place.topic)
         if log is None:
             return self._others.mean_bytes(place, offset)
         return log.mean_bytes(place.partition, offset)
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Claim the logs, and get ready to publish."""
+        """Claim the logs for this query, and prepare publishing."""
         self.admin.claim(self._reader)
         self._others.prepare(publisher, topic, last)
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Publish the output of a committed batch, and release the read records of logs."""
+        """Publish the output of a committed batch, and let logs delete the committed records."""
         self._others.publish(commit, objects, check)
         self.admin.committed(commit.positions)
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Remove what attempts have left."""
+        """Remove the written but uncommitted output of failed attempts."""
         self._others.sweep(producers, older_than_ms=older_than_ms)
 
     def close(self) -> None:
-        """Release the resources of both."""
+        """Release the resources of logs and of the feed of topics."""
         self.admin.close()
         self._others.close()

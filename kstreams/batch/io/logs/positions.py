@@ -33,7 +33,7 @@ class LogPositions:
         self._told: dict[str, tuple[float, TopicEnds]] = {}
 
     def of(self, name: str) -> LogContents | None:
-        """Return the contents of a log; None where this is no log's name."""
+        """Return the contents of a log; None if the name is not that of a log."""
         if name not in self._logs:
             return None
         if name not in self._opened:
@@ -41,11 +41,11 @@ class LogPositions:
         return self._opened[name]
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions there are."""
+        """Return the number of partitions of a log or topic."""
         return len(self.ends(topic).offsets)
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return which one it is, and where it ends."""
+        """Return the id and the end offsets of a log or topic."""
         log = self.of(topic)
         if log is None:
             return self._others.ends(topic)
@@ -55,14 +55,14 @@ class LogPositions:
         return found
 
     def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
-        """Return the last result of `ends`, if it is recent enough."""
+        """Return the last result of `ends` if younger than `look_every_s`, or else a new result."""
         at, found = self._told.get(topic, (0.0, None))
         if found is not None and time.monotonic() - at < look_every_s:
             return found
         return self.ends(topic)
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the first offset still there, by partition."""
+        """Return the first retained offset of each partition."""
         log = self.of(topic)
         if log is None:
             return self._others.beginning_offsets(topic)
@@ -74,7 +74,7 @@ class LogPositions:
         return self.ends(topic).offsets
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """Return the first offset with a timestamp not before a time, or the end."""
+        """Return the first offset of each partition at or after a timestamp, or else the end."""
         log = self.of(topic)
         if log is None:
             return self._others.offsets_at(topic, timestamp_ms)
@@ -85,7 +85,7 @@ class LogPositions:
     def first_since(
         self, places: Iterable[tuple[str, int]], timestamp_ms: int
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Return offset and time of the first record not before a time, by partition."""
+        """Return, by partition, the offset and time of the first record at or after a time."""
         others: list[tuple[str, int]] = []
         found: dict[tuple[str, int], tuple[int, int]] = {}
         for topic, partition in places:
@@ -99,10 +99,10 @@ class LogPositions:
         return found
 
     def claim(self, reader: str) -> None:
-        """Begin to read logs for good.
+        """Claim the logs that only one query may read, before reading their records.
 
         Raises:
-            SourceError: Another reads one, which cannot be read by two.
+            SourceError: Another query already reads a log that only one query may read.
         """
         for name in self._logs:
             if (log := self._read_once(name)) is not None:
@@ -110,7 +110,7 @@ class LogPositions:
                     log.claim(reader)
 
     def committed(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Release the records of logs before positions."""
+        """Pass the positions to logs, which may delete the records before them."""
         by_log: dict[str, dict[int, int]] = {}
         for place, offset in positions.items():
             by_log.setdefault(place.topic, {})[place.partition] = offset
@@ -142,7 +142,7 @@ class LogPositions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the opened logs."""
         self.close()
 
 

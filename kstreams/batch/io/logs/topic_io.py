@@ -26,11 +26,11 @@ __all__ = ("LogIO", "close_readers")
 
 @dataclass(frozen=True)
 class LogIO(TopicIO):
-    """A `TopicIO` that reads logs, and leaves topics to another.
+    """A `TopicIO` that reads logs, and leaves topics to another `TopicIO`.
 
     Args:
-        others: Reads and writes topics.
-        logs: By name.
+        others: The `TopicIO` that reads and writes topics.
+        logs: The logs by name.
     """
 
     others: TopicIO
@@ -38,7 +38,7 @@ class LogIO(TopicIO):
 
     @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan, in their order: those of topics first, all at once."""
+        """Read a plan's slices; return one queue for each, in order. Topics are read first."""
         sizes: dict[TopicPartition, tuple[int, int]] = {}
         topics = [each for each in slices if each.topic not in self.logs]
         read = self.others.read(topics, max_bytes=max_bytes) if topics else []
@@ -84,7 +84,7 @@ class LogIO(TopicIO):
 
     @override
     def read_ahead(self) -> None:
-        """Get ready for the next slices of topics."""
+        """Prefetch the next slices of topics."""
         self.others.read_ahead()
 
     @override
@@ -103,14 +103,14 @@ class LogIO(TopicIO):
 
 
 _READERS: dict[str, tuple[Log[Any, Any], LogReader]] = {}
-"""This worker's, by the log's name, with the log as it was set then."""
+"""The open readers of this process by log name, each with the log that it was opened for."""
 
 _MORE = {UNREADABLE: pa.string(), ORIGIN: pa.dictionary(pa.int32(), pa.string())}
-"""Columns that a log's tables may have."""
+"""Additional columns that the table of a log may have."""
 
 
 def _cast(table: pa.Table) -> pa.Table:
-    """Return a log's table with the types of input."""
+    """Return a log's table with the columns and types of a batch's input."""
     more = [pa.field(n, kind) for n, kind in _MORE.items() if n in table.column_names]
     schema = pa.schema([*INPUT_SCHEMA, *more])
     return table.select(schema.names).cast(schema)
@@ -125,7 +125,7 @@ def _add(
 
 
 def close_readers(names: Iterable[str]) -> None:
-    """Close what reads logs in this process; what reads them next opens them again."""
+    """Close the readers of logs in this process; the next read opens new readers."""
     for name in names:
         if name in _READERS:
             _READERS.pop(name)[1].close()
