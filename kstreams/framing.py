@@ -1,4 +1,4 @@
-"""Framing: the place of schema ids and other prefixes of keys and values, if it is not their bytes.
+"""Framing: schema ids and other prefixes of keys and values that a topic keeps in headers.
 
 A serde sees only bytes. A `Framing` moves data about keys and values from other parts of a record,
 such as a schema id in a header, to the front of the bytes, where a `FramedSerde` reads it, and
@@ -22,14 +22,14 @@ from kstreams.serde.objects import objects_of
 __all__ = ("Columns", "Frames", "Framing", "HeaderFrames", "RawParts")
 
 _END = (1 << 31) - 1
-"""A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
+"""The `stop` argument for `binary_slice`, whose sizes overflow without it (pyarrow 22)."""
 
 RawParts = tuple["bytes | None", "bytes | None", Headers]
 """Key, value and headers of a record."""
 Columns = tuple[pa.Array, pa.Array, pa.Array]
-"""Keys, values and headers of many: `binary`, `binary` and `HEADERS_TYPE`."""
+"""Columns of keys, values and headers, of types `binary`, `binary` and `HEADERS_TYPE`."""
 Frames = tuple[bytes, bytes]
-"""The prefixes that the serdes of key and value write; an empty prefix is no frame."""
+"""The prefixes that the serdes of key and value write; empty if a serde writes none."""
 
 
 class Framing(ABC):
@@ -41,13 +41,13 @@ class Framing(ABC):
 
     @abstractmethod
     def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Prepend the frames to key and value; parts without a frame stay unchanged."""
+        """Prepend the frames to key and value; a key or value without a frame stays unchanged."""
 
     @abstractmethod
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Take the frames, which are in front, to where the topic has them."""
+        """Move the frames from the front of key and value to where the topic has them."""
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
         """Apply `read_record` to each row."""
@@ -81,7 +81,7 @@ class HeaderFrames(Framing):
     value: str
 
     def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Put frames in front."""
+        """Prepend the frames, which are in headers, to key and value."""
         found: dict[str, bytes] = {}
         for name, content in headers:
             found.setdefault(name, content or b"")
@@ -94,7 +94,7 @@ class HeaderFrames(Framing):
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Take frames into headers, behind the others."""
+        """Move the frames from key and value into headers, after the other headers."""
         own = tuple(
             (name, frame)
             for name, frame, data in zip((self.key, self.value), frames, (key, value), strict=True)
@@ -144,7 +144,7 @@ class HeaderFrames(Framing):
 
 
 def _first(owners: npt.NDArray[np.int64], pairs: pa.StructArray, name: str, count: int) -> pa.Array:
-    """Return the first header of a name of each row, nothing where there is none."""
+    """Return the value of each row's first header with a name; empty if there is none."""
     own = pc.equal(pairs.field("key"), name).fill_null(False)
     places = np.flatnonzero(own.to_numpy(zero_copy_only=False))
     found = np.full(count, -1)
@@ -163,7 +163,7 @@ def _repeated(name: str, value: bytes, count: int) -> pa.StructArray:
 
 
 def _lists(count: int, owners: npt.NDArray[np.int64], pairs: pa.StructArray) -> pa.Array:
-    """Return a headers column of pairs that are in the order of their rows; none are null."""
+    """Return a headers column from pairs ordered by row; rows without pairs become null."""
     if not len(owners):
         return pa.nulls(count, HEADERS_TYPE)
     sizes = np.bincount(owners, minlength=count)
