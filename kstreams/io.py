@@ -10,8 +10,8 @@
   which may use the hashes `murmur2` and `fnv1a`.
 
 `Embedded` and `Kafka` have a `TopicAdmin`, a `TopicReader` and a `TopicWriter`, which work on raw
-records. An app accepts only these two: planning, reading in workers and publishing with a commit
-need more than the three.
+records. An app runs on these two kinds of connection only, because planning, reading in workers and
+publishing with a commit need further methods.
 
 Example:
     >>> from tempfile import TemporaryDirectory
