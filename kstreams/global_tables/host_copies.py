@@ -114,7 +114,7 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Link the newest earlier copy as a draft; return its marks, or none without such a copy."""
+        """Link the newest earlier copy as a draft; return its marks, empty without such a copy."""
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [

@@ -29,11 +29,11 @@ class Found:
     """Encoded rows of one partition at one version.
 
     Attributes:
-        version: The batch; None before the first.
-        wall_ms: When it was committed, ms since the epoch.
-        time: The task's stream time; -1 before any.
+        version: The batch; None before the first commit.
+        wall_ms: The time of the commit, ms since the epoch.
+        time: The task's stream time, ms since the epoch; -1 before the first record.
         ended: Whether there are no more rows.
-        pairs: Keys and values; of a key that was asked for, None where it has no value.
+        pairs: Keys and values; the value of a requested key that does not exist is None.
     """
 
     version: int | None
@@ -44,7 +44,7 @@ class Found:
 
 
 def encode_found(found: Found) -> bytes:
-    """Return the bytes that say it."""
+    """Encode rows in the wire format."""
     head = {name: getattr(found, name) for name in _HEADER}
     text = json.dumps(head, separators=(",", ":")).encode()
     parts = [_LENGTH.pack(len(text)), text]
