@@ -56,7 +56,7 @@ class OffsetRanges:
             self._ends.insert(place + 1, offset + 1)
 
     def __str__(self) -> str:
-        """Return the ranges with both ends included."""
+        """Return the ranges as text, with both ends inclusive."""
         pairs = zip(self._starts, self._ends, strict=True)
         return ",".join(f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in pairs)
 

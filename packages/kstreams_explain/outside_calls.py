@@ -38,7 +38,7 @@ def _calling(group: PartitionGroup) -> Iterator[str]:
 
 
 def quiet_group(group: PartitionGroup) -> PartitionGroup:
-    """Return a group whose `peek`s call nothing; all else is as it was."""
+    """Return a group in which `peek` nodes do not call their functions."""
     return replace(group, nodes=tuple(map(_quiet, group.nodes)))
 
 

@@ -113,7 +113,7 @@ class Csv(TextRecords[None, V]):
         return Rows(pa.array(values, pa.binary()), wrong=faults)
 
     def _picker(self, head: str) -> tuple[Callable[[list[bytes]], bytes] | None, int]:
-        """Return a function that reorders fields (None if they are in order) and the field count."""
+        """Return a function that reorders fields (None if not needed), and the field count."""
         mark = self.delimiter.encode()
         names = [_unquoted(each.decode()) for each in divided(head.encode(), mark)]
         double = sorted({name for name in names if names.count(name) > 1})

@@ -48,7 +48,7 @@ class FileData(ABC):
 
         Raises:
             FileChangedError: The file has another version now.
-            SourceError: It cannot be read.
+            SourceError: The file cannot be read.
         """
 
     def blocks(self, start: int) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ class Files(Protocol):
 
         Raises:
             FileChangedError: The file has another version, or does not exist any more.
-            SourceError: It cannot be read.
+            SourceError: The file cannot be read.
             SourceUnavailableError: The storage does not answer.
         """
         ...

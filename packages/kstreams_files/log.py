@@ -81,12 +81,12 @@ class FileLog(Generic[K, V]):
 
     @property
     def key(self) -> Serde[K]:
-        """The format's."""
+        """The serde of the keys, from the format."""
         return self.format.key
 
     @property
     def value(self) -> Serde[V]:
-        """The format's."""
+        """The serde of the values, from the format."""
         return self.format.value
 
     @property

@@ -60,8 +60,8 @@ class ObjectFiles(FinishedFiles):
         """Return bytes of an object at its version; None if the version no longer exists.
 
         Raises:
-            SourceError: The storage refuses.
-            SourceUnavailableError: It does not answer.
+            SourceError: The storage rejects the request.
+            SourceUnavailableError: The storage does not answer.
         """
 
     @abstractmethod
@@ -81,7 +81,7 @@ class ObjectFiles(FinishedFiles):
 
         Raises:
             SourceError: The storage rejects the request, or another object has the new name.
-            SourceUnavailableError: It does not answer.
+            SourceUnavailableError: The storage does not answer.
         """
         if not self.retire(file, to):
             raise SourceError(
