@@ -64,7 +64,7 @@ def open_regular(path: Path) -> BinaryIO:
         return os.fdopen(handle, "rb")
     os.close(handle)
     code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-    raise OSError(code, "it is no regular file", str(path))
+    raise OSError(code, "it is not a regular file", str(path))
 
 
 def read_at_most(file: BinaryIO, most: int) -> bytes:

@@ -273,5 +273,5 @@ class Bounded(Protocol):
 
 
 def is_bounded(log: object) -> bool:
-    """Return whether a source is a bounded log; None stands for a topic, which is not bounded."""
+    """Return whether a source is a bounded log; None means a topic, which is not bounded."""
     return isinstance(log, Bounded) and log.bounded

@@ -77,7 +77,7 @@ def step_problem(name: object) -> str:
     if problem := _path_problem(text):
         return problem
     if text.startswith("."):
-        return "it begins with a '.', as what is hidden does"
+        return "it begins with a '.', like hidden files"
     return _size_problem(text)
 
 

@@ -77,7 +77,7 @@ def traceback_of(exc: BaseException, limit: int = _MOST) -> str:
     try:
         text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
     except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
-        return f"(the traceback cannot be had: {kind_of(failure)})"
+        return f"(the traceback cannot be formatted: {kind_of(failure)})"
     return safe_end(text, limit)
 
 

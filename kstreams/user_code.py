@@ -44,7 +44,7 @@ def user_traceback_of(exc: BaseException) -> str:
         _shorten(shown, set())
         text = "".join(shown.format()).rstrip()
     except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
-        return f"(the traceback cannot be had: {kind_of(failure)})"
+        return f"(the traceback cannot be formatted: {kind_of(failure)})"
     if len(text) > _MOST:
         _, begin, end = text[-_MOST:].partition("\n  File ")
         text = f"…{begin}{end}"

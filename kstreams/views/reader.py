@@ -346,7 +346,7 @@ class Reader(MovingReader[S]):
         raise self._reset_all_the_time()
 
     def _reset_all_the_time(self) -> StoreError:
-        return StoreError(f"the view of store {self._spec.name!r} is reset all the time")
+        return StoreError(f"the view of store {self._spec.name!r} is reset again and again")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):

@@ -173,7 +173,7 @@ class RemoteReader(VersionReader[S]):
             else:
                 self._note(reading)
                 return found
-        raise StoreError(f"store {self._spec.name!r} begins again all the time")
+        raise StoreError(f"store {self._spec.name!r} is reset again and again")
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]

@@ -62,12 +62,12 @@ class RemoteRows(WorkingStore):
             found = self._found({**bounds, "reverse": reverse, "limit": limit})
             for key, value in found.pairs:
                 if value is None:
-                    raise StoreError("the server answers a row without a value")
+                    raise StoreError("the server returned a row without a value")
                 yield key, value
             if found.ended:
                 return
             if not found.pairs:
-                raise StoreError("the server answers a page without rows")
+                raise StoreError("the server returned a page without rows")
             last = found.pairs[-1][0]
             start, end = (start, last) if reverse else (last + b"\0", end)
             limit = _PAGE

@@ -94,7 +94,7 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
     if isinstance(connection, Kafka):
         with closing(connection.admin()) as admin:
             return KafkaRedelivery(connection, topic, admin.partition_count(topic))
-    raise CompileError(f"records of {connection!r} cannot be brought back")
+    raise CompileError(f"dead letters on {connection!r} cannot be replayed")
 
 
 def replay_letters(

@@ -24,7 +24,7 @@ def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
     found = [name for group in groups for name in _calling(group)]
     if found:
         raise ReplayError(
-            f"running the batch again would call outside once more: {', '.join(found)}",
+            f"running the batch again would repeat its external calls: {', '.join(found)}",
             hint="--repeat-calls lets it; a party that answers otherwise now gives other results.",
         )
 

@@ -73,7 +73,7 @@ class Rules:
             except Exception as exc:  # the user's code
                 raise RecordRefusedError(
                     f"complete raised {kind_of(exc)}: {text_of(exc)}",
-                    hint="the message is none that it knows, or it has a fault.",
+                    hint="complete does not know this kind of message, or has a bug.",
                 ) from exc
         if found.id is not None and not _is_id(found.id):
             raise RecordRefusedError(
