@@ -37,7 +37,7 @@ def steady_ms(clock: Clock) -> int:
 
 
 class SystemClock:
-    """The machine's clock."""
+    """A `Clock` that reads the machine's clock."""
 
     def now_ms(self) -> int:
         """Return the machine's time in milliseconds since the epoch."""

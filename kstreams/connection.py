@@ -79,7 +79,7 @@ class TopicAdmin(Protocol):
         ...
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has."""
+        """Return the number of partitions of a topic."""
         ...
 
     def create(

@@ -84,7 +84,7 @@ class LogContents(Protocol):
         """Look for new records and return the offset after the last record, by partition.
 
         Raises:
-            DataLossError: Known records are gone or have changed.
+            DataLossError: Known records were deleted or have changed.
         """
         ...
 
@@ -185,7 +185,7 @@ class LogReader(Protocol):
             for errors and dead letters.
 
         Raises:
-            DataLossError: The records are gone or have changed.
+            DataLossError: The records were deleted or have changed.
             SourceUnavailableError: The source does not answer; the batch fails and is retried.
             SourceError: The source is invalid.
         """

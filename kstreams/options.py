@@ -28,7 +28,7 @@ def checks_options(target: T) -> T:
     the library. Do not decorate functions that are called for each record.
 
     Raises:
-        OptionError: At a call: an option has an invalid value. The message lists the valid ones.
+        OptionError: At a call: an option has an invalid value. The message lists the valid values.
     """
     if isinstance(target, type):
         kind: Any = target

@@ -86,7 +86,7 @@ class Partitioner(Protocol):
             partitions: The topic's partition count, at least 1.
 
         Returns:
-            One int32 a key, in the column's order; empty for an empty column.
+            One int32 per key, in the column's order; empty for an empty column.
 
         Raises:
             ValueError: `partitions` is below 1.
@@ -199,8 +199,7 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
         partitions: The topic's partition count, at least 1.
 
     Returns:
-        One int32 a key, in the column's order, -1 for a null key; empty for an
-        empty column.
+        One int32 per key, in the column's order, -1 for a null key; empty for an empty column.
 
     Raises:
         TypeError: The column's type is neither binary nor string.

@@ -57,5 +57,5 @@ class Windowed(Generic[K_co]):
         return f"{self.key}@{self.start_ms}/{self.end_ms}"
 
     def __repr__(self) -> str:
-        """Return the text of a call of the constructor."""
+        """Return the text of a constructor call."""
         return f"Windowed({self.key!r}, {self.start_ms}, {self.end_ms})"

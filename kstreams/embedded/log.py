@@ -143,7 +143,7 @@ class EmbeddedLog:
         published already, the staged file is deleted, and the existing segment is returned.
 
         Raises:
-            ExecutionError: The staged file is gone and the batch was never published.
+            ExecutionError: The staged file does not exist, and the batch was never published.
             UnknownTopicError: There is no such topic, or no such partition.
         """
         log = self._partition(topic, partition)
@@ -190,7 +190,7 @@ class EmbeddedLog:
 
         Raises:
             UnknownTopicError: There is no such topic, or no such partition.
-            DataLossError: A segment between two others is gone.
+            DataLossError: A segment between two other segments was deleted.
             CorruptSegmentError: Two segments claim the same offsets.
         """
         log = self._partition(topic, partition)

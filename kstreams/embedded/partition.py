@@ -52,7 +52,7 @@ class PartitionLog:
         """Return the segments with rows at or after `start_offset`, in offset order.
 
         Raises:
-            DataLossError: A segment between two others is gone.
+            DataLossError: A segment between two other segments was deleted.
             CorruptSegmentError: Two segments claim the same offsets.
         """
         with self._mutex:

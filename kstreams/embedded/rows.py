@@ -119,11 +119,11 @@ def encode(table: pa.Table) -> pa.Buffer:
 
 
 def stored_bytes(path: Path) -> int:
-    """Return how many bytes a segment's rows have in memory, or nearly so.
+    """Return the approximate number of bytes of a segment's rows in memory.
 
     Raises:
         OSError: The file cannot be opened.
-        ValueError: It is no Parquet file.
+        ValueError: The file is not a Parquet file.
     """
     metadata = pq.read_metadata(path)
     return _size(metadata, 0, metadata.num_row_groups)

@@ -106,7 +106,7 @@ class RegistryUnavailableError(ExecutionError):
 class ReplayError(ExecutionError):
     """A committed batch cannot be replayed.
 
-    Its data is gone, or the replay would call an external system.
+    The data of the batch was deleted, or the replay would call an external system.
     """
 
 

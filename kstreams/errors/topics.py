@@ -39,7 +39,7 @@ class TopicExistsError(ExecutionError, ValueError):
 
 
 class DataLossError(ExecutionError):
-    """Offsets that the app still needs are gone from the topic."""
+    """Records that the app still needs were deleted from the topic."""
 
     WAY_ON: ClassVar[str] = (
         "a longer retention or a shorter stop avoids it. To go on without these records, reset "

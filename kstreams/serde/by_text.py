@@ -18,7 +18,7 @@ class SerdeRequest:
 
     Args:
         text: The text after the name and a colon, such as a file; empty without one.
-        inner: Returns the serde that another text names, for serdes around others. Raises
+        inner: Returns the serde of another text, for serdes that contain other serdes. Raises
             `ValueError` if the text does not name a serde.
         topic: The topic whose records are read or written, if there is one.
         part: The part of the records.

@@ -1,4 +1,4 @@
-"""The serde of nothing: for keys or values that are always null."""
+"""The serde of None, for keys or values that are always null."""
 
 from __future__ import annotations
 

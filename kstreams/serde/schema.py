@@ -82,8 +82,8 @@ class SchemaSerde(Serde[T]):
         The serde reads bytes without a frame, in bulk and singly. It need not be able to write.
 
         Raises:
-            ValueError: The objects cannot be made from the other schema; the text names the field
-                and the reason.
+            ValueError: The objects cannot be created from data of the other schema. The message has
+                the field and the reason.
         """
 
     def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:

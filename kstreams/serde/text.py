@@ -1,4 +1,4 @@
-"""Serdes whose bytes are the value itself: bytes, and text in UTF-8."""
+"""Serdes of bytes, which stay unchanged, and of text in UTF-8."""
 
 from __future__ import annotations
 
@@ -117,4 +117,4 @@ BYTES = BytesSerde()
 """Bytes as they are."""
 
 TEXT = TextSerde()
-"""Text in UTF-8."""
+"""The serde of text in UTF-8."""

@@ -4,7 +4,7 @@
      "batches": 60, "rec": [9951, 1227], "secs": [12.5, 0.9],      all of them, the longest
      "s": {"wait": 47.1, "plan": .1, "job": 11, "commit": .2, "publish": .6},
      "nodes": {"count": [9951, 9951, 0, {"late": 3}]}, "busy": {"count": 7.9, "": .6},
-     "lag": 812,                                  the most that was left after a batch
+     "lag": 812,                                  the largest lag after a batch
      "lat": {"counts": [0, 3, ..], "sum_ms": 90}, "log": [5, 13789, 0, 0, 0, 0]}
 
 Fields are as in `report_lines.py`. A minute without a batch has no line. If the app was restarted

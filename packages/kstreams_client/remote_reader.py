@@ -145,12 +145,12 @@ class RemoteReader(VersionReader[S]):
         *,
         looked: bool = False,
     ) -> T:
-        """Call a function with partitions at one version; repeat the call if the version is gone.
+        """Call a function with partitions at one version; repeat it if the version was deleted.
 
         Args:
             partitions: The partitions.
-            look: Called with the live stores of the partitions, and must not keep them; may be
-                called again.
+            look: Called with the live stores, and must not keep references to them; may be called
+                repeatedly.
             looked: Whether to request the version even if `look` reads nothing.
 
         Raises:

@@ -1,8 +1,9 @@
 r"""The wire format of encoded rows from a server to a `RemoteView`. Integers are little-endian.
 
-header   u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the task's
-stream time), `ended` (whether a scan has no more) pairs    each u32 length of the key, u32 length
-of the value (2**32 - 1 for none), both
+- Header: a u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the task's
+  stream time), `ended` (whether a scan has no more rows).
+- Each pair: the u32 length of the key, the u32 length of the value (2**32 - 1 for None), the key,
+  the value.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _AT_ONCE = 1_000
 
 
 class Redelivery(Protocol):
-    """Writes records of one topic to others and stores their offsets, atomically."""
+    """Writes records of one topic to other topics and stores their offsets, atomically."""
 
     def open(self) -> dict[int, str]:
         """Lock out other processes, finish their open work, and return the replayed offsets."""

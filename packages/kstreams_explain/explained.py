@@ -95,15 +95,16 @@ class Explanation:
     def to_json(self, *, skip: int = 0, limit: int | None = None) -> dict[str, object]:
         """Return the explanation as JSON data.
 
-        Rows are lists of objects by the names of the kind's columns, as in `GET
-        /v1/apps/A/stores/S/key`: `[{"value": 4585}]`; `[]` means that the key does not exist. The
-        shape: `{app, store, key, query, task, retained: [first, last] or null, value: rows,
-        history: [{batch, wall_ms, before, after}], newest first, explained: [{batch, wall_ms,
-        before, after, equal: true, false or null, end: rows, not_run, seconds, ranges: [{topic,
-        partition, from_offset, to_offset}], steps_total, steps: [{record: {topic, partition,
-        offset, timestamp_ms, via} or null, node, key, value, before, after, dropped}]}]}`. `via`
-        names the repartition edges; `key` and `value` are those of the record that the node
-        received.
+        Rows are lists of objects by the names of the kind's columns, as in
+        `GET /v1/apps/A/stores/S/key`: `[{"value": 4585}]`; `[]` means that the key does not exist.
+
+        The shape: `{app, store, key, query, task, retained: [first, last] or null, value: rows,
+        history: [{batch, wall_ms, before, after}], newest first,
+        explained: [{batch, wall_ms, before, after, equal: true, false or null, end: rows,
+        not_run, seconds, ranges: [{topic, partition, from_offset, to_offset}], steps_total,
+        steps: [{record: {topic, partition, offset, timestamp_ms, via} or null, node, key,
+        value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and `value`
+        are those of the record that the node received.
 
         Args:
             skip: Number of steps of each batch to leave out first.

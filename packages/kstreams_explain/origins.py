@@ -131,7 +131,7 @@ class EdgeWatch:
         return process
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a callback that records the current input row when a record goes into an edge."""
+        """Return a callback that stores the current input row of each record written to an edge."""
         if node not in self.edges.names:
             return take
         rows, cursor = self.edges.of(node, self.task.partition), self.cursor

@@ -39,8 +39,8 @@ class IntakeRunner:
     unsettled messages again, and the runner recognizes messages in the topic by their ids. With
     ids, each message is in the topic exactly once, if it is not delivered again after `remember`
     other messages, one process at a time runs the intake, and ids are unique in the source. Without
-    ids, it is there at least once. For stronger guarantees, use `deduplicate(by_header(MESSAGE_ID),
-    ...)` in the topology.
+    ids, each message is in the topic at least once. For stronger guarantees, use
+    `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
 
     Memory holds one batch and `remember` ids of each partition; the intake bounds its own buffers.
     Messages of a batch are written in the order of their arrival.

@@ -148,9 +148,9 @@ class Taking:
         """Write messages, and settle those in the topic.
 
         Raises:
-            NotWritten: Some messages were given back; others are settled.
-            KStreamsError: A message is rejected with the policy `fail`; others are settled or given
-                back.
+            NotWritten: Some messages were given back; the other messages are settled.
+            KStreamsError: A message is rejected with the policy `fail`; the other messages are
+                settled or given back.
         """
         self._counts["received"] += len(deliveries)
         rest: Sequence[Delivery] = deliveries

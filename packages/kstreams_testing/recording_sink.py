@@ -23,7 +23,7 @@ class RecordingSink(Generic[K, V]):
 
     Attributes:
         commits: The published results, by commit.
-        writes: Each written commit in order, including repeated ones.
+        writes: Each written commit in order, including repeated commits.
     """
 
     label = "recording"

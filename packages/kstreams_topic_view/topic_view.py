@@ -45,10 +45,10 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
         advance_every: The interval at which a background thread reads the topic, so that only the
             first read waits for the topic. None starts no thread.
         backend: The backend of the working copies; memory by default.
-        directory: The directory of copies that stay from one process to the next, for one view at a
-            time; None removes the copies at `close`.
+        directory: The directory of copies that are kept for the next process; only one view at a
+            time can use it. None removes the copies at `close`.
         valid_for: The time after its `close` for which a kept copy is valid. At most the topic's
-            `delete.retention.ms`: tombstones older than that are gone from the topic.
+            `delete.retention.ms`: the topic no longer has older tombstones.
         on_error: The policy for a record that cannot be decoded: `"fail"` raises from the reads,
             `"skip"` counts the record in `progress`. Records without a key are counted in either
             case.
