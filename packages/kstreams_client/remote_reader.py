@@ -50,7 +50,8 @@ class RemoteReader(VersionReader[S]):
     """A `VersionReader` for a store of a server: each call reads one committed version.
 
     Args:
-        client: The client of the server. app: Name of the app.
+        client: The client of the server.
+        app: Name of the app.
         spec: The store.
         as_of: The batch or savepoint to read; None for the newest version.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.

@@ -110,7 +110,7 @@ class ObjectFiles(FinishedFiles):
     def open(self, file: FileInfo) -> FileData:
         """Return an object; no request is sent before the first read."""
         if is_unfinished(file.name):
-            raise SourceError(f"object {file.name!r} is not an object to read from {self.where}")
+            raise SourceError(f"object {file.name!r} of {self.where} is not read, by its name")
         return _ObjectData(self, file)
 
 
