@@ -113,7 +113,7 @@ class WatchedClock:
 
 
 def to_ms(value: timedelta | datetime) -> int:
-    """Convert a span, or an aware time, to whole milliseconds.
+    """Convert a duration, or a time with a time zone (since the epoch), to whole milliseconds.
 
     Raises:
         ValueError: The time has no time zone.

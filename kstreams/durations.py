@@ -21,25 +21,25 @@ __all__ = ("days", "forever", "hours", "milliseconds", "minutes", "seconds")
 
 
 def milliseconds(count: float) -> timedelta:
-    """Return a duration in milliseconds."""
+    """Return a duration of `count` milliseconds."""
     return timedelta(milliseconds=count)
 
 
 def seconds(count: float) -> timedelta:
-    """Return a duration in seconds."""
+    """Return a duration of `count` seconds."""
     return timedelta(seconds=count)
 
 
 def minutes(count: float) -> timedelta:
-    """Return a duration in minutes."""
+    """Return a duration of `count` minutes."""
     return timedelta(minutes=count)
 
 
 def hours(count: float) -> timedelta:
-    """Return a duration in hours."""
+    """Return a duration of `count` hours."""
     return timedelta(hours=count)
 
 
 def days(count: float) -> timedelta:
-    """Return a duration in days of 24 hours; see `CalendarWindows` for calendar days."""
+    """Return a duration of `count` days of 24 hours; see `CalendarWindows` for calendar days."""
     return timedelta(days=count)

@@ -33,10 +33,11 @@ Frames = tuple[bytes, bytes]
 
 
 class Framing(ABC):
-    """A step between a topic and its serdes. Immutable, compares by value, can be pickled.
+    """A conversion between the records of a topic and the input of its serdes.
 
-    Implement the forms for one record; those for columns are worth overriding for speed.
-    Null keys and values stay null, and have no frame.
+    A framing is immutable, compares by value and can be pickled. Implement the methods for one
+    record; override the methods for columns for speed. Null keys and values stay null, and have no
+    frame.
     """
 
     @abstractmethod
@@ -110,7 +111,7 @@ class HeaderFrames(Framing):
         return tuple(pair for pair in headers if pair[0] not in (self.key, self.value))
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
-        """Do it by columns."""
+        """Prepend the frames, for whole columns."""
         if headers.null_count == len(headers):
             return keys, values, headers
         owners, pairs = header_pairs(headers)
@@ -122,7 +123,7 @@ class HeaderFrames(Framing):
         return framed[0], framed[1], _lists(len(headers), owners[kept], pairs.filter(kept))
 
     def write(self, keys: pa.Array, values: pa.Array, headers: pa.Array, frames: Frames) -> Columns:
-        """Do it by columns."""
+        """Move the frames into headers, for whole columns."""
         owners, pairs = header_pairs(headers)
         kept = self._kept(pairs)
         rows, parts, plain = [owners[kept]], [pairs.filter(kept)], []

@@ -157,7 +157,7 @@ class Keeps(Protocol):
     """`LogContents` of a source that retains all uncommitted data."""
 
     def kept(self) -> Kept | None:
-        """Return the size of the retained data at the last call of `ends`; None before a call."""
+        """Return the size of the retained data at the last call of `ends`; None before any call."""
         ...
 
 

@@ -28,10 +28,10 @@ def is_carried_as_bytes(kind: pa.DataType) -> bool:
 class Serde(ABC, Generic[T]):
     """Converts objects of one type to bytes and back.
 
-    Implement `serialize` and `deserialize`; the bulk forms then work by themselves and are worth
-    overriding for speed. Serdes are immutable, compare by value and can be pickled: they travel to
-    executors and their `name` is recorded with the state. A serde never gets None, which is a null
-    key or a tombstone. Only `NONE` serializes None.
+    Implement `serialize` and `deserialize`; the methods for columns call them by default, and can
+    be overridden for speed. Serdes are immutable, compare by value and can be pickled: they travel
+    to executors and their `name` is recorded with the state. A serde never gets None, which is a
+    null key or a tombstone. Only `NONE` serializes None.
     """
 
     __slots__ = ()

@@ -70,7 +70,7 @@ def read_times(data: bytes) -> Ints:
 
 
 def sortable_column(numbers: Ints) -> pa.Array:
-    """Return the results of `sortable_int64` for each number."""
+    """Return a `binary` array with the result of `sortable_int64` for each number."""
     return binary_array(sortable_times(numbers).view(np.uint8), len(numbers), 8)
 
 

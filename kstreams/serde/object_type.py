@@ -19,7 +19,7 @@ class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
     """
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return the objects of the rows; called for columns without nulls too."""
+        """Return the objects of the rows of a column."""
         raise NotImplementedError
 
     def of(self, *columns: pa.Array) -> pa.Array:

@@ -130,7 +130,7 @@ class Pinned(Generic[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Begin an iteration over the live stores of partitions."""
+        """Start an iteration over the live stores of partitions."""
         with self._lock:
             held = tuple(self._states[each] for each in partitions)
             rows = begin([state.live() for state in held])

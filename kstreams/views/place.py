@@ -30,7 +30,7 @@ class ViewedApp(Protocol):
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """Return where its durable log is."""
+        """The settings of the durable log of the app."""
         ...
 
 
@@ -50,7 +50,7 @@ class ViewedQuery(Protocol):
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """Return where its durable log is."""
+        """The settings of the durable log of the query."""
         ...
 
     def batches(self) -> list[int]:

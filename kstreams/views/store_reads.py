@@ -66,8 +66,8 @@ class StoreReads(Generic[S_co]):
     def read_key(self, key: object, look: Callable[[S_co], T]) -> T:
         """Call a function with the partition of a key, and return its result.
 
-        If the partitioner is not known, all partitions are tried; the result is the first one that
-        is not the kind's value for absent keys, usually None.
+        If the partitioner is not known, all partitions are tried; the result is the first result
+        that is not the kind's value for absent keys, usually None.
 
         Args:
             key: The key that routes the app's records.

@@ -1,4 +1,4 @@
-"""Points in time as people write them: ISO 8601, or `@` and milliseconds since 1970."""
+"""Times in user input and output: ISO 8601, or `@` and milliseconds since 1970."""
 
 from __future__ import annotations
 

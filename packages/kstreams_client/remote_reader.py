@@ -215,7 +215,7 @@ class RemoteReader(VersionReader[S]):
         return self.recovered()
 
     def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
-        """Refuse: the server has the working copies.
+        """Raise `StoreError`, because the working copies are on the server.
 
         Raises:
             StoreError: Always.
@@ -223,7 +223,7 @@ class RemoteReader(VersionReader[S]):
         raise self._no_copy("evict")
 
     def hold(self) -> Pinned[S]:
-        """Refuse: the server has the working copies.
+        """Raise `StoreError`, because the working copies are on the server.
 
         Raises:
             StoreError: Always.

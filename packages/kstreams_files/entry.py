@@ -28,8 +28,8 @@ class Entry:
         records: The number of its records; 1 if the file cannot be read.
         marks: The positions of some records, including the first.
         end: The position of the file's end, in the units of the format.
-        head: The data about its beginning that readers need.
-        problem: The reason if it cannot be read; otherwise empty.
+        head: The data about the file's beginning that readers need.
+        problem: The reason if the file cannot be read; otherwise empty.
     """
 
     file: FileInfo
@@ -84,8 +84,8 @@ class Place:
         file: The version of the file.
         first: The offset of its first record.
         mark: The position to start reading at.
-        head: The data about its beginning that readers need.
-        problem: The reason if it cannot be read; otherwise empty.
+        head: The data about the file's beginning that readers need.
+        problem: The reason if the file cannot be read; otherwise empty.
     """
 
     file: FileInfo

@@ -352,7 +352,7 @@ class TopologyTestDriver(DriverOutside):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the driver."""
         self.close()
 
     def _ms(self, timestamp: datetime | int | None) -> int:
