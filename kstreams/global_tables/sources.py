@@ -43,7 +43,7 @@ class OwnTableSource:
     """A table that a query of this app writes.
 
     Args:
-        place: Where the table is stored.
+        place: The storage location of the table.
         commits: The commit log of the query.
         last: The last commit of the query; None before the first commit.
     """

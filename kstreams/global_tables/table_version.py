@@ -17,7 +17,7 @@ __all__ = ("TablePlace", "TableVersion")
 
 @dataclass(frozen=True)
 class TablePlace:
-    """Where a table is stored: its durable log, group and store.
+    """The storage location of a table: its durable log, group and store.
 
     Attributes:
         store: Name of the table's store.
@@ -44,7 +44,7 @@ class TableVersion:
     """One version of a table.
 
     Attributes:
-        place: Where the table is stored.
+        place: The storage location of the table.
         texts: The pointer of each task, as JSON text.
         wall_ms: Time of the commit, ms since the epoch.
     """

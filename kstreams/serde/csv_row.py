@@ -237,7 +237,7 @@ class CsvRowSerde(Serde[T]):
             return self._read(row, 1, self._columns[:count], inner_lines=True)
 
     def _struct(self, data: pa.Array) -> pa.Array:
-        """Parse encoded rows together; return them as a column of `arrow_type`, null for null."""
+        """Parse encoded rows together; return a column of `arrow_type`, null for null."""
         items = [item for item in objects_of(data) if item is not None]
         if not items:
             return pa.nulls(len(data), self.arrow_type.storage_type).cast(self.arrow_type)

@@ -34,7 +34,7 @@ class RowText:
         return cls(spec, key, ("key", *spec.kind.columns_of_key))
 
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
-        """Return a row as a JSON object; `key` tells whether `parts` begins with the key."""
+        """Return a row as a JSON object; if `key` is true, `parts` begins with the key."""
         skip = 0 if key else 1
         named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
         return {name: exact(part, serde) for name, serde, part in named}

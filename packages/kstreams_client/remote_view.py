@@ -40,7 +40,7 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
         as_of: An earlier version: a retained batch, or the name of a savepoint.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.
         timeout: The maximum time of a request, including the restore of a partition.
-        ca_file: A PEM file of trusted certificates, used instead of the system's.
+        ca_file: A PEM file of trusted certificates, used instead of the default certificates.
 
     Raises:
         ServerUnavailableError: The server does not answer.

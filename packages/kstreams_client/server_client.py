@@ -49,7 +49,7 @@ class ServerClient:
         url: The URL of the server: `http://127.0.0.1:8080`, or `https://...`.
         token: A token of the server.
         timeout_s: The maximum time of a reply, including waits for a busy server, seconds.
-        ca_file: A PEM file of trusted certificates, used instead of the system's.
+        ca_file: A PEM file of trusted certificates, used instead of the default certificates.
 
     Raises:
         ServerRefusedError: The address is invalid, or would send the token unencrypted to another

@@ -95,7 +95,7 @@ class ReplayedState:
         return self._pointer.with_meta(self.meta.to_json())
 
     def advanced(self) -> WorkingStore:
-        """Apply the changes of the batch to `working`, and return it."""
+        """Apply the changes of the batch to `working`, and return `working`."""
         if self.changes:
             self.working.write(self.changes)
         return self.working
