@@ -102,7 +102,7 @@ class Reader(MovingReader[S]):
         return self._place.batches()
 
     def refresh(self) -> int | None:
-        """Move to the newest version, unless `as_of` or an open iteration fixes it; return its number."""
+        """Move to the newest version unless `as_of` or an iteration fixes it; return its number."""
         with self._moving:
             self._check_open()
             fixed = self._settings.as_of is not None and self.version is not None
