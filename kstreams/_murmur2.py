@@ -1,4 +1,4 @@
-"""Kafka's murmur2: of one key, and of a whole Arrow column.
+"""Kafka's murmur2 hash of one key, and of a whole Arrow column.
 
 The column form works on offsets and data as they lie in memory, a block of
 rows at a time so that its scratch columns stay in the CPU's cache. A block
@@ -64,10 +64,10 @@ def murmur2_of_column(keys: ArrowKeys) -> _Words:
     """Return the hash of each key of a column, in its order.
 
     Returns:
-        A new array of one uint32 a row; a null row's is undefined.
+        A new array with one uint32 per row; the hash of a null row is undefined.
 
     Raises:
-        TypeError: The column's type holds no bytes, or lays them out otherwise.
+        TypeError: The column's type is neither binary nor string.
     """
     hashes = np.empty(len(keys), np.uint32)
     first = 0
@@ -82,7 +82,7 @@ def murmur2_of_column(keys: ArrowKeys) -> _Words:
 
 
 def buffers_of(keys: pa.Array[Any]) -> tuple[npt.NDArray[np.signedinteger[Any]], _Bytes]:
-    """Return the offsets of the rows, one more than rows, and the data they point into."""
+    """Return the offsets of the rows (one more than there are rows), and the data they index."""
     kind = keys.type
     buffers = keys.buffers()
     data = np.frombuffer(_memory(buffers[-1]), np.uint8)
@@ -123,7 +123,7 @@ def _hash_rows(
 
 
 def _hash_equal(data: _Bytes, start: int, length: int, out: _Words) -> None:
-    """Hash rows of one length, which therefore lie in the data at one distance."""
+    """Hash rows of equal length, which lie in the data at equal distances."""
     scratch = np.empty_like(out)
     out[:] = _SEED ^ length
     for position in range(start, start + length - 3, 4):

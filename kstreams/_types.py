@@ -1,4 +1,4 @@
-"""Type variables and column types that many modules name."""
+"""Type variables and column types that many modules use."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ S = TypeVar("S")
 Ints = npt.NDArray[np.int64]
 """A column of integers, such as times in ms; no nulls."""
 Bools = npt.NDArray[np.bool_]
-"""A column of truth values, such as a choice of rows."""
+"""A column of truth values, such as a selection of rows."""
 Objects = npt.NDArray[np.object_]
 """A column of Python objects."""

@@ -4,9 +4,9 @@
 The next app on the same checkpoint continues at exactly that position.
 
 - `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`. A
-  report has `NodeCounts` of the batch, and `Totals` of all, with `PartitionCounts` of sources and
-  `TopicCounts`, the records and bytes of each topic.
-- `App.on_rebalance(listener)` calls back with the `TaskMove` of each task on another worker.
+  report has `NodeCounts` of the batch, and `Totals` of all batches, with `PartitionCounts` of
+  sources and `TopicCounts`, the records and bytes of each topic.
+- `App.on_rebalance(listener)` reports a `TaskMove` for each task that moved to another worker.
 - `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
 - `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
 - `App(upkeep=Upkeep(...))` sets the interval of snapshots in the durable log.

@@ -1,4 +1,4 @@
-"""The only place that reads the machine's clock; everything else is given a `Clock`."""
+"""Clocks. Only this module reads the machine's clock; all other code gets a `Clock`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ("Clock", "FakeClock", "SteadyClock", "SystemClock", "WatchedClock", "
 
 _MILLISECOND = timedelta(milliseconds=1)
 _SET_BY_MS = 10_000
-"""A clock that is off by so much was set, rather than slewed."""
+"""A wall clock that deviates by this many ms from the steady clock was set, not slewed."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -24,20 +24,20 @@ class Clock(Protocol):
 
 @runtime_checkable
 class SteadyClock(Clock, Protocol):
-    """A clock that also knows how much time passes, however it is set."""
+    """A clock that also measures elapsed time, even if its wall time is set."""
 
     def steady_ms(self) -> int:
-        """Return milliseconds since some moment; never goes back."""
+        """Return milliseconds since an arbitrary moment; the result never decreases."""
         ...
 
 
 def steady_ms(clock: Clock) -> int:
-    """Return the time for measuring durations: the monotonic time of the clock if it has one."""
+    """Return a time for measuring durations, ms: the clock's monotonic time, else its wall time."""
     return clock.steady_ms() if isinstance(clock, SteadyClock) else clock.now_ms()
 
 
 class SystemClock:
-    """The machine's clock."""
+    """A `Clock` that reads the machine's clock."""
 
     def now_ms(self) -> int:
         """Return the machine's time in milliseconds since the epoch."""
@@ -52,7 +52,7 @@ class FakeClock:
     """A clock that moves only when the test moves it.
 
     Args:
-        start_ms: The time it starts at, milliseconds since the epoch.
+        start_ms: The initial time, milliseconds since the epoch.
     """
 
     def __init__(self, start_ms: int = 0) -> None:
@@ -60,36 +60,36 @@ class FakeClock:
         self._steady_ms = 0
 
     def now_ms(self) -> int:
-        """Return the time it was last moved to."""
+        """Return the current time of this clock, milliseconds since the epoch."""
         return self._now_ms
 
     def steady_ms(self) -> int:
-        """Return how far it was moved forward."""
+        """Return the milliseconds by which `advance` has moved the clock."""
         return self._steady_ms
 
     def advance(self, by: timedelta) -> None:
-        """Let time pass; a negative span is a `ValueError`."""
+        """Move wall time and steady time forward; a negative span is a `ValueError`."""
         if by < timedelta(0):
             raise ValueError(f"a clock moves forward only, not by {by}")
         self._now_ms += to_ms(by)
         self._steady_ms += to_ms(by)
 
     def jump(self, by: timedelta) -> None:
-        """Show a later or an earlier time, as a clock does that is set: no time passes."""
+        """Change only the wall time, forward or backward, as if somebody set the clock."""
         self._now_ms += to_ms(by)
 
 
 class WatchedClock:
-    """A clock, and when it was set last.
+    """A clock that detects when its wall time was set.
 
-    A clock that knows no steady time is believed when it goes ahead.
+    If the clock has no steady time, only a jump backward is detected.
 
     Args:
         clock: The clock.
 
     Attributes:
-        since_ms: The wall time since which it has gone on steadily.
-        set_ms: The wall time at which it was last seen to have been set; None if never.
+        since_ms: The wall time since which the clock has not been set, ms since the epoch.
+        set_ms: The wall time at which a setting of the clock was last detected; None if never.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -99,7 +99,7 @@ class WatchedClock:
         self.set_ms: int | None = None
 
     def now_ms(self) -> int:
-        """Return milliseconds since the epoch, and look whether the clock was set."""
+        """Return milliseconds since the epoch, and check whether the clock was set."""
         now, steady = self._clock.now_ms(), steady_ms(self._clock)
         before, at = self._last
         self._last = now, steady
@@ -113,10 +113,10 @@ class WatchedClock:
 
 
 def to_ms(value: timedelta | datetime) -> int:
-    """Convert a span, or an aware time, to whole milliseconds.
+    """Convert a duration, or a time with a time zone (since the epoch), to whole milliseconds.
 
     Raises:
-        ValueError: A time without a zone.
+        ValueError: The time has no time zone.
     """
     if isinstance(value, timedelta):
         return value // _MILLISECOND

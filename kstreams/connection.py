@@ -1,4 +1,4 @@
-"""The interface of a place for topics: Kafka or embedded topics.
+"""The interface of a connection to topics, on Kafka or embedded.
 
 `Embedded("data/")` and `Kafka("broker:9092")` are settings; both are a `Connection`.
 """
@@ -72,20 +72,20 @@ class TopicEnds:
 
 
 class TopicAdmin(Protocol):
-    """Look at topics and change them. All methods raise `UnknownTopicError` by name."""
+    """Inspects and changes topics. Methods with a topic name raise `UnknownTopicError`."""
 
     def topics(self) -> tuple[str, ...]:
-        """Return the names of all topics of users, sorted."""
+        """Return the names of all user topics (no internal topics), sorted."""
         ...
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has."""
+        """Return the number of partitions of a topic."""
         ...
 
     def create(
         self, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
     ) -> None:
-        """Create a topic; `TopicExistsError` when it is there already."""
+        """Create a topic; raises `TopicExistsError` if it already exists."""
         ...
 
     def delete(self, topic: str) -> None:
@@ -93,7 +93,7 @@ class TopicAdmin(Protocol):
         ...
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the first offset still there, by partition."""
+        """Return the first offset that still exists, by partition."""
         ...
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -105,20 +105,20 @@ class TopicAdmin(Protocol):
         ...
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """Return the first offset with a timestamp not before the given one.
+        """Return the first offset with a timestamp at or after the given one, by partition.
 
-        A partition without such a record gives its end offset.
+        For a partition without such a record, the result is its end offset.
         """
         ...
 
     def first_since(
         self, places: Iterable[tuple[str, int]], timestamp_ms: int
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Return offset and timestamp of the first record not before a time, by partition.
+        """Return offset and timestamp of the first record at or after a time, by partition.
 
-        Partitions are pairs of topic and number. No record of a partition before that offset
-        has this time or a later one. One request, however many partitions and topics. Left
-        out is a partition that has no such record.
+        Partitions are pairs of topic and number. All records before the returned offset are earlier
+        than the time. A partition without such a record is missing in the result. This takes one
+        request, however many partitions and topics there are.
         """
         ...
 
@@ -128,7 +128,7 @@ class TopicAdmin(Protocol):
 
 
 class TopicReader(Protocol):
-    """Read raw records, outside of a topology (tailing, checks)."""
+    """Reads raw records, outside of a topology (tailing, checks)."""
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[RawRecord]:
         """Yield records with `start <= offset < end` in offset order, without waiting."""
@@ -140,7 +140,7 @@ class TopicReader(Protocol):
 
 
 class TopicWriter(Protocol):
-    """Append raw records."""
+    """Appends raw records."""
 
     def write(
         self,
@@ -157,7 +157,7 @@ class TopicWriter(Protocol):
             topic: The topic's name.
             partition: One of its partitions.
             key: Null or bytes.
-            value: Null, which is a tombstone, or bytes.
+            value: Bytes, or null for a tombstone.
             timestamp: Milliseconds since the epoch.
             headers: Pairs of name and value.
 
@@ -181,7 +181,7 @@ class TopicWriter(Protocol):
         ...
 
     def close(self) -> None:
-        """Flush, then close the connections; raises as `flush`. May be repeated."""
+        """Flush, then close the connections; raises the errors of `flush`. May be repeated."""
         ...
 
 
@@ -237,7 +237,8 @@ class RecordWriter(TopicWriter):
     ) -> None:
         """Queue a record as `write` does, without a future; the next `flush` raises a failure.
 
-        This takes a tenth of the time: a future is several objects for the garbage collector.
+        This takes a tenth of the time of `write`: a future is several objects for the garbage
+        collector.
         """
         self._put(topic, partition, key, value, timestamp, headers, None)
 
@@ -275,7 +276,7 @@ class RecordWriter(TopicWriter):
 
     @abstractmethod
     def _stop(self) -> None:
-        """Wait as `_wait` does, and end the thread. May be repeated."""
+        """Wait as `_wait` does, then stop the thread. May be repeated."""
 
     def _note_failure(self, error: KStreamsError) -> None:
         """Keep the first failure for the next flush."""
@@ -290,16 +291,16 @@ class RecordWriter(TopicWriter):
 
 
 class Connection(Protocol):
-    """A place where topics live. Small, picklable, and never shows secrets."""
+    """Settings of Kafka or embedded topics. Small, picklable, and its `repr` has no secrets."""
 
     def admin(self) -> TopicAdmin:
-        """Open the administrative side."""
+        """Open a `TopicAdmin`."""
         ...
 
     def reader(self) -> TopicReader:
-        """Open the reading side."""
+        """Open a `TopicReader`."""
         ...
 
     def writer(self) -> TopicWriter:
-        """Open the writing side."""
+        """Open a `TopicWriter`."""
         ...

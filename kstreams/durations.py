@@ -21,25 +21,25 @@ __all__ = ("days", "forever", "hours", "milliseconds", "minutes", "seconds")
 
 
 def milliseconds(count: float) -> timedelta:
-    """Return so many milliseconds."""
+    """Return a duration of `count` milliseconds."""
     return timedelta(milliseconds=count)
 
 
 def seconds(count: float) -> timedelta:
-    """Return so many seconds."""
+    """Return a duration of `count` seconds."""
     return timedelta(seconds=count)
 
 
 def minutes(count: float) -> timedelta:
-    """Return so many minutes."""
+    """Return a duration of `count` minutes."""
     return timedelta(minutes=count)
 
 
 def hours(count: float) -> timedelta:
-    """Return so many hours."""
+    """Return a duration of `count` hours."""
     return timedelta(hours=count)
 
 
 def days(count: float) -> timedelta:
-    """Return so many days of 24 hours; see `CalendarWindows` for those of a calendar."""
+    """Return a duration of `count` days of 24 hours; see `CalendarWindows` for calendar days."""
     return timedelta(days=count)

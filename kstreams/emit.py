@@ -1,6 +1,7 @@
 """Emission: when an aggregation forwards its results.
 
-Pass one of these as `emit=` to `windowed_aggregate` (`aggregate` and `reduce` take the first two):
+Pass one of these emissions as `emit=` to `windowed_aggregate` (`aggregate` and `reduce` accept the
+first two):
 
 - `once_per_batch()`, the default: the last result of each key and window that the batch changed.
 - `each_update()`: every result, record by record.

@@ -43,7 +43,7 @@ class CreatesTopics(Protocol):
 
 @runtime_checkable
 class WritesInBulk(Protocol):
-    """A writer that can do without a future for each record, and is faster then."""
+    """A writer that can also queue records without a future for each record, which is faster."""
 
     def enqueue(
         self,
@@ -54,17 +54,17 @@ class WritesInBulk(Protocol):
         timestamp: int,
         headers: Headers = (),
     ) -> None:
-        """Queue a record; a failure shows at the next `flush`."""
+        """Queue a record; the next `flush` raises a failure."""
         ...
 
 
 def partition_count(connection: Connection, topic: str) -> int:
-    """Return the partition count of a topic that is to be written.
+    """Return the partition count of a topic before writing to it.
 
-    Creates the topic where the connection does so by itself.
+    Creates a missing topic if the connection is a `CreatesTopics`.
 
     Raises:
-        UnknownTopicError: It is missing, and is not created by a write.
+        UnknownTopicError: The topic does not exist, and the connection does not create it.
     """
     if isinstance(connection, CreatesTopics):
         return connection.ensure(topic)
@@ -126,19 +126,19 @@ class Emitter(Generic[K, V]):
         Args:
             key: None for a record without a key.
             value: None for a tombstone.
-            timestamp: Event time: milliseconds since the epoch or an aware `datetime`;
-                now by the clock when None.
+            timestamp: Event time: milliseconds since the epoch or an aware `datetime`; None means
+                the clock's current time.
             headers: Pairs of name and value.
             partition: Overrides the topic's partitioner.
 
         Returns:
-            Resolves to the record's place when the append is durable, or raises why
-            it is not.
+            A future that resolves to the record's position when the record is durable, or raises
+            the reason why it is not.
 
         Raises:
-            SerializationError: The key or value is not what its serde writes; nothing
-                was appended.
-            ValueError: The timestamp is negative, or a time without a zone.
+            SerializationError: The key or value has another type than its serde writes; nothing was
+                appended.
+            ValueError: The timestamp is negative, or a `datetime` without a time zone.
         """
         return self._writer.write(
             *self._encoded(key, value, self._time(timestamp), headers, partition)
@@ -148,15 +148,15 @@ class Emitter(Generic[K, V]):
         """Append many records, and wait until all are durable.
 
         Args:
-            records: Pairs of key and value, timed by the clock, or whole records. Taken
-                one by one: they need not fit in memory.
+            records: Pairs of key and value, which get the clock's time, or whole records. The
+                iterable is consumed record by record: its records need not fit in memory.
 
         Returns:
-            How many were appended.
+            The number of appended records.
 
         Raises:
-            KStreamsError: As `emit`, or the first failed append. Records before the
-                failed one are in the topic, later ones may be.
+            KStreamsError: As `emit`, or the error of the first failed record. Records before it are
+                in the topic; later records may be.
         """
         outstanding: deque[Future[Appended]] = deque()
         total = 0
@@ -175,7 +175,7 @@ class Emitter(Generic[K, V]):
         return total
 
     def flush(self) -> None:
-        """Wait until all that was emitted is durable; raise the first failure."""
+        """Wait until all emitted records are durable; raise the first failure."""
         self._writer.flush()
 
     def close(self) -> None:

@@ -64,14 +64,14 @@ def open_regular(path: Path) -> BinaryIO:
         return os.fdopen(handle, "rb")
     os.close(handle)
     code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-    raise OSError(code, "it is no regular file", str(path))
+    raise OSError(code, "it is not a regular file", str(path))
 
 
 def read_at_most(file: BinaryIO, most: int) -> bytes:
-    """Read a file to its end, or `most` bytes of it.
+    """Read a file to its end, but at most `most` bytes.
 
-    `file.read(most)` reserves a buffer of `most` bytes even for a file of a few; this function
-    reads block by block.
+    `file.read(most)` allocates a buffer of `most` bytes even for a small file; this function reads
+    block by block.
     """
     data = bytearray()
     while len(data) < most and (block := file.read(min(_BLOCK_BYTES, most - len(data)))):
@@ -80,10 +80,10 @@ def read_at_most(file: BinaryIO, most: int) -> bytes:
 
 
 def read_small(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file that has no more than some.
+    """Return the content of a regular file that has at most `most` bytes.
 
     Raises:
-        OSError: As `open_regular`; of the code `EFBIG` where it has more.
+        OSError: As `open_regular`; the code is `EFBIG` if the file has more bytes.
     """
     with open_regular(path) as file:
         data = read_at_most(file, most + 1)
@@ -93,7 +93,7 @@ def read_small(path: Path, most: int) -> bytes:
 
 
 def sync_directory(path: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
+    """Wait until the entries of a directory are durable (fsync)."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

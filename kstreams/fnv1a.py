@@ -1,4 +1,4 @@
-"""FNV-1a of 32 bits, by which goka and Sarama place keys: of one key, and of an Arrow column."""
+"""The 32-bit FNV-1a hash, which goka and Sarama use to partition: of a key or an Arrow column."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BASIS = 0x811C9DC5
 _PRIME = 0x01000193
 _MASK = 0xFFFFFFFF
 _LONG = 256
-"""Keys of more bytes are hashed one by one: a column of them costs a step for each byte."""
+"""Longer keys are hashed one by one, because hashing a column takes one step per byte."""
 
 
 def fnv1a(data: bytes) -> int:
-    """Return the FNV-1a hash of some bytes, as an unsigned 32-bit integer.
+    """Return the FNV-1a hash of bytes as an unsigned 32-bit integer.
 
     Example:
         >>> hex(fnv1a(b"foobar"))
@@ -37,10 +37,10 @@ def fnv1a(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fnv1aPartitioner:
-    """The rule of goka, and Sarama's default: FNV-1a as a signed integer, without its sign.
+    """The partitioner of goka and default of Sarama: absolute value of FNV-1a as a signed integer.
 
-    Any two instances are equal. Give it to a topic that goka writes:
-    `Topic(..., partitioner=Fnv1aPartitioner())`.
+    Any two instances are equal. Use it for a topic that goka writes: `Topic(...,
+    partitioner=Fnv1aPartitioner())`.
 
     Source: goka's `DefaultHasher`, Sarama's `NewHashPartitioner`.
     """
@@ -62,7 +62,7 @@ class Fnv1aPartitioner:
         """Return the partition of each key, -1 for a null key.
 
         Raises:
-            TypeError: The column's type holds no bytes.
+            TypeError: The column's type is neither binary nor string.
             ValueError: `partitions` is below 1.
         """
         if partitions < 1:
@@ -75,7 +75,7 @@ class Fnv1aPartitioner:
 
 
 def _hashes(keys: ArrowKeys) -> npt.NDArray[np.uint32]:
-    """Return the hash of each key of a column; that of a null key is undefined."""
+    """Return the hash of each key of a column; the hash of a null key is undefined."""
     chunks = keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]
     made = [_of_chunk(*buffers_of(chunk)) for chunk in chunks]
     return np.concatenate(made) if made else np.empty(0, np.uint32)

@@ -1,13 +1,14 @@
 """A topology as a transformation of streaming DataFrames.
 
 `transform_frames(topology, {TOPIC: frame})` transforms the DataFrames of a topology's sources to
-DataFrames of its sinks: anything that Spark can read and write, on classic sessions and on Spark
-Connect. It returns `ResultFrames`. A `SourceFrame` names the columns of a source; `write_each`
-writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads the
-rows that count dropped records. `frame_settings` returns the recommended settings of a session.
-`fork=` starts with the state of an app's savepoint, and `starting_offsets` returns the offsets
-after the savepoint; `View(FrameState(...), STORE)` reads the state of a query. `Operator` selects
-the Spark operator. The query and its checkpoint belong to Spark: docs/dataframes.md.
+DataFrames of its sinks. They can be anything that Spark reads and writes, on classic sessions and
+on Spark Connect. It returns `ResultFrames`. A `SourceFrame` names the columns of a source;
+`write_each` writes several sinks by one query, each topic's rows by a `FrameWriter`;
+`dropped_counts` reads the rows that count dropped records. `frame_settings` returns the recommended
+settings of a session. `fork=` starts with the state of an app's savepoint, and `starting_offsets`
+returns the offsets after the savepoint; `View(FrameState(...), STORE)` reads the state of a query.
+`Operator` selects the Spark operator. The query and its checkpoint belong to Spark:
+docs/dataframes.md.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder

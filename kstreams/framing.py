@@ -1,4 +1,4 @@
-"""Framing: the place of schema ids and other prefixes of keys and values, if it is not their bytes.
+"""Framing: schema ids and other prefixes of keys and values that a topic keeps in headers.
 
 A serde sees only bytes. A `Framing` moves data about keys and values from other parts of a record,
 such as a schema id in a header, to the front of the bytes, where a `FramedSerde` reads it, and
@@ -22,32 +22,33 @@ from kstreams.serde.objects import objects_of
 __all__ = ("Columns", "Frames", "Framing", "HeaderFrames", "RawParts")
 
 _END = (1 << 31) - 1
-"""A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
+"""The `stop` argument for `binary_slice`, whose sizes overflow without it (pyarrow 22)."""
 
 RawParts = tuple["bytes | None", "bytes | None", Headers]
 """Key, value and headers of a record."""
 Columns = tuple[pa.Array, pa.Array, pa.Array]
-"""Keys, values and headers of many: `binary`, `binary` and `HEADERS_TYPE`."""
+"""Columns of keys, values and headers, of types `binary`, `binary` and `HEADERS_TYPE`."""
 Frames = tuple[bytes, bytes]
-"""The prefixes that the serdes of key and value write; an empty prefix is no frame."""
+"""The prefixes that the serdes of key and value write; empty if a serde writes none."""
 
 
 class Framing(ABC):
-    """A step between a topic and its serdes. Immutable, compares by value, can be pickled.
+    """A conversion between the records of a topic and the input of its serdes.
 
-    Implement the forms for one record; those for columns are worth overriding for speed.
-    Null keys and values stay null, and have no frame.
+    A framing is immutable, compares by value and can be pickled. Implement the methods for one
+    record; override the methods for columns for speed. Null keys and values stay null, and have no
+    frame.
     """
 
     @abstractmethod
     def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Prepend the frames to key and value; parts without a frame stay unchanged."""
+        """Prepend the frames to key and value; a key or value without a frame stays unchanged."""
 
     @abstractmethod
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Take the frames, which are in front, to where the topic has them."""
+        """Move the frames from the front of key and value to where the topic has them."""
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
         """Apply `read_record` to each row."""
@@ -81,7 +82,7 @@ class HeaderFrames(Framing):
     value: str
 
     def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Put frames in front."""
+        """Prepend the frames, which are in headers, to key and value."""
         found: dict[str, bytes] = {}
         for name, content in headers:
             found.setdefault(name, content or b"")
@@ -94,7 +95,7 @@ class HeaderFrames(Framing):
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Take frames into headers, behind the others."""
+        """Move the frames from key and value into headers, after the other headers."""
         own = tuple(
             (name, frame)
             for name, frame, data in zip((self.key, self.value), frames, (key, value), strict=True)
@@ -110,7 +111,7 @@ class HeaderFrames(Framing):
         return tuple(pair for pair in headers if pair[0] not in (self.key, self.value))
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
-        """Do it by columns."""
+        """Prepend the frames, for whole columns."""
         if headers.null_count == len(headers):
             return keys, values, headers
         owners, pairs = header_pairs(headers)
@@ -122,7 +123,7 @@ class HeaderFrames(Framing):
         return framed[0], framed[1], _lists(len(headers), owners[kept], pairs.filter(kept))
 
     def write(self, keys: pa.Array, values: pa.Array, headers: pa.Array, frames: Frames) -> Columns:
-        """Do it by columns."""
+        """Move the frames into headers, for whole columns."""
         owners, pairs = header_pairs(headers)
         kept = self._kept(pairs)
         rows, parts, plain = [owners[kept]], [pairs.filter(kept)], []
@@ -144,7 +145,7 @@ class HeaderFrames(Framing):
 
 
 def _first(owners: npt.NDArray[np.int64], pairs: pa.StructArray, name: str, count: int) -> pa.Array:
-    """Return the first header of a name of each row, nothing where there is none."""
+    """Return the value of each row's first header with a name; empty if there is none."""
     own = pc.equal(pairs.field("key"), name).fill_null(False)
     places = np.flatnonzero(own.to_numpy(zero_copy_only=False))
     found = np.full(count, -1)
@@ -163,7 +164,7 @@ def _repeated(name: str, value: bytes, count: int) -> pa.StructArray:
 
 
 def _lists(count: int, owners: npt.NDArray[np.int64], pairs: pa.StructArray) -> pa.Array:
-    """Return a headers column of pairs that are in the order of their rows; none are null."""
+    """Return a headers column from pairs ordered by row; rows without pairs become null."""
     if not len(owners):
         return pa.nulls(count, HEADERS_TYPE)
     sizes = np.bincount(owners, minlength=count)

@@ -1,4 +1,4 @@
-"""The ids of tasks and of topics' partitions: values in the program, text in files."""
+"""The ids of tasks and of topic partitions, and their text form for files."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class TopicPartition(NamedTuple):
     """One partition of a topic. Its text is `topic/partition`.
 
     Attributes:
-        topic: Name of the topic; of the edge, where tasks write to each other.
-        partition: Number of the partition; of the task that wrote, on an edge.
+        topic: Name of the topic, or of a repartition edge.
+        partition: Number of the partition; for an edge, of the task that wrote the records.
 
     Source: `org.apache.kafka.common.TopicPartition`.
     """
@@ -69,7 +69,7 @@ class TopicPartition(NamedTuple):
 
 
 def text_keys(values: Mapping[P, V]) -> dict[str, V]:
-    """Return a mapping with text for its keys, as JSON has it; in the same order."""
+    """Return the mapping with its keys as text, as JSON needs, in the same order."""
     return {str(key): value for key, value in values.items()}
 
 

@@ -1,17 +1,17 @@
-"""Topics, and the places where they are.
+"""Topics, and connections to them.
 
-- `Topic`: a name and the serdes of key and value. `topic_by` chooses one for each record.
+- `Topic`: a name and the serdes of key and value. `topic_by` chooses a topic for each record.
 - `Embedded(directory)`: topics on this machine's disk, for development, tests and single-node use.
-- `Kafka(bootstrap)`: those of a cluster (needs the extra `kafka`).
+- `Kafka(bootstrap)`: topics of a Kafka cluster (needs the extra `kafka`).
 - `Emitter`: writes typed records to a topic from any Python process.
-- `Framing`, `HeaderFrames`: where a topic has the frames of keys and values, such as schema ids.
-- `Partitioner`: which partition a key belongs to. `Murmur2Partitioner`, the default, is Kafka's
-  rule, `Fnv1aPartitioner` that of goka and Sarama; `partition_by` makes one of a function, which
-  may use the hashes `murmur2` and `fnv1a`.
+- `Framing`, `HeaderFrames`: how a topic stores the frames of keys and values, such as schema ids.
+- `Partitioner`: chooses the partition of a key. `Murmur2Partitioner`, the default, is Kafka's,
+  `Fnv1aPartitioner` that of goka and Sarama; `partition_by` creates a partitioner from a function,
+  which may use the hashes `murmur2` and `fnv1a`.
 
-Both have a `TopicAdmin`, a `TopicReader` and a `TopicWriter`, which work on raw records. An app
-runs on these two alone: planning, reading in workers and publishing with a commit need more of a
-place.
+`Embedded` and `Kafka` have a `TopicAdmin`, a `TopicReader` and a `TopicWriter`, which work on raw
+records. An app runs on these two kinds of connection only, because planning, reading in workers and
+publishing with a commit need further methods.
 
 Example:
     >>> from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""pandas is imported by who uses it, and not because pyarrow wants to know whether there is any."""
+"""Keep pyarrow from importing pandas while no other module needs pandas."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def leave_pandas_out() -> None:
 
 
 class _EnoughError(Exception):
-    """Ends the import of pandas after what Arrow asks for, as that of a module which fails."""
+    """Aborts the import of pandas once the parts that pyarrow needs are loaded."""
 
 
 class _LatePandas:
-    """Finds pandas as the other finders do, and has pyarrow ask at moments of its choice."""
+    """An import finder for pandas that chooses when pyarrow checks for pandas."""
 
     def __init__(self) -> None:
         self._asked_in = 0  # the thread in which pyarrow asks: others find pandas meanwhile
@@ -53,7 +53,7 @@ class _LatePandas:
         self._given: dict[str, object] = {}
 
     def answer(self) -> None:
-        """Have pyarrow ask both questions."""
+        """Make pyarrow run both of its checks for pandas now."""
         self._asked_in = threading.get_ident()
         try:
             self._is_hidden = True
@@ -68,7 +68,7 @@ class _LatePandas:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find pandas; nothing else."""
+        """Find pandas, and no other module."""
         if name != _NAME:
             return None
         is_asked = self._asked_in == threading.get_ident()
@@ -84,7 +84,7 @@ class _LatePandas:
         return None
 
     def _watch(self, loader: Loader, *, in_part: bool) -> None:
-        """Have a loader, which is of this import alone, execute a part of pandas, or all."""
+        """Make the loader of this one import execute only a part of pandas, or all of it."""
         if self._module is not None:  # modules of its part have it as `pandas`
             loader.create_module = lambda spec: self._module  # type: ignore[method-assign]
         execute = self._execute_part if in_part else partial(self._execute, loader.exec_module)
@@ -113,5 +113,5 @@ class _LatePandas:
 
 
 def _of_whole_pandas(name: str) -> object:
-    """Serve a thread that has imported pandas meanwhile: Python gives it the part, as it waited."""
+    """Return a name of pandas for a thread whose import waited and got the partial module."""
     return getattr(import_module(_NAME), name)

@@ -65,7 +65,7 @@ class LogContents(Protocol):
 
     @property
     def log_id(self) -> str:
-        """Differs where offsets are of other records than before; empty if there is no such id."""
+        """An id that changes if offsets no longer mean the same records; empty if there is none."""
         ...
 
     @property
@@ -84,15 +84,15 @@ class LogContents(Protocol):
         """Look for new records and return the offset after the last record, by partition.
 
         Raises:
-            DataLossError: Known records are gone or have changed.
+            DataLossError: Known records were deleted or have changed.
         """
         ...
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first record of a partition that is not before a time.
+        """Return offset and time of the first record of a partition at or after a time.
 
-        No record before that offset has this time or a later one. None if there is no such
-        record. Times are ms since the epoch.
+        All records before the returned offset are earlier. None if there is no such record. Times
+        are ms since the epoch.
         """
         ...
 
@@ -101,7 +101,7 @@ class LogContents(Protocol):
         ...
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return how large records are at an offset, or nearly so; None where it is not known."""
+        """Return the approximate mean bytes of records at an offset; None if not known."""
         ...
 
     def close(self) -> None:
@@ -117,13 +117,13 @@ class ReadOnce(Protocol):
     """
 
     def claim(self, reader: str) -> None:
-        """Begin to read for good: called before the first batch of a run, not by who looks on.
+        """Register the reader before the first batch of a run; views and tools do not call this.
 
         Args:
-            reader: Id of a query of an app, the same until that app is reset or forked.
+            reader: The id of an app's query, which stays the same until the app is reset or forked.
 
         Raises:
-            SourceError: Another reads it, and it cannot be read by two.
+            SourceError: Another reader is registered.
         """
         ...
 
@@ -157,14 +157,15 @@ class Keeps(Protocol):
     """`LogContents` of a source that retains all uncommitted data."""
 
     def kept(self) -> Kept | None:
-        """Return how much that was when `ends` was called last; None: it was not, yet."""
+        """Return the size of the retained data at the last call of `ends`; None before any call."""
         ...
 
 
 class LogReader(Protocol):
-    """Reads pieces, in a worker: open from batch to batch, for one task after the other.
+    """Reads pieces in a worker.
 
-    One that has raised is closed; the next attempt opens another.
+    It stays open across batches, and serves one task at a time. A reader that has raised an error
+    is closed; the next attempt opens another.
     """
 
     def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
@@ -184,7 +185,7 @@ class LogReader(Protocol):
             for errors and dead letters.
 
         Raises:
-            DataLossError: The records are gone or have changed.
+            DataLossError: The records were deleted or have changed.
             SourceUnavailableError: The source does not answer; the batch fails and is retried.
             SourceError: The source is invalid.
         """
@@ -213,7 +214,7 @@ class Log(Protocol[K, V]):
 
     @property
     def name(self) -> str:
-        """Name of its positions."""
+        """The name of the log in plans and commits."""
         ...
 
     @property
@@ -232,11 +233,11 @@ class Log(Protocol[K, V]):
         ...
 
     def contents(self) -> LogContents:
-        """Open the driver's side; nothing is asked of the place yet."""
+        """Open the log on the driver; sends no request to the source yet."""
         ...
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Open the log for reading in a worker."""
         ...
 
 
@@ -272,5 +273,5 @@ class Bounded(Protocol):
 
 
 def is_bounded(log: object) -> bool:
-    """Return whether a source is a bounded log; a topic, which is None, is not."""
+    """Return whether a source is a bounded log; None means a topic, which is not bounded."""
     return isinstance(log, Bounded) and log.bounded

@@ -1,4 +1,4 @@
-"""Valid names: one rule for all names that become a step of a path.
+"""Valid names: one rule for all names that become a component of a path.
 
 `check_step` checks names of apps and savepoints at their entry; `build()` checks names of nodes and
 stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint of an
@@ -39,7 +39,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
 _CHECKPOINT_ID = re.compile(r"[0-9a-f]{12}")
 _SHOWN_CHARS = 80
 _UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of characters that break lines, steer terminals, or are no characters."""
+"""Unicode categories of line separators, control characters and surrogates."""
 
 
 def shown_name(name: object) -> str:
@@ -49,7 +49,7 @@ def shown_name(name: object) -> str:
 
 
 def text_problem(name: object) -> str:
-    """Return the reason why a name is invalid in a line of text; empty if it is valid."""
+    """Return, as one line of text, why a name is invalid; empty if it is valid."""
     if not isinstance(name, str):
         return f"it is a {type(name).__name__}, not a text"
     if not name:
@@ -60,9 +60,9 @@ def text_problem(name: object) -> str:
 
 
 def name_problem(name: object) -> str:
-    """Return why a name cannot name a node or a store; empty when it can.
+    """Return why a name is invalid for a node or a store; empty if it is valid.
 
-    These names become directories, labels of metrics, and text of messages and pictures.
+    These names become directories, labels of metrics, and text in messages and diagrams.
     """
     if problem := text_problem(name):
         return problem
@@ -70,14 +70,14 @@ def name_problem(name: object) -> str:
 
 
 def step_problem(name: object) -> str:
-    """Return why a name cannot be one step of a path; empty when it can."""
+    """Return why a name is invalid as one component of a path; empty if it is valid."""
     if problem := text_problem(name):
         return problem
     text = str(name)
     if problem := _path_problem(text):
         return problem
     if text.startswith("."):
-        return "it begins with a '.', as what is hidden does"
+        return "it begins with a '.', like hidden files"
     return _size_problem(text)
 
 
@@ -97,9 +97,9 @@ def _path_problem(text: str) -> str:
 
 
 def path_step(name: str) -> str:
-    """Return one step of a path for any name: itself if that will do, else quoted.
+    """Return a path component for any name: the name itself if it is valid, else the quoted name.
 
-    No two names have the same step.
+    Different names have different components.
     """
     if _path_problem(name) or name.startswith("%"):
         return f"%{quote(name, safe='')}"
@@ -107,12 +107,12 @@ def path_step(name: str) -> str:
 
 
 def is_path_below(name: str) -> bool:
-    """Return whether a name of several steps is a path below its base."""
+    """Return whether a relative path stays below its base directory."""
     return not any(_path_problem(step) for step in name.split("/"))
 
 
 def check_step(what: str, name: str) -> str:
-    """Return the name if it is a valid step of a path.
+    """Return the name if it is a valid component of a path.
 
     Args:
         what: The named thing: `"the app's id"`.

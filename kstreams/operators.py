@@ -1,7 +1,7 @@
 """Operators: ready-made processors for `TopologyBuilder.add_processor`. Use the first that fits.
 
 - `map_values`, `flat_map_values`: new values; the key stays.
-- `filter_`, `filter_not`: drop records. `peek`: look at them.
+- `filter_`, `filter_not`: drop records. `peek`: call a function with each record.
 - `map_`, `flat_map`: new keys and values. `rekey`: new keys.
 - `transform_values`, `transform`: functions of the whole record, with its time and headers.
 - `aggregate`, `reduce`: one result for each key, by an `AggregateSupplier`; by key and window:

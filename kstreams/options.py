@@ -1,4 +1,4 @@
-"""Options that take one of a few values: checked at the call, before anything else happens."""
+"""Options with a few valid values, which are checked when the function is called."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def checks_options(target: T) -> T:
     the library. Do not decorate functions that are called for each record.
 
     Raises:
-        OptionError: At a call: an option has an invalid value. The message lists the valid ones.
+        OptionError: At a call: an option has an invalid value. The message lists the valid values.
     """
     if isinstance(target, type):
         kind: Any = target
@@ -38,7 +38,7 @@ def checks_options(target: T) -> T:
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[object, ...]]:
-    """Return the options of a function: by parameter the values and classes that it may have."""
+    """Return the options of a function: for each parameter name, its valid values and classes."""
     module = sys.modules.get(function.__module__)
     names = {**vars(sys.modules["typing"]), **(vars(module) if module else {})}
     found: dict[str, tuple[object, ...]] = {}
@@ -84,7 +84,7 @@ def _evaluated(annotation: object, names: dict[str, object]) -> object:
 
 
 def _alternatives(annotation: object) -> Iterator[object]:
-    """Yield literal values wrapped in `Literal`, classes, and None; `_UNKNOWN` for others."""
+    """Yield the parts of an annotation: `Literal` values, classes and None; else `_UNKNOWN`."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         for part in get_args(annotation):
@@ -120,7 +120,7 @@ def _fits(value: object, alternatives: tuple[object, ...]) -> bool:
 
 
 def _can_tell(kind: type) -> bool:
-    """Return whether objects of a class are known at run time: of some protocols they are not."""
+    """Return whether `isinstance` works with a class; for some protocols it does not."""
     try:
         isinstance(None, kind)
     except TypeError:

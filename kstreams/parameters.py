@@ -18,7 +18,7 @@ __all__ = (
 )
 
 Parameter = str | int
-"""The value of a parameter: a text or a number. Names of spans end in `_ms`."""
+"""The value of a parameter: a text or a number. Names of durations end in `_ms`."""
 
 Parameters = Mapping[str, Parameter]
 """Parameters by name."""
@@ -60,14 +60,14 @@ def parameters_of(role: str, value: object) -> dict[str, Parameter]:
 
     Args:
         role: The prefix of the names: `windows` gives `windows` and `windows.size_ms`.
-        value: A dataclass, or an object of another class, of which only the class counts.
+        value: A dataclass instance. For any other object, only the name of its class is returned.
     """
     own = fields_of(value)
     return {role: type(value).__name__, **{f"{role}.{name}": own[name] for name in own}}
 
 
 def fields_of(value: object) -> dict[str, Parameter]:
-    """Return the fields that a dataclass compares by and that plain data can show."""
+    """Return the compared fields of a dataclass whose values are plain data."""
     if not is_dataclass(value) or isinstance(value, type):
         return {}
     wanted = (field.name for field in fields(value) if field.init and field.compare)
@@ -75,9 +75,9 @@ def fields_of(value: object) -> dict[str, Parameter]:
 
 
 def changes(old: Parameters, new: Parameters) -> Iterator[tuple[str, Parameter, Parameter]]:
-    """Yield name, old and new value of each parameter that both have and that differs.
+    """Yield name, old and new value of each parameter that differs.
 
-    What one side does not have cannot be compared: an earlier version may not have recorded it.
+    Parameters that only one side has are skipped: an earlier version may not have recorded them.
     """
     for name in sorted({*old} & {*new}):
         if old[name] != new[name]:
@@ -85,7 +85,7 @@ def changes(old: Parameters, new: Parameters) -> Iterator[tuple[str, Parameter, 
 
 
 def shown(name: str, value: object) -> str:
-    """Return a parameter as text; a span as hours, minutes and seconds."""
+    """Return the value of a parameter as text; a duration as hours, minutes and seconds."""
     if name.endswith("_ms") and isinstance(value, int):
         return str(value * _MILLISECOND)
     return str(value)

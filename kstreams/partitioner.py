@@ -1,6 +1,6 @@
-"""Partitioners: the partition of a key, by Kafka's rule.
+"""Partitioners: functions from a key to its partition; the default is Kafka's.
 
-One partitioner serves every edge that moves records between partitions, so equal keys are in the
+All edges that move records between partitions use the same partitioner, so equal keys are in the
 same task. Read `Partitioner` first, then `Murmur2Partitioner`, the default of Kafka's Java client.
 `partitions_of` is the form for columns.
 """
@@ -53,18 +53,17 @@ def count_problem(partitions: int) -> str | None:
 
 
 class Partitioner(Protocol):
-    """The rule that gives a key its partition.
+    """Chooses the partition of a key.
 
-    It is a pure function of the key's bytes and the partition count, on every
-    machine and in every process. Two topics are co-partitioned only if their
-    partitioners compare equal, so an implementation needs value equality, and
-    it must pickle. A null key never reaches `partition`: those take turns, by
-    `target` and `targets`.
+    It is a pure function of the key's bytes and the partition count, on every machine and in every
+    process. Two topics are co-partitioned only if their partitioners compare equal, so an
+    implementation needs value equality, and must be picklable. `partition` never gets a null key:
+    `target` and `targets` distribute records with null keys round-robin.
     """
 
     @property
     def name(self) -> str:
-        """Return the name shown in descriptions and errors."""
+        """The name in descriptions and errors."""
         ...
 
     def partition(self, key: bytes, partitions: int) -> int:
@@ -87,7 +86,7 @@ class Partitioner(Protocol):
             partitions: The topic's partition count, at least 1.
 
         Returns:
-            One int32 a key, in the column's order; empty for an empty column.
+            One int32 per key, in the column's order; empty for an empty column.
 
         Raises:
             ValueError: `partitions` is below 1.
@@ -100,11 +99,11 @@ def checked_partitioner(partitioner: Partitioner, place: str) -> Partitioner:
 
     Args:
         partitioner: The partitioner of a user.
-        place: The place that uses it: `"topic 'orders'"`.
+        place: The user of the partitioner, for the message: `"topic 'orders'"`.
 
     Raises:
-        TopologyError: The partitioner lacks a name or a method. The message has its class and the
-            missing part.
+        TopologyError: The partitioner has no name or lacks a method. The message has its class and
+            the missing part.
     """
     named: object = getattr(partitioner, "name", None)
     missing = [] if isinstance(named, str) and named else ["a name (a str)"]
@@ -123,9 +122,9 @@ def checked_partitioner(partitioner: Partitioner, place: str) -> Partitioner:
 
 
 def murmur2(data: bytes) -> int:
-    """Return Kafka's murmur2 of some bytes, as an unsigned 32-bit integer.
+    """Return Kafka's murmur2 hash of bytes as an unsigned 32-bit integer.
 
-    Kafka's producers take it without its highest bit, modulo the partition count.
+    Kafka's producers clear the highest bit of the hash and take it modulo the partition count.
 
     Example:
         >>> (murmur2(b"21") & 0x7FFFFFFF) % 8 == Murmur2Partitioner().partition(b"21", 8)
@@ -195,17 +194,15 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
     Equal to `partition_of` key by key, without a Python object per key.
 
     Args:
-        keys: A binary, string, large binary, large string or fixed-size binary
-            array, whole or sliced, or a chunked array of one. Strings count
-            by their UTF-8 bytes.
+        keys: A binary, string, large binary, large string or fixed-size binary array, sliced or
+            not, or a chunked array of such arrays. Strings are hashed as UTF-8 bytes.
         partitions: The topic's partition count, at least 1.
 
     Returns:
-        One int32 a key, in the column's order, -1 for a null key; empty for an
-        empty column.
+        One int32 per key, in the column's order, -1 for a null key; empty for an empty column.
 
     Raises:
-        TypeError: The column's type holds no bytes.
+        TypeError: The column's type is neither binary nor string.
         ValueError: `partitions` is below 1.
     """
     if partitions < 1:
@@ -226,9 +223,8 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
 class Murmur2Partitioner:
     """Kafka's default: murmur2 of the key's bytes, modulo the partition count.
 
-    Any two instances are equal. Note that librdkafka's own default is another
-    rule (`consistent_random`): a producer of that family needs
-    `partitioner=murmur2_random` to agree.
+    Any two instances are equal. The default of librdkafka is different (`consistent_random`):
+    producers based on librdkafka need `partitioner=murmur2_random`.
     """
 
     name: str = field(default="murmur2", init=False)
@@ -246,7 +242,7 @@ class Murmur2Partitioner:
 class InnerKeyPartitioner:
     """Murmur2 of the bytes of a key without its last bytes, which encode a window.
 
-    All windows of a key are so in the partition of the key.
+    Thus all windows of a key are in the partition of the key.
 
     Source: `org.apache.kafka.streams.kstream.internals.WindowedStreamPartitioner`.
     """
@@ -266,21 +262,20 @@ class InnerKeyPartitioner:
 
 @dataclass(frozen=True, slots=True)
 class FunctionPartitioner:
-    """A partitioner made of the user's own function.
+    """A partitioner that calls a user's function.
 
-    Equal to another one of the same name and the same function. The bulk form
-    calls the function once a key.
+    Two instances are equal if they have the same name and function. `partition_batch` calls the
+    function once per key.
     """
 
     name: str
     function: Callable[[bytes, int], int]
 
     def partition(self, key: bytes, partitions: int) -> int:
-        """Return the function's answer for one key.
+        """Return the function's result for one key.
 
         Raises:
-            ValueError: `partitions` is below 1, or the answer is not one of
-                the topic's partitions.
+            ValueError: `partitions` is below 1, or the result is not one of the topic's partitions.
         """
         if partitions < 1:
             raise bad_count(partitions)
@@ -293,7 +288,7 @@ class FunctionPartitioner:
         return found
 
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
-        """Return the function's answer for each key, -1 for a null key."""
+        """Return the function's result for each key, -1 for a null key."""
         if partitions < 1:
             raise bad_count(partitions)
         values: list[bytes | str | None] = keys.to_pylist()
@@ -310,12 +305,12 @@ class FunctionPartitioner:
 def partition_by(
     function: Callable[[bytes, int], int], *, name: str | None = None
 ) -> FunctionPartitioner:
-    """Make a partitioner of a function of a key's bytes and the partition count.
+    """Create a partitioner from a function of a key's bytes and the partition count.
 
     Args:
-        function: Pure, and picklable by the way it is defined: it runs on the
-            executors. It gives a number from 0 to the partition count - 1.
-        name: Shown in descriptions and errors; by default the function's own.
+        function: A pure function that can be pickled, because it runs on the executors. It returns
+            a number from 0 to the partition count - 1.
+        name: The name in descriptions and errors; by default the function's name.
 
     Example:
         >>> by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
@@ -340,5 +335,5 @@ def _function_name(function: Callable[[bytes, int], int]) -> str:
 
 
 def bad_count(partitions: int) -> ValueError:
-    """Return the error of a partition count below 1."""
+    """Return the error for a partition count below 1."""
     return ValueError(f"partition count is {partitions}, expected at least 1")

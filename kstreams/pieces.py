@@ -1,4 +1,4 @@
-"""Tables cut into pieces of bounded size: Arrow's columns end at 2 GiB, and memory before."""
+"""Divide tables into pieces of bounded size: Arrow columns are limited to 2 GiB, as is memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 __all__ = ("PIECE_BYTES", "pieces")
 
 PIECE_BYTES = 64 * 1024 * 1024
-"""The default size of a piece of a table."""
+"""The default maximum size of a piece of a table, in bytes."""
 
 
 def pieces(table: pa.Table, most: int | None = None) -> Iterator[pa.Table]:
@@ -41,7 +41,7 @@ def pieces(table: pa.Table, most: int | None = None) -> Iterator[pa.Table]:
 
 
 def _halves(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-    """Cut a batch in halves until each is small enough, or one row."""
+    """Divide a batch in halves until each part has at most `most` bytes or is one row."""
     count = batch.num_rows
     if count <= 1 or batch.nbytes <= most:
         if count:

@@ -35,13 +35,13 @@ PluginGroup = Literal[
     "kstreams.commands",
     "kstreams.watchers",
 ]
-"""The groups of entry points that the library looks at."""
+"""The groups of entry points that the library reads."""
 
 
 def plugin_names(group: PluginGroup) -> tuple[str, ...]:
-    """Return the names that installed packages offer, sorted; imports none of them.
+    """Return the names of installed plugins, sorted, without importing the plugins.
 
-    The installed packages are looked at once a process.
+    The installed packages are searched once per process.
     """
     return tuple(_found(group))
 
@@ -95,7 +95,7 @@ def missing_extra(name: str) -> str:
 
 @cache
 def _found(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Collect entry points by name; two that mean the same count once."""
+    """Collect entry points by name; equal entry points count once."""
     by_name: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
         by_name.setdefault(point.name, {}).setdefault(point.value, point)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 __all__ = ("kind_of", "one_line", "repr_of", "safe_end", "safe_text", "text_of", "traceback_of")
 
 _MOST = 30_000
-"""Characters of a text, unless a caller says otherwise."""
+"""The default maximum number of characters of a text."""
 
 # Control characters, separators of lines, what turns the direction of text, lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -41,7 +41,7 @@ def safe_text(text: str, limit: int = _MOST) -> str:
 
 
 def safe_end(text: str, limit: int = _MOST) -> str:
-    """Apply `safe_text` to the end of a text whose last lines matter most."""
+    """Return the last `limit` characters of a text, escaped as by `safe_text`."""
     return _LINE.sub("\n  ", _escaped(text[-limit:]))[-limit:]
 
 
@@ -73,11 +73,11 @@ def kind_of(item: object) -> str:
 
 
 def traceback_of(exc: BaseException, limit: int = _MOST) -> str:
-    """Return an exception's traceback, and those of its causes: the last characters of it."""
+    """Return the last `limit` characters of the traceback of an exception and its causes."""
     try:
         text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
     except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
-        return f"(the traceback cannot be had: {kind_of(failure)})"
+        return f"(the traceback cannot be formatted: {kind_of(failure)})"
     return safe_end(text, limit)
 
 

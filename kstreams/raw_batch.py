@@ -91,7 +91,7 @@ the column, the number is zero.
 """
 
 UNREADABLE = "unreadable"
-"""One column more of some input: why a row's key or value cannot be read; null where they can."""
+"""An optional column of input: why a row's key or value cannot be read; null if both can."""
 
 ORIGIN = "origin"
 """An additional column for input from files, a dictionary of text: the offset of the first record
@@ -106,16 +106,16 @@ STORED_SCHEMA = pa.schema(
         pa.field("headers", _headers_type(named=True)),
     ]
 )
-"""Columns of a segment of an embedded topic, as its file has them."""
+"""The columns of a segment file of an embedded topic."""
 
 # --------------------------------------------------------------------------- headers
 
 RawHeaders = Sequence[tuple["str | None", "bytes | None"]]
-"""Headers; one without a name marks unreadable headers."""
+"""Headers of a record; a header without a name marks unreadable headers."""
 
 
 def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
-    """Turn a headers column into tuples; null is ()."""
+    """Convert a headers column to one tuple per row; null becomes ()."""
     if isinstance(column, pa.ChunkedArray):
         return [item for chunk in column.iterchunks() for item in headers_of(chunk)]
     if column.null_count == len(column):
@@ -148,10 +148,10 @@ def headers_array(headers: Sequence[RawHeaders | None], *, check: bool = True) -
 
 
 def check_headers(headers: RawHeaders) -> None:
-    """Refuse what Arrow would take for text or bytes, and names that UTF-8 does not have.
+    """Reject headers that Arrow would convert silently, and names that UTF-8 cannot encode.
 
     Raises:
-        TypeError: A header is no pair of text and bytes or None.
+        TypeError: A header is not a pair of text and bytes or None.
         UnicodeEncodeError: A name has a lone surrogate.
     """
     for name, value in headers:
@@ -178,7 +178,7 @@ def named_headers(headers: RawHeaders) -> Headers:
 
 
 def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Divide output by topic, keeping the order in each."""
+    """Divide output by topic and keep the order of rows within each topic."""
     topics = table.column("topic").unique().to_pylist()
     for topic in topics:
         same = len(topics) == 1
@@ -201,9 +201,10 @@ def by_partition(
 
 
 def parted(table: pa.Table, numbers: npt.NDArray[np.int32]) -> Iterator[tuple[int, pa.Table]]:
-    """Divide rows by a number that each has, keeping the order; yield the numbers in order.
+    """Divide rows by their numbers; yield each number, ascending, with its rows in order.
 
-    Costs the same however many numbers there are.
+    The cost does not depend on how many different numbers there are. Without rows, nothing is
+    yielded.
     """
     if not len(numbers):
         return
@@ -222,7 +223,7 @@ def parted(table: pa.Table, numbers: npt.NDArray[np.int32]) -> Iterator[tuple[in
 # --------------------------------------------------------------------------- size
 
 NO_LIMIT = sys.maxsize
-"""More bytes than there can be."""
+"""A maximum of bytes that is never reached."""
 
 
 class TooManyBytesError(Exception):

@@ -1,4 +1,4 @@
-"""The record: one key, value, event time and headers travelling through a topology."""
+"""The record: a key, value, event time and headers that nodes of a topology process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 __all__ = ("Headers", "Record", "RecordMetadata")
 
 Headers = tuple[tuple[str, "bytes | None"], ...]
-"""Headers in order; a name may come more than once, as in Kafka."""
+"""Headers in order; a name may occur more than once, as in Kafka."""
 
 K_co = TypeVar("K_co", covariant=True)
 """Type of a record's key."""
@@ -42,7 +42,7 @@ class Record(Generic[K_co, V_co]):
         self.headers: Final = headers
 
     def with_key(self, key: K2) -> Record[K2, V_co]:
-        """Return this record under another key."""
+        """Return this record with another key."""
         return Record(key, self.value, self.timestamp, self.headers)
 
     def with_value(self, value: V2) -> Record[K_co, V2]:
@@ -50,7 +50,7 @@ class Record(Generic[K_co, V_co]):
         return Record(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> Record[K_co, V_co]:
-        """Return this record at another event time, in milliseconds since the epoch."""
+        """Return this record with another event time, in milliseconds since the epoch."""
         return Record(self.key, self.value, timestamp, self.headers)
 
     def with_headers(self, headers: Headers) -> Record[K_co, V_co]:
@@ -69,7 +69,7 @@ class Record(Generic[K_co, V_co]):
         )
 
     def __hash__(self) -> int:
-        """Hash all four parts; fails when one is not hashable."""
+        """Hash all four parts; raises `TypeError` if one of them is not hashable."""
         return hash((self.key, self.value, self.timestamp, self.headers))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -87,7 +87,7 @@ class RecordMetadata:
     """The origin of the record that is being processed.
 
     `topic` is the source topic or the name of the repartition edge. `partition` and `offset` are
-    positions in it; for an edge they are the upstream task and the sequence number.
+    positions in the topic; for an edge they are the upstream task and the sequence number.
     """
 
     topic: str

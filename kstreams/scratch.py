@@ -40,7 +40,7 @@ def scratch_directory() -> Iterator[Path]:
 
 
 def remove_dead_scratch() -> int:
-    """Remove directories of this user whose process is dead; return how many there were."""
+    """Remove directories of this user whose process is dead; return the number removed."""
     return sum(map(_remove_if_dead, Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")))
 
 

@@ -17,9 +17,9 @@ K_co = TypeVar("K_co", covariant=True)
 V_co = TypeVar("V_co", covariant=True)
 """Type of the results' values."""
 K_contra = TypeVar("K_contra", contravariant=True)
-"""Type of the keys that a sink takes."""
+"""Type of the keys that a sink accepts."""
 V_contra = TypeVar("V_contra", contravariant=True)
-"""Type of the values that a sink takes."""
+"""Type of the values that a sink accepts."""
 
 Guarantee = Literal["exactly-once", "effectively-once", "at-least-once"]
 """The delivery guarantee of a sink.
@@ -83,7 +83,7 @@ class Results(Protocol[K_co, V_co]):
     """The results of one task for one sink in one batch, in order of forwarding; never empty."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of results."""
         ...
 
     def records(self) -> Sequence[Record[K_co, V_co]]:
@@ -96,40 +96,42 @@ class Results(Protocol[K_co, V_co]):
         Results that were forwarded as tables are not converted to objects.
 
         Raises:
-            pa.ArrowException, TypeError, OverflowError: Keys or values fit no column.
+            pa.ArrowException, TypeError, OverflowError: Keys or values do not fit an Arrow column.
         """
         ...
 
     def refuse(self, row: RefusedRow) -> None:
-        """Leave a result out, as the sink's `on_refused` says.
+        """Apply the sink's `on_refused` policy to a result that the destination rejects.
 
-        A writer that finds a commit done before refuses the same rows again.
+        A writer that finds that a commit was written before refuses the same rows again.
 
         Raises:
-            RecordRefusedError: The policy is to fail. Nothing of the batch may stay.
+            RecordRefusedError: The policy is to fail. The writer must undo all rows of the batch.
         """
         ...
 
 
 class Writer(Protocol[K_contra, V_contra]):
-    """Writes results, in a worker: open from batch to batch, for one task after the other.
+    """Writes results in a worker.
 
-    One that has raised is closed; the next attempt opens another.
+    A writer stays open across batches, and serves one task at a time. A writer that has raised an
+    error is closed; the next attempt opens another.
     """
 
     def write(self, results: Results[K_contra, V_contra], commit: CommitId) -> Sequence[str]:
         """Write a batch's results, durably on return, before the batch is committed.
 
-        The same commit again, and an older one, change nothing, if the sink's guarantee is to
-        mean something.
+        A repeated commit and an older commit must change nothing, unless the sink's guarantee is
+        `at-least-once`.
 
         Returns:
-            What `Sink.publish` needs to show them; empty where they are shown already.
+            Texts that `Sink.publish` needs to make the results visible; empty if they are visible
+            already.
 
         Raises:
-            SinkUnavailableError: The place does not answer: the batch fails, and comes again.
-            SinkError: The place is not as the sink needs it.
-            RecordRefusedError: From `Results.refuse`.
+            SinkUnavailableError: The destination does not answer; the batch fails and is retried.
+            SinkError: The destination is unsuitable for the sink.
+            RecordRefusedError: Raised by `Results.refuse`.
         """
         ...
 
@@ -171,7 +173,7 @@ class Sink(Protocol[K_contra, V_contra]):
         ...
 
     def open(self) -> Writer[K_contra, V_contra]:
-        """Open a writer."""
+        """Open a writer in a worker."""
         ...
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

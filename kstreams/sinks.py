@@ -5,8 +5,8 @@
 - In each worker a sink opens a `Writer`, which gets the `Results` of a task in a batch with a
   `CommitId`, before the batch is committed. An exactly-once sink stages the results, and
   `Sink.publish` publishes them after the commit.
-- Each declares its `Guarantee`. A writer reports a `RefusedRow` for each rejected result, and the
-  sink's `on_refused` is the policy for it.
+- Each sink declares its `Guarantee`. A writer reports a `RefusedRow` for each rejected result, and
+  the sink's `on_refused` is the policy for it.
 
 `kstreams.testing` has a `SinkContract` to test a sink, and a `RecordingSink`.
 

@@ -16,9 +16,9 @@ store. Equal specs are one store.
 - `join_store`, `queue_store`: for `join_streams` and `join_as_of`.
 - `subscription_store`: the store of `join_foreign`, for a view of it.
 
-A method has the same meaning on every store: `get`, `put` (a value of None deletes), `delete`,
-which returns the deleted value, `range(start, end, reverse=True)`, and by time `fetch` and
-`fetch_all`.
+A method has the same meaning in every store that has it: `get`, `put` (a value of None deletes),
+`delete`, which returns the deleted value, `range(start, end, reverse=True)`, and by time `fetch`
+and `fetch_all`.
 
 `StoreSpec.with_changelog(topic)` publishes the changes of a store.
 

@@ -26,14 +26,14 @@ EARLIEST_MS: Final = -62_135_596_800_000
 LATEST_MS: Final = 253_402_300_799_999
 """The last event time: the end of year 9999, ms since the epoch.
 
-So a time and any spans added to it are far from the limits of int64, and each is a date.
+The range is far from the limits of int64, so adding durations to a time cannot overflow.
 """
 
 FAR_MS: Final = 1 << 62
-"""Later than any event time and any span after it: where nothing is due."""
+"""A time, ms, later than all event times plus any duration: the due time if nothing is due."""
 
 BEFORE_ALL_MS: Final = -(1 << 63)
-"""The lowest int64: a bound that nothing stored is before."""
+"""The lowest int64, ms: no stored time is before it."""
 
 forever: Final = timedelta(days=3_652_500)
 """A grace, limit, ttl or retention that never ends: 10,000 years, longer than all event times."""
@@ -45,15 +45,15 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def is_forever(span: timedelta) -> bool:
-    """Return whether a span is longer than all event times."""
+    """Return whether a duration is at least `forever`: longer than all event times."""
     return span >= forever
 
 
 def checked_time(timestamp_ms: int) -> int:
-    """Return an event time, ms since the epoch.
+    """Return the event time, ms since the epoch, if it is in the valid range.
 
     Raises:
-        EventTimeError: There is no such time.
+        EventTimeError: The time is out of the range of years 1 to 9999.
     """
     if not EARLIEST_MS <= timestamp_ms <= LATEST_MS:
         raise EventTimeError(
@@ -65,10 +65,11 @@ def checked_time(timestamp_ms: int) -> int:
 
 
 def span_ms(name: str, span: timedelta) -> int:
-    """Return a span in ms.
+    """Return a duration in ms.
 
     Raises:
-        ValueError: It is negative, no whole number of milliseconds, or above `LONGEST_SPAN`.
+        ValueError: The duration is negative, not a whole number of ms, or above
+            `LONGEST_SPAN`.
     """
     if span < timedelta(0) or span % _MILLISECOND:
         raise ValueError(f"{name} is {span}, expected whole milliseconds, 0 or more")
@@ -78,7 +79,7 @@ def span_ms(name: str, span: timedelta) -> int:
 
 
 def positive_ms(name: str, span: timedelta) -> int:
-    """Return a span in ms, at least 1; else a `ValueError` as from `span_ms`."""
+    """Return a duration in ms; raises `ValueError` if it is below 1 ms, or as `span_ms`."""
     if span <= timedelta(0):
         raise ValueError(f"{name} is {span}, expected 1 ms or more")
     return span_ms(name, span)

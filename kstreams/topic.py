@@ -32,16 +32,16 @@ Nulls = Literal["drop", "pass"]
 """The policy of a source for nulls: drop and count the record, or pass None."""
 
 Misplaced = Literal["fail", "count"]
-"""The policy for a key in another partition than the topic's partitioner chooses."""
+"""The policy for a key in a partition that the topic's partitioner does not choose."""
 
 K = TypeVar("K")
 """Type of the keys that the topology sees."""
 V = TypeVar("V")
 """Type of the values that the topology sees."""
 K0 = TypeVar("K0")
-"""Type that the key serde converts."""
+"""Type of the keys that the key serde converts."""
 V0 = TypeVar("V0")
-"""Type that the value serde converts."""
+"""Type of the values that the value serde converts."""
 
 _MURMUR2 = Murmur2Partitioner()
 
@@ -50,13 +50,13 @@ def partitioner_for(given: Partitioner | None, key: Serde[Any], place: str) -> P
     """Return the given partitioner if it is valid, or the default of the key's serde.
 
     Raises:
-        TopologyError: The object is not a partitioner. The message has its class and the place.
+        TopologyError: The object is not a partitioner. The message has its class and `place`.
     """
     return default_partitioner(key) if given is None else checked_partitioner(given, place)
 
 
 def default_partitioner(key: Serde[Any]) -> Partitioner:
-    """Return the partitioner of keys of a serde, where none is given."""
+    """Return the default partitioner for the keys of a serde."""
     tail: int = getattr(key, "tail_bytes", 0)  # `build` reports a value that is not a serde
     return InnerKeyPartitioner(tail) if tail else _MURMUR2
 
@@ -79,8 +79,8 @@ class Topic(Generic[K, V]):
             then in two tasks. The source checks a sample of each batch. `"fail"` stops the app with
             a `MisplacedKeyError`. With `"count"`, or with `on_error="skip"` or `DeadLetter` at the
             source, the key is counted as `misplaced-key` and its record is processed.
-        framing: The place of prefixes of keys and values, such as schema ids; None means in front
-            of their bytes. See `Framing`.
+        framing: Where prefixes of keys and values, such as schema ids, are stored; None means in
+            front of their bytes. See `Framing`.
     """
 
     __slots__ = (
@@ -159,7 +159,7 @@ class Topic(Generic[K, V]):
         misplaced: Misplaced = "fail",
         framing: Framing | None = None,
     ) -> None:
-        """Define a topic; see the class."""
+        """Define a topic; see the class for the arguments."""
         self.name = name
         apart = framing is not None
         self.key: Serde[Any] = in_topic(key, name, "key", apart=apart)
@@ -171,14 +171,14 @@ class Topic(Generic[K, V]):
         self.framing = framing
 
     def framed(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Return a record that the serdes have encoded as the topic has it."""
+        """Convert an encoded record to its form in the topic, by the topic's framing."""
         if self.framing is None:
             return key, value, headers
         frames = frame_of(self.key), frame_of(self.value)
         return self.framing.write_record(key, value, headers, frames)
 
     def unframed(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Return a record of the topic as the serdes decode it."""
+        """Convert a record of the topic to the form that serdes decode, by the topic's framing."""
         if self.framing is None:
             return key, value, headers
         return self.framing.read_record(key, value, headers)
@@ -203,7 +203,7 @@ class Topic(Generic[K, V]):
 @checks_options
 @dataclass(frozen=True)
 class TopicChoice(Generic[K, V]):
-    """A sink's topic, chosen for each record; made by `topic_by`."""
+    """A function that chooses the sink's topic for each record; see `topic_by`."""
 
     choose: Callable[[Record[K, V]], str]
     key: Serde[Any]

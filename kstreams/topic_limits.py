@@ -19,9 +19,9 @@ __all__ = ("LOCAL_LIMITS", "NO_LIMITS", "Limits", "TopicLimits", "limits_or_none
 
 _INT64 = np.iinfo(np.int64)
 _FRAME_BYTES = 512
-"""The bytes of a record and its batch besides key, value and headers, with the header of the id."""
+"""An upper bound for the bytes of a record besides key, value and the headers it already has."""
 _PAIR_BYTES = 8
-"""The lengths of a header."""
+"""The bytes that encode the lengths of one header."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TopicLimits:
             wall_ms: The wall time of the batch.
 
         Raises:
-            RecordRefusedError: The message has the limit, the hint the next step.
+            RecordRefusedError: The record exceeds a limit. The message has the limit.
         """
         low, high = self.times(wall_ms)
         if not low <= record.timestamp <= high:
@@ -123,20 +123,20 @@ class TopicLimits:
 
 
 NO_LIMITS = TopicLimits()
-"""Of a topic of which nothing is known."""
+"""The limits of a topic whose limits are not known: none."""
 
 LOCAL_LIMITS = TopicLimits(least_time=0)
-"""Of embedded topics."""
+"""The limits of embedded topics."""
 
 Limits = Callable[[str], TopicLimits]
 """Returns the limits of a topic by its name.
 
-`UnknownTopicError` says that there is no such topic, and that writing does not create it. Nothing
-else is raised: a broker that is away is no record's fault."""
+It raises `UnknownTopicError` if the topic does not exist and writing does not create it. It raises
+no other error: an unavailable broker is no reason to reject a record."""
 
 
 def limits_or_none(limits: Limits, topic: str) -> TopicLimits:
-    """Return a topic's limits; none if it is missing, which writing to it says."""
+    """Return a topic's limits; `NO_LIMITS` if it is missing, because writing to it raises then."""
     try:
         return limits(topic)
     except UnknownTopicError:

@@ -11,7 +11,7 @@ types of key and value. `build` checks everything and returns a `Topology` for a
   and `close_loop` connects the node that sends them.
 - `add_global_table` replicates a table to every task, from a topic or from another app
   (`AppTable`); `join_global` joins by any key, and `reads=[...]` lets a processor look up rows.
-- Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
+- Sinks write to a `Topic`, to a topic chosen for each record (`kstreams.io.topic_by`), to standard
   output (`to_stdout`), to a function (`to_function`) or to another destination (`kstreams.sinks`).
 - `on_error=` is the policy for a failed record: `"fail"`, `"skip"` or `DeadLetter(topic)`.
 - `event_time=wall_clock()` of a source uses the processing time as the time of a record.

@@ -29,7 +29,7 @@ _MAIN = ("__main__", "__mp_main__")
 _SAME_VERSION = re.compile(r"(kstreams-[\w-]+)(\[[\w,-]+\])?==")
 """A requirement of `kstreams-spark` on a package that has the same version."""
 _MOST = 30_000
-"""Characters of a traceback."""
+"""The maximum number of characters of a traceback."""
 
 
 def user_traceback_of(exc: BaseException) -> str:
@@ -44,7 +44,7 @@ def user_traceback_of(exc: BaseException) -> str:
         _shorten(shown, set())
         text = "".join(shown.format()).rstrip()
     except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
-        return f"(the traceback cannot be had: {kind_of(failure)})"
+        return f"(the traceback cannot be formatted: {kind_of(failure)})"
     if len(text) > _MOST:
         _, begin, end = text[-_MOST:].partition("\n  File ")
         text = f"…{begin}{end}"
@@ -65,7 +65,7 @@ def is_script(module: ModuleType) -> bool:
 
 
 def runpy_scripts() -> Iterator[ModuleType]:
-    """Yield the running programs that are not `__main__`, as `runpy.run_path` makes them."""
+    """Yield running scripts that are not `__main__`, such as those of `runpy.run_path`."""
     modules: list[tuple[str, object]] = list(sys.modules.items())
     for name, module in modules:
         if name not in _MAIN and isinstance(module, ModuleType) and is_script(module):
@@ -116,7 +116,7 @@ def _kept(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
 
 
 def _owner(file: str) -> str:
-    """Return whose code a file has: of the user, of an installed package, or of the library."""
+    """Return the owner of a file's code: `user`, `installed` (another package) or `library`."""
     if file.startswith("<frozen "):
         return "installed"
     path = Path(file)
@@ -126,7 +126,7 @@ def _owner(file: str) -> str:
 
 
 def library_folders() -> list[Path]:
-    """Return the folders of the library's packages that are imported."""
+    """Return the folders of those packages of the library that are imported."""
     modules = (sys.modules.get(name) for name in library_packages())
     return [Path(module.__file__).parent for module in modules if module and module.__file__]
 

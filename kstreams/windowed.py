@@ -10,7 +10,7 @@ K_co = TypeVar("K_co", covariant=True)
 """Type of the keys."""
 
 NEVER_ENDS: Final = (1 << 63) - 1
-"""The end, ms, of a window that has none, or whose end is not known."""
+"""The end (ms) of a window without an end, or with an unknown end."""
 
 
 class Windowed(Generic[K_co]):
@@ -43,7 +43,7 @@ class Windowed(Generic[K_co]):
         return mine == (other.key, other.start_ms, other.end_ms)
 
     def __hash__(self) -> int:
-        """Hash key, start and end; once, as a batch looks a key up in many dictionaries."""
+        """Hash key, start and end; the hash is cached, because a batch needs it many times."""
         if self._hash is None:
             self._hash = hash((self.key, self.start_ms, self.end_ms))
         return self._hash
@@ -53,9 +53,9 @@ class Windowed(Generic[K_co]):
         return Windowed, (self.key, self.start_ms, self.end_ms)
 
     def __str__(self) -> str:
-        """Show as `key@start/end`, as Kafka Streams does."""
+        """Return `key@start/end`, as Kafka Streams does."""
         return f"{self.key}@{self.start_ms}/{self.end_ms}"
 
     def __repr__(self) -> str:
-        """Show as the constructor is called."""
+        """Return the text of a constructor call."""
         return f"Windowed({self.key!r}, {self.start_ms}, {self.end_ms})"

@@ -1,8 +1,7 @@
-"""Embedded topics: a directory tree that behaves like a broker with one consumer API less.
+"""Embedded topics: topics in a directory tree, for use without a Kafka broker.
 
-For development, tests and single-node use. Read `Embedded`, the settings, then
-`EmbeddedLog`, which appends, publishes, lists and reads segments. Nothing here depends
-on pyspark or on Kafka.
+For development, tests and single-node use. Read `Embedded`, the settings, then `EmbeddedLog`, which
+appends, publishes, lists and reads segments. This package does not depend on pyspark or on Kafka.
 """
 
 from __future__ import annotations

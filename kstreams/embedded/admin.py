@@ -1,4 +1,4 @@
-"""The administrative side of embedded topics."""
+"""The `TopicAdmin` of embedded topics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EmbeddedAdmin(TopicAdmin):
     """Implements `kstreams.connection.TopicAdmin` on a log.
 
     Args:
-        log: The topics.
+        log: The embedded topics.
     """
 
     def __init__(self, log: EmbeddedLog) -> None:

@@ -1,4 +1,4 @@
-"""Records of one partition that wait to become a segment."""
+"""A buffer for records of one partition before they become a segment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("Buffer",)
 
 
 class Buffer:
-    """Columns that grow by a record, and records' futures. Not safe for threads."""
+    """Buffered records of a partition, as columns, with their futures. Not thread-safe."""
 
     __slots__ = ("_any_headers", "_futures", "_headers", "_keys", "_timestamps", "_values")
 
@@ -34,7 +34,7 @@ class Buffer:
         headers: Headers,
         future: Pending | None,
     ) -> None:
-        """Add a record, `timestamp` in milliseconds since the epoch, and who waits for it."""
+        """Add a record and its future, if any; `timestamp` is in ms since the epoch."""
         if future is not None:
             self._futures.append((len(self._timestamps), future))
         self._timestamps.append(timestamp)
@@ -45,10 +45,10 @@ class Buffer:
             self._any_headers = True
 
     def table(self) -> pa.Table:
-        """Return the records as `EmbeddedLog.append` takes them.
+        """Return the records as a table for `EmbeddedLog.append`.
 
         Raises:
-            RowsRefusedError: One is not made of the types of a record.
+            RowsRefusedError: A record has a key, value, timestamp or header of a wrong type.
         """
         try:
             columns = {
@@ -65,7 +65,7 @@ class Buffer:
         return pa.table(columns)
 
     def resolve(self, segment: Segment) -> None:
-        """Set the offsets of the records as the results of their futures."""
+        """Resolve the futures with the records' offsets in the segment."""
         first = segment.first_offset
         for row, future in self._futures:
             future.set_result(Appended(segment.topic, segment.partition, first + row))

@@ -26,7 +26,7 @@ from kstreams.partitioner import count_problem
 __all__ = ("FORMAT", "STAGING", "TopicCatalog", "TopicInfo")
 
 FORMAT = 1
-"""Version of the directory's layout; a topic of another one is refused."""
+"""Version of the directory's layout; a topic with another version is rejected."""
 
 STAGING = ".staged"
 """Directory of a topic for files that are not published yet."""
@@ -38,9 +38,9 @@ class TopicInfo:
 
     Args:
         name: Name of the topic.
-        topic_id: Id of the topic; a topic that is deleted and created again has another one.
+        topic_id: Id of the topic; a topic that is deleted and created again has another id.
         partitions: Number of partitions, numbered from 0.
-        config: Stored as given, and not interpreted.
+        config: Settings of the topic, which are stored but have no effect.
     """
 
     name: str
@@ -50,13 +50,13 @@ class TopicInfo:
 
 
 class TopicCatalog:
-    """The topics below one root. Stateless but for a cache; threads may share it.
+    """The topics below one root directory. Thread-safe; its only state is a cache.
 
-    A topic appears and disappears in one step, as the renaming of a directory.
+    A topic is created and deleted atomically, by renaming its directory.
 
     Args:
-        root: Directory of the topics; created with the first one.
-        durable: Wait until a new topic is on the disk.
+        root: Directory of the topics; created with the first topic.
+        durable: Whether to wait until a new topic is on the disk.
     """
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
@@ -65,7 +65,7 @@ class TopicCatalog:
         self._parsed: dict[str, tuple[bytes, TopicInfo]] = {}
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all topics, sorted; empty when there is no root yet."""
+        """Return the names of all topics, sorted; empty if the root does not exist yet."""
         files = self._root.glob("*/topic.json")
         return tuple(sorted(f.parent.name for f in files if is_topic(f.parent.name)))
 
@@ -75,7 +75,7 @@ class TopicCatalog:
         The description is read at each call, so a deleted and recreated topic is detected at once.
 
         Raises:
-            UnknownTopicError: The topic does not exist; the hint names the nearest.
+            UnknownTopicError: The topic does not exist; the hint suggests a similar name.
             TopicFormatError: The description has another format, or is damaged.
         """
         try:
@@ -90,7 +90,7 @@ class TopicCatalog:
         return known[1]
 
     def unknown(self, topic: str) -> UnknownTopicError:
-        """Make the error for a topic that is missing."""
+        """Return the error for a topic that does not exist."""
         names = self.names()
         near = get_close_matches(topic, names, n=1)
         if near:
@@ -153,10 +153,10 @@ class TopicCatalog:
         return self.get(topic)
 
     def delete(self, topic: str) -> None:
-        """Delete a topic and all that is in it.
+        """Delete a topic and all its records.
 
         Raises:
-            UnknownTopicError: There is none.
+            UnknownTopicError: The topic does not exist.
         """
         self._parsed.pop(topic, None)
         doomed = self._root / f".deleted-{uuid4().hex}"
@@ -169,7 +169,7 @@ class TopicCatalog:
         shutil.rmtree(doomed, ignore_errors=True)
 
     def sweep(self, older_than_ms: int) -> int:
-        """Remove what killed creators and deleters left; return how many there were."""
+        """Remove leftovers of interrupted creations and deletions; return their number."""
         removed = 0
         for pattern in (".creating-*", ".deleted-*"):
             for left in self._root.glob(pattern):

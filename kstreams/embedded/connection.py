@@ -30,8 +30,8 @@ class Embedded(Connection):
         root: Directory of the topics, on a local disk; stored as an absolute path, because
             executors have working directories of their own.
         default_partitions: Number of partitions of topics that a write creates.
-        durable: Whether each append waits for the disk, so that a power failure cannot undo
-            it. False is faster by about 0.5 ms a segment.
+        durable: Whether each append waits for the disk, so that a power failure cannot undo it.
+            False saves about 0.5 ms per segment.
         batching: The limits at which the writer appends a segment.
 
     Raises:
@@ -80,7 +80,7 @@ class Embedded(Connection):
         return EmbeddedReader(self.log())
 
     def writer(self) -> TopicWriter:
-        """Open the writing side; close it after use."""
+        """Open a `TopicWriter`; close it after use."""
         return EmbeddedWriter(
             self.log(), default_partitions=self.default_partitions, batching=self.batching
         )

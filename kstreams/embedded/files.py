@@ -1,4 +1,4 @@
-"""File system errors of topics as errors of the library."""
+"""Conversion of file system errors of topics to errors of the library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("explained",)
 
 @contextmanager
 def explained(doing: str, *, topic: str, partition: int | None = None) -> Iterator[None]:
-    """Turn the system's errors into ours, naming the place."""
+    """Convert an `OSError` to an `ExecutionError` with the topic and partition."""
     try:
         yield
     except OSError as exc:

@@ -11,9 +11,9 @@ __all__ = ("Listing",)
 
 
 class Listing:
-    """The segments of a partition without a gap, to look up by offset and by batch.
+    """The contiguous segments of a partition, for lookups by offset and by batch.
 
-    Grows at its end only. Not safe for threads: its owner has a lock.
+    Segments are only added at the end. Not thread-safe: the owner must hold a lock.
     """
 
     __slots__ = ("_batches", "_ends", "_segments", "names")
@@ -31,16 +31,16 @@ class Listing:
 
     @property
     def beginning_offset(self) -> int:
-        """The first offset that is there; 0 without segments."""
+        """The first existing offset; 0 without segments."""
         return self._segments[0].first_offset if self._segments else 0
 
     @property
     def end_offset(self) -> int:
-        """The offset after the last; 0 without segments."""
+        """The offset after the last row; 0 without segments."""
         return self._ends[-1] if self._ends else 0
 
     def append(self, segment: Segment) -> bool:
-        """Add the segment that starts where the last one ends; False when it does not."""
+        """Add a segment if it starts where the last segment ends; return whether it does."""
         if self._segments and segment.first_offset != self._ends[-1]:
             return False
         self._segments.append(segment)
@@ -50,7 +50,7 @@ class Listing:
         return True
 
     def extend(self, segments: Iterable[Segment]) -> Segment | None:
-        """Add segments in offset order; return the first that does not follow, if any."""
+        """Add segments in offset order; return the first one that leaves a gap or overlaps."""
         for segment in sorted(segments, key=_first_offset):
             if not self.append(segment):
                 return segment
@@ -61,7 +61,7 @@ class Listing:
         return self._batches.get((producer, batch))
 
     def since(self, start_offset: int) -> tuple[Segment, ...]:
-        """Return the segments that hold `start_offset` or later ones."""
+        """Return the segments with rows at or after `start_offset`."""
         return tuple(self._segments[bisect_right(self._ends, start_offset) :])
 
 

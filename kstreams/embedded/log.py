@@ -54,7 +54,7 @@ class EmbeddedLog:
         """Return the description of a topic.
 
         Raises:
-            UnknownTopicError: The topic does not exist; the hint names the nearest.
+            UnknownTopicError: The topic does not exist; the hint suggests a similar name.
             TopicFormatError: The description has another format, or is damaged.
         """
         return self._catalog.get(name)
@@ -88,7 +88,7 @@ class EmbeddedLog:
             partition: One of its partitions.
             table: `timestamp` (int64 ms since the epoch, not negative), `key` and `value`
                 (binary, null allowed), optionally `headers`; at least one row.
-            producer: Name of the producer; any text, the same at a replay.
+            producer: Name of the producer: any text that is the same in a replay.
             batch: The producer's number for these rows, from 0. A repeated number is a
                 replay: its rows are ignored.
 
@@ -111,21 +111,21 @@ class EmbeddedLog:
             return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
 
     def stage(self, topic: str, partition: int, table: pa.Table, *, owner: str) -> str:
-        """Write rows to a file that no reader sees, for `publish`.
+        """Write rows to a file that is invisible to readers until `publish`.
 
-        Runs on executors, once for each attempt: each call writes a new file.
+        Called on executors, once for each attempt: each call writes a new file.
 
         Args:
             topic: An existing topic.
             partition: One of its partitions.
             table: See `append`.
-            owner: Owner of the file, for `sweep_staged`; any text.
+            owner: Owner of the file, for `sweep_staged`: any text.
 
         Returns:
             The file's name, for `publish`. The file survives a power failure.
 
         Raises:
-            As `append`.
+            KStreamsError: As for `append`.
         """
         self._partition(topic, partition)
         with explained("stage rows", topic=topic, partition=partition):
@@ -137,14 +137,13 @@ class EmbeddedLog:
     def publish(
         self, topic: str, partition: int, staged: str, *, producer: str, batch: int
     ) -> Segment:
-        """Make staged rows visible under the next offsets, once for a producer's batch.
+        """Make staged rows visible at the next offsets, once for each batch of a producer.
 
-        Runs on the driver, for the attempt that won. Calling it again is harmless: when
-        the batch is published already, the staged file, the same or another attempt's,
-        is dropped and the first one's segment returned.
+        Called on the driver, for the successful attempt. The call may be repeated: if the batch is
+        published already, the staged file is deleted, and the existing segment is returned.
 
         Raises:
-            ExecutionError: The staged file is gone and the batch was never published.
+            ExecutionError: The staged file does not exist, and the batch was never published.
             UnknownTopicError: There is no such topic, or no such partition.
         """
         log = self._partition(topic, partition)
@@ -162,10 +161,10 @@ class EmbeddedLog:
         Staged files of other owners stay: a stopped app may still publish them.
 
         Args:
-            owners: Owners, as in `stage`, whose currently staged files will not be published.
-            older_than_ms: Also remove unfinished appends and topics that were last written
-                before this time, ms since the epoch. Choose a time longer ago than any of them
-                takes.
+            owners: Owners, as in `stage`, whose staged files will not be published.
+            older_than_ms: Also remove unfinished appends and topics that were last written before
+                this time, ms since the epoch. Choose a time so early that no running append or
+                creation began before it.
 
         Returns:
             Number of removed files and unfinished topics.
@@ -184,14 +183,14 @@ class EmbeddedLog:
         return removed
 
     def segments(self, topic: str, partition: int, start_offset: int = 0) -> tuple[Segment, ...]:
-        """Return the segments that hold `start_offset` or later ones, in offset order.
+        """Return the segments with rows at or after `start_offset`, in offset order.
 
         Opens no segment, and lists the directory only when more than one segment was
         published since the last call: 10,000 segments cost no more than ten.
 
         Raises:
             UnknownTopicError: There is no such topic, or no such partition.
-            DataLossError: A segment between two others is gone.
+            DataLossError: A segment between two other segments was deleted.
             CorruptSegmentError: Two segments claim the same offsets.
         """
         log = self._partition(topic, partition)
@@ -199,7 +198,7 @@ class EmbeddedLog:
             return log.segments(start_offset)
 
     def beginning_offset(self, topic: str, partition: int) -> int:
-        """Return the first offset that is there; 0 for an empty partition."""
+        """Return the first existing offset; 0 for an empty partition."""
         return self._offsets(topic, partition)[0]
 
     def end_offset(self, topic: str, partition: int) -> int:
@@ -212,9 +211,9 @@ class EmbeddedLog:
             return log.offsets()
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """Return, by partition, the first offset whose timestamp is not before the given.
+        """Return, by partition, the first offset with a timestamp at or after the given time (ms).
 
-        A partition without such a row gives its end offset. Reads one segment's
+        For a partition without such a row, the result is its end offset. Reads one segment's
         timestamps at most for each partition.
         """
         count = self.topic(topic).partitions
@@ -225,7 +224,7 @@ class EmbeddedLog:
         return self.end_offset(topic, partition) if found is None else found[0]
 
     def first_since(self, topic: str, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and timestamp of the first row that is not before a time.
+        """Return offset and timestamp of the first row at or after a time, ms since the epoch.
 
         None if there is no such row. Reads one segment's timestamps at most.
         """

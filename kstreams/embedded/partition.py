@@ -1,11 +1,10 @@
-"""One partition: who may append next, and which segments there are.
+"""One partition: its published segments, and the lock for publishing the next segment.
 
-A publisher holds a `flock` on the file `.head`, writes into it the name of the segment
-it is about to publish, and links the segment's complete file to that name. So a listing
-whose newest segment is the one in `.head` is current, however coarse the file system's
-clock: planning reads 128 bytes rather than a directory. A publisher killed between the
-two steps leaves a head that names nothing, and costs the others a scan until the next
-segment is published.
+A publisher holds a `flock` on the file `.head`, writes into it the name of the segment it is about
+to publish, and links the segment's complete file to that name. So a listing whose newest segment is
+the one in `.head` is current, without a comparison of file times: planning reads 128 bytes rather
+than a directory. If a publisher is killed between the two steps, `.head` names a segment that does
+not exist; each other process then scans the directory until the next segment is published.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ _HEAD_BYTES = 128
 class PartitionLog:
     """The published segments of one partition.
 
-    Threads may share an instance; processes have their own.
+    Threads may share an instance; each process has its own instances.
 
     Args:
-        directory: The directory of the partition; it exists.
+        directory: The existing directory of the partition.
         topic: Name of the topic.
         partition: Number of the partition.
         durable: Whether to wait until the name of a new segment is on the disk.
@@ -50,17 +49,17 @@ class PartitionLog:
         self._head: int | None = None  # open while this process holds the lock
 
     def segments(self, start_offset: int = 0) -> tuple[Segment, ...]:
-        """Return the segments that hold `start_offset` or later ones, in offset order.
+        """Return the segments with rows at or after `start_offset`, in offset order.
 
         Raises:
-            DataLossError: A segment between two others is gone.
+            DataLossError: A segment between two other segments was deleted.
             CorruptSegmentError: Two segments claim the same offsets.
         """
         with self._mutex:
             return self._current().since(start_offset)
 
     def offsets(self) -> tuple[int, int]:
-        """Return the first offset that is there, and the one after the last."""
+        """Return the first existing offset, and the offset after the last row."""
         with self._mutex:
             listing = self._current()
             return listing.beginning_offset, listing.end_offset
@@ -74,13 +73,13 @@ class PartitionLog:
         return found
 
     def publish(self, file: Path, staged: Staged, producer: str, batch: int) -> Segment:
-        """Make a complete file visible under the next offset, once for a producer's batch.
+        """Make a complete file visible at the next offset, once for each batch of a producer.
 
-        The file is gone afterwards: it became the segment, or the batch was published
-        before and it is a copy.
+        The staged file no longer exists afterwards: it became the segment, or it was deleted
+        because the batch had been published before.
 
         Raises:
-            ExecutionError: The file is gone, and the batch was never published.
+            ExecutionError: The file does not exist, and the batch was never published.
         """
         with self._mutex, self._exclusive() as head:
             listing = self._current()
@@ -107,7 +106,7 @@ class PartitionLog:
 
     @contextmanager
     def _exclusive(self) -> Iterator[int]:
-        """Keep other publishers out; may be nested. The caller holds the mutex."""
+        """Lock out other publishers; may be nested. The caller holds the mutex."""
         if self._head is not None:
             yield self._head
             return
@@ -122,7 +121,7 @@ class PartitionLog:
             os.close(head)
 
     def _current(self) -> Listing:
-        """Return a listing with all that was published before the call."""
+        """Return a listing with all segments that were published before the call."""
         listing = self._listing
         if listing is None:
             return self._scan(Listing())
@@ -148,7 +147,7 @@ class PartitionLog:
         )
 
     def _scan(self, listing: Listing) -> Listing:
-        """Bring a listing up to date from the directory, or make a new one."""
+        """Update a listing from the directory, or create a new listing if it cannot be updated."""
         known, names = len(listing.names), self._names()
         whole = listing.names <= names and not listing.extend(self._parsed(names - listing.names))
         if not whole or (not known and listing.beginning_offset):

@@ -1,4 +1,4 @@
-"""The reading side of embedded topics, record by record."""
+"""The `TopicReader` of embedded topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EmbeddedReader:
     """Implements `kstreams.connection.TopicReader` on a log.
 
     Args:
-        log: The topics.
+        log: The embedded topics.
     """
 
     def __init__(self, log: EmbeddedLog) -> None:

@@ -1,4 +1,4 @@
-"""Read a segment, wherever its name came from; runs on executors too."""
+"""Read segments by their names, on the driver and on executors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_segment(
 
     Args:
         root: Directory of the topics.
-        segment: A segment of any log on that directory.
+        segment: A segment of a topic below the directory.
         from_offset: First offset; the segment's first if None or smaller.
         to_offset: Exclusive end offset; the segment's end if None or larger.
         columns: Some of `COLUMNS`.
@@ -59,11 +59,11 @@ def read_segment(
 
 
 def segment_bytes(root: Path, segment: Segment) -> int:
-    """Return how many bytes a segment's rows have in memory, or nearly so.
+    """Return the approximate number of bytes of a segment's rows in memory.
 
     Raises:
         CorruptSegmentError: The file is damaged.
-        DataLossError: The file is gone.
+        DataLossError: The file was deleted.
     """
     path = _path(root, segment)
     try:

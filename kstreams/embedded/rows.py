@@ -1,9 +1,10 @@
 """The rows of a segment, and their Parquet encoding.
 
-The settings were measured on 50,000-row segments of 96-byte records: LZ4 without
-dictionaries writes fastest (6-7 M rows/s against 3 M with dictionaries, 4 M with zstd)
-and reads as fast as no compression at a fifth of the size. Page checksums, checked at
-each read, cost less than the noise. Statistics are of no use: names carry what plans need.
+The settings were measured on 50,000-row segments of 96-byte records: LZ4 without dictionaries
+writes fastest (6-7 M rows/s against 3 M with dictionaries, 4 M with zstd) and reads as fast as no
+compression at a fifth of the size. Page checksums, checked at each read, cost less than the
+measurement noise. Parquet statistics are not written, because file names have the data that plans
+need.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = (
 )
 
 COLUMNS = tuple(INPUT_SCHEMA.names)
-"""Columns that can be read; `offset` is counted from the segment's first, not stored."""
+"""Columns that can be read; `offset` is not stored, but computed from the first offset."""
 
 _HEADERS = STORED_SCHEMA.field("headers").type
 _ROW_GROUP_ROWS = 1 << 17
@@ -37,14 +38,14 @@ _PAGE_BYTES = 8 << 20
 
 
 def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
-    """Bring rows to `STORED_SCHEMA`, or refuse them.
+    """Convert rows to `STORED_SCHEMA`, or raise an error.
 
     Args:
-        table: Columns `timestamp` (whole numbers, milliseconds since the epoch, not
-            null, not negative), `key` and `value` (binary or string, null allowed), and
-            `headers` if any has some.
-        topic: Named in errors.
-        partition: Named in errors.
+        table: Columns `timestamp` (whole numbers, milliseconds since the epoch, not null, not
+            negative), `key` and `value` (binary or string, null allowed), and `headers` if any row
+            has headers.
+        topic: Name of the topic, for errors.
+        partition: Number of the partition, for errors.
 
     Raises:
         RowsRefusedError: No rows, a column too many, too few or of another type, or a
@@ -95,7 +96,7 @@ def max_timestamp(table: pa.Table) -> int:
 
 
 def encode(table: pa.Table) -> pa.Buffer:
-    """Return checked rows as a Parquet file; no headers column when no row has any."""
+    """Return checked rows as a Parquet file, without `headers` if no row has headers."""
     if table.column("headers").null_count == table.num_rows:
         table = table.drop_columns(["headers"])
     sink = pa.BufferOutputStream()
@@ -118,11 +119,11 @@ def encode(table: pa.Table) -> pa.Buffer:
 
 
 def stored_bytes(path: Path) -> int:
-    """Return how many bytes a segment's rows have in memory, or nearly so.
+    """Return the approximate number of bytes of a segment's rows in memory.
 
     Raises:
         OSError: The file cannot be opened.
-        ValueError: It is no Parquet file.
+        ValueError: The file is not a Parquet file.
     """
     metadata = pq.read_metadata(path)
     return _size(metadata, 0, metadata.num_row_groups)
@@ -200,7 +201,7 @@ def _read_some(
     rows: tuple[int, int],
     max_bytes: int,
 ) -> pa.Table:
-    """Read rows of row groups, counted from the first of these, up to a number of bytes."""
+    """Read `rows` (start, stop; counted from the first row of `groups`), up to `max_bytes`."""
     start, stop = rows
     size = max(_size(file.metadata, *groups), 1)
     count = sum(file.metadata.row_group(group).num_rows for group in range(*groups))
@@ -223,7 +224,7 @@ def _size(metadata: pq.FileMetaData, first: int, last: int) -> int:
 
 
 def _columns(schema: pa.Schema) -> list[str]:
-    """Return the columns of a file; no page's checksum covers their names."""
+    """Return a file's columns after checking their names, which no page checksum covers."""
     columns: list[str] = schema.names
     if columns == STORED_SCHEMA.names[:-1]:  # no row has headers
         return columns
@@ -235,7 +236,7 @@ def _columns(schema: pa.Schema) -> list[str]:
 
 
 def _row_groups(metadata: pq.FileMetaData, start: int, stop: int) -> tuple[int, int, int]:
-    """Return the first row group, the one after the last, and the rows before the first."""
+    """Return the row groups with the rows: first, exclusive end, and the rows before the first."""
     first, row, skipped = 0, 0, 0
     for group in range(metadata.num_row_groups):
         if row >= stop:

@@ -1,4 +1,4 @@
-"""The segment: a run of rows of one partition, in one file that never changes."""
+"""Segments: files with consecutive rows of one partition, which never change."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SEGMENT = re.compile(
 )
 _STAGED = re.compile(r"[0-9a-f]+-([1-9]\d{0,18})-(\d{1,19})\.parquet", re.ASCII)
 _OFFSETS = 1 << 63
-"""Offsets are below it."""
+"""The exclusive maximum of offsets."""
 
 
 APPENDING = "0" * 16
-"""In place of an owner: who stages the file publishes it at once; no other process can."""
+"""The owner of files of `EmbeddedLog.append`, which stages and publishes in one call."""
 
 
 def producer_hash(producer: str) -> str:
@@ -39,7 +39,8 @@ class Segment:
         count: Number of rows, at least 1.
         max_timestamp: The greatest timestamp, milliseconds since the epoch.
         producer: `producer_hash` of the producer.
-        batch: The producer's number of the segment; each pair of both is published once.
+        batch: The producer's number of the segment; each pair of producer and batch is published
+            once.
     """
 
     topic: str
@@ -65,7 +66,7 @@ class Segment:
 
     @staticmethod
     def parse(topic: str, partition: int, name: str) -> Segment | None:
-        """Read a file's name; None when it is not a segment's."""
+        """Parse a file's name; return None if it is not a segment's."""
         found = _SEGMENT.fullmatch(name)
         if found is None:
             return None
@@ -77,10 +78,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A complete file that is not visible yet: what publishing it needs to know.
+    """The name parts of a complete file that is not visible yet.
 
     Args:
-        attempt: Hexadecimal digits that no other attempt has: 16 for its owner, and 32 more.
+        attempt: Hexadecimal digits that are unique to the attempt: 16 for its owner, and 32 more.
         count: Number of rows.
         max_timestamp: The greatest timestamp, milliseconds since the epoch.
     """
@@ -96,12 +97,12 @@ class Staged:
 
     @property
     def owner(self) -> str:
-        """`producer_hash` of who may have it removed, or `APPENDING`; empty in old names."""
+        """`producer_hash` of the file's owner, or `APPENDING`; empty in names of older versions."""
         return self.attempt[:-32]
 
     @staticmethod
     def parse(name: str) -> Staged | None:
-        """Read a file's name; None when it is not a staged segment's."""
+        """Parse a file's name; return None if it is not a staged segment's."""
         found = _STAGED.fullmatch(name)
         if found is None:
             return None

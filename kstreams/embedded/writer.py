@@ -1,4 +1,4 @@
-"""The writing side of embedded topics: records gather into segments in the background."""
+"""The `TopicWriter` of embedded topics, which collects records into segments in the background."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _Buffers = dict[tuple[str, int], Buffer]
 class Batching:
     """The limits at which buffered records become segments.
 
-    A single record waits for `linger`. While more records arrive the wait doubles up to
+    A single record waits for `linger`. While more records arrive, the wait doubles up to
     `max_linger`, so that a steady trickle does not make a file every few milliseconds.
 
     Args:
-        linger: Time that the first record waits for others.
-        max_linger: Maximum wait in a steady stream.
+        linger: Time that the first record waits for more records.
+        max_linger: Maximum time that a record waits in a steady stream.
         max_records: Number of buffered records, over all partitions, that ends the wait; further
             calls of `write` block until the buffer is flushed.
-        max_bytes: Number of buffered bytes of keys and values that does the same.
+        max_bytes: Number of buffered bytes of keys and values that ends the wait in the same way.
     """
 
     linger: timedelta = timedelta(milliseconds=5)
@@ -53,11 +53,12 @@ class Batching:
 class EmbeddedWriter(RecordWriter):
     """Implements `kstreams.connection.TopicWriter` on a log.
 
-    Each flush appends one segment to each partition. A missing topic is created. Writing raises
-    `RowsRefusedError` if the timestamp is negative, and `UnknownPartitionError`.
+    Each flush appends one segment to each partition. A missing topic is created. `write` raises
+    `RowsRefusedError` if the timestamp is negative, and `UnknownPartitionError` if the topic has no
+    such partition.
 
     Args:
-        log: The topics.
+        log: The embedded topics.
         default_partitions: Number of partitions of topics that the writer creates.
         batching: The limits at which the writer flushes.
     """

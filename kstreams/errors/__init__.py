@@ -1,12 +1,12 @@
 """Every error that the library raises, by phase.
 
-All are a `KStreamsError`: a message with the expected and the actual value, `where` (the known ones
-of node, store, topic, partition, offset and key) and a `hint` with the next step. Most derive from
-a builtin exception, too, such as `ValueError`.
+All derive from `KStreamsError`, which has a message with the expected and the actual value, `where`
+(the known parts of node, store, topic, partition, offset and key) and a `hint` with the next step.
+Most also derive from a builtin exception, such as `ValueError`.
 
 - `TopologyError`, `CompileError`, `PluginError`: before anything runs. Change the topology or the
   settings.
-- `SerializationError`, `DeserializationError`: keys and values against their serdes.
+- `SerializationError`, `DeserializationError`: a serde cannot convert a key or a value.
 - `ProcessingError`: user code raised. `LimitError`: a limit is reached; a setting raises the limit.
   `LoopError`: a record has passed a loop too often.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
@@ -17,10 +17,10 @@ a builtin exception, too, such as `ValueError`.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 - `ReplayError`: a committed batch cannot be replayed.
 
-A `LostChangesWarning` is no error: `TopologyBuilder.build` warns of a function that changes its own
-object.
+A `LostChangesWarning` is not an error: `TopologyBuilder.build` warns of a function that changes its
+own object.
 
-The errors can be pickled. docs/errors.md lists the next step for each.
+The errors can be pickled. docs/errors.md lists the next step for each error.
 
 Example:
     >>> from kstreams import TopologyBuilder

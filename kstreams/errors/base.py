@@ -1,4 +1,4 @@
-"""The root of all errors, and the place that an error names."""
+"""The base class of all errors, and the location of an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ E = TypeVar("E", bound="KStreamsError")
 
 @dataclass(frozen=True)
 class Where:
-    """The place of an error. An unknown part is None.
+    """The location of an error. Unknown parts are None.
 
     Topic, partition, offset, timestamp and key describe one record. If a topic rejects a result,
     `target` is that topic, and the other attributes describe the input record of the result; an
@@ -53,7 +53,7 @@ class Where:
     record: int | None = None
 
     def __str__(self) -> str:
-        """Name the known parts, outermost first; empty when nothing is known."""
+        """Return the known parts as text, outermost first; empty if none is known."""
         parts = [
             f"{name} {repr_of(value, _MAX_NAME_CHARS)}"
             for name in _PLACES
@@ -74,7 +74,7 @@ class KStreamsError(Exception):
     Args:
         message: The problem, with the expected and the actual value.
         hint: The next step for the reader, printed on a separate line.
-        where: The place. Callers add parts with `at`.
+        where: The location of the error. Callers add parts with `at`.
         place: The position of the record in the input of its task, until the record is known.
     """
 
@@ -90,22 +90,22 @@ class KStreamsError(Exception):
         self.where = where or Where()
 
     def __str__(self) -> str:
-        """Message, then the place in brackets, then the hint."""
+        """Return the message, then the location in brackets, then the hint."""
         place, hint = text_of(self.where), safe_text(text_of(self.hint))
         message = safe_text(text_of(self.message))
         text = f"{message} [{place}]" if place else message
         return f"{text}\nHint: {hint}" if hint else text
 
     def at(self: E, **known: object) -> E:
-        """Fill in parts of the place that are not known yet, and return this error."""
+        """Set those parts of the location that are not known yet, and return this error."""
         missing: dict[str, Any] = {k: v for k, v in known.items() if getattr(self.where, k) is None}
         self.where = replace(self.where, **missing)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by class and fields, so that subclasses may take any arguments.
+        """Pickle by class and fields, so that subclasses may have any arguments.
 
-        A key that cannot be pickled travels as its text.
+        A key that is not bytes, text or a number is replaced by its `repr`.
         """
         fields = dict(self.__dict__)
         key = self.where.key

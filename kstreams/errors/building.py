@@ -17,9 +17,10 @@ __all__ = (
 
 
 class TopologyError(KStreamsError, ValueError):
-    """The graph is wrong; `problems` lists every fault found, sorted.
+    """The topology is invalid; `problems` lists all problems found, sorted.
 
-    Raised by a bad call at the call, and by `TopologyBuilder.build`. Fix the topology.
+    Raised by a builder method for invalid arguments, and by `TopologyBuilder.build`. Fix the
+    topology.
     """
 
     def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str = "") -> None:
@@ -29,7 +30,7 @@ class TopologyError(KStreamsError, ValueError):
 
 
 class CompileError(KStreamsError):
-    """A valid topology cannot be run as asked: on this engine, or with these settings."""
+    """A valid topology cannot run on this engine or with these settings."""
 
 
 class OptionError(TopologyError, CompileError):
@@ -37,21 +38,21 @@ class OptionError(TopologyError, CompileError):
 
 
 class UnknownNodeError(TopologyError, KeyError):
-    """A node is named that the topology does not have."""
+    """The topology does not have a node of this name."""
 
     __str__ = KStreamsError.__str__
 
 
 class PluginError(KStreamsError, LookupError):
-    """A state backend or serde is not to be had by its name; give another, or install it."""
+    """A plugin, such as a state backend, is not found by its name; fix the name or install it."""
 
 
 class PartitionCountError(CompileError, ValueError):
-    """Topics of one group differ in partition count or partitioner, or a count is out of bounds."""
+    """Topics of a group differ in partition count or partitioner, or a count is out of bounds."""
 
 
 class KafkaOptionsError(CompileError, ValueError):
-    """Client options are wrong, or one of the two clients has no such thing.
+    """Kafka client options are invalid, or one of the two clients does not have the option.
 
     Attributes:
         option: The option's name; its value is never part of the error.

@@ -38,15 +38,15 @@ _MAX_NAME = 300
 
 
 class SerdeError(KStreamsError, ValueError):
-    """A key or value does not convert to or from bytes."""
+    """A key or value cannot be converted to or from bytes."""
 
 
 class SerializationError(SerdeError):
-    """An object is not what its serde writes."""
+    """An object is not of the type that its serde serializes."""
 
 
 class DeserializationError(SerdeError):
-    """Bytes are not what their serde reads."""
+    """Bytes are not in the format that their serde reads."""
 
 
 class ExecutionError(KStreamsError, RuntimeError):
@@ -58,7 +58,7 @@ class ProcessingError(ExecutionError):
 
     Attributes:
         cause_type: The class of the exception, with its module.
-        cause_traceback: The traceback, without frames of the library above and below those of
+        cause_traceback: The traceback, without the library's frames above and below the frames of
             the user's code.
     """
 
@@ -89,33 +89,34 @@ class ProcessingError(ExecutionError):
 
 
 class LimitError(ProcessingError):
-    """A bound of the app is reached: no record's fault, so that no policy skips a record for it.
+    """A limit of the app is reached.
 
-    The hint says how to raise the bound.
+    No single record causes it, so `on_error` does not apply. The hint names the setting that raises
+    the limit.
     """
 
 
 class RegistryUnavailableError(ExecutionError):
-    """A registry of schemas does not answer, or refuses this client.
+    """A schema registry does not answer, or rejects this client.
 
-    No record's fault: no policy skips a record for it, the batch fails and runs again.
+    No single record causes it, so `on_error` does not apply: the batch fails and is retried.
     """
 
 
 class ReplayError(ExecutionError):
     """A committed batch cannot be replayed.
 
-    Its data is gone, or the replay would call an external system.
+    The data of the batch was deleted, or the replay would call an external system.
     """
 
 
 class SinkError(ExecutionError):
-    """A place that a sink writes to is not as the sink needs it: a table is missing, a right.
+    """A sink's destination is unsuitable: for example, a table or a permission is missing.
 
-    No record's fault: no policy skips a record for it.
+    No single record causes it, so no policy for failed records applies.
 
     Attributes:
-        code: The place's name for the reason, such as an SQLSTATE; empty if there is none.
+        code: The destination's error code, such as an SQLSTATE; empty if there is none.
     """
 
     def __init__(
@@ -126,11 +127,11 @@ class SinkError(ExecutionError):
 
 
 class SinkUnavailableError(SinkError):
-    """A place that a sink writes to does not answer; the batch fails, and may run again."""
+    """A sink's destination does not answer; the batch fails and can be retried."""
 
 
 class IntakeError(ExecutionError):
-    """A source of messages is not as its intake needs it: a queue is missing, a right."""
+    """An intake's source is unsuitable: for example, a queue or a permission is missing."""
 
 
 class IntakeUnavailableError(IntakeError):
@@ -138,14 +139,14 @@ class IntakeUnavailableError(IntakeError):
 
 
 class SourceError(ExecutionError):
-    """A place that a source reads is not as it has to be: a folder is missing, a right.
+    """The data source is unsuitable: for example, a folder or a permission is missing.
 
-    No record's fault: no policy skips a record for it.
+    No single record causes it, so no policy for failed records applies.
     """
 
 
 class SourceUnavailableError(SourceError):
-    """A place that a source reads does not answer; the batch fails, and may run again."""
+    """The data source does not answer; the batch fails and can be retried."""
 
 
 class LoopError(ProcessingError):
@@ -153,13 +154,13 @@ class LoopError(ProcessingError):
 
 
 class EventTimeError(ProcessingError):
-    """A record has no time, or one that lies outside of all times or too far ahead."""
+    """A record has no event time, or its time is out of range or too far in the future."""
 
 
 class OutsideBatchError(ExecutionError):
     """A processor's context or store was used when no batch of its task was running.
 
-    Nothing was forwarded or changed: it would have belonged to no batch.
+    The call did not forward or change anything, because the change would not belong to a batch.
     """
 
     def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
@@ -172,14 +173,14 @@ class OutsideBatchError(ExecutionError):
 
 
 class WorkerDiedError(ExecutionError):
-    """A batch ended its worker process in each attempt.
+    """The worker process died in each attempt of a batch.
 
     Args:
         message: The dead worker and the running batch.
         deaths: The number of deaths, over all Spark attempts of the task and repeats of the batch.
         under_way: The input: topic, partition, first offset, and the offset after the last one.
         hint: The next step.
-        where: The group and other known parts of the place.
+        where: The group and other known parts of the location.
     """
 
     def __init__(
@@ -205,7 +206,7 @@ class AppLockedError(ExecutionError):
 
 
 class FencedError(ExecutionError):
-    """A newer driver has taken over this app; this one stopped without a trace."""
+    """A newer driver has taken over this app; this driver stopped without changing anything."""
 
 
 class JavaNotFoundError(ExecutionError):

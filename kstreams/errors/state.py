@@ -35,19 +35,19 @@ class StoreKindError(StoreError, LookupError):
 
 
 class ServerUnavailableError(StoreError, ConnectionError):
-    """A server of committed state does not answer, or not as it should; ask again later."""
+    """A server of committed state does not answer, or answers incorrectly; try again later."""
 
     __str__ = KStreamsError.__str__
 
 
 class ServerRefusedError(StoreError, PermissionError):
-    """A server of committed state is not asked, or does not answer: a wrong address or token."""
+    """A request to a server of committed state is rejected: wrong address or token."""
 
     __str__ = KStreamsError.__str__
 
 
 class StoreOpenError(StoreError, OSError):
-    """A state backend cannot open its files; nothing was changed. Fix the cause, restart."""
+    """A state backend cannot open its files; nothing was changed. Fix the cause and restart."""
 
     __str__ = KStreamsError.__str__
 
@@ -59,17 +59,17 @@ class ObjectMissingError(StoreError, KeyError):
 
 
 class InvalidNameError(KStreamsError, ValueError):
-    """A name cannot be a step of a path or part of an object's name; choose another.
+    """A name is invalid as a component of a path or of an object's name; choose another name.
 
     Attributes:
-        name: The name, as it was given.
+        name: The invalid name.
     """
 
     RULE: ClassVar[str] = (
         "any characters but '/', control characters and line breaks, no '.' in front, "
         "255 bytes at most."
     )
-    """A hint: what may be a name."""
+    """The hint with the rule for valid names."""
 
     def __init__(self, message: str, *, name: str = "", hint: str = RULE) -> None:
         super().__init__(message, hint=hint)
@@ -87,13 +87,13 @@ class LogMismatchError(StateCorruptError):
         "bring the log back, or name the right one; or begin again from a savepoint, or with "
         "`kstreams reset`. docs/lost-state.md says when to do what."
     )
-    """A hint: what to do when the log that the app has written is not there."""
+    """The hint for an error because the log that the app has written is missing."""
 
 
 class VersionGoneError(StoreError):
-    """The version of a global table that a batch was planned to read is not retained any more.
+    """The version of a global table that a planned batch reads is not retained any more.
 
-    Nothing was changed. The hint says how the batch is made to read another one.
+    Nothing was changed. The hint says how to let the batch read another version.
     """
 
 
@@ -102,17 +102,17 @@ class CheckpointMismatchError(ExecutionError, ValueError):
 
 
 class NoCheckpointError(KStreamsError, FileNotFoundError):
-    """There is no checkpoint of this app here; name its directory, or run the app first."""
+    """The app has no checkpoint at this location; fix the location, or run the app first."""
 
     __str__ = KStreamsError.__str__
 
 
 class SavepointError(ExecutionError, ValueError):
-    """A savepoint cannot be made, found or forked as asked; nothing was changed."""
+    """A savepoint cannot be created, found or forked; nothing was changed."""
 
 
 class ForeignDirectoryError(StoreOpenError):
-    """A directory for working copies is another user's, or a link; nothing in it was used.
+    """A directory for working copies belongs to another user or is a link; it was not used.
 
     Attributes:
         path: The directory.

@@ -1,4 +1,4 @@
-"""Errors of topics: on Kafka, embedded, and of the records that they take."""
+"""Errors of topics, on Kafka and embedded, and of their records."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ __all__ = (
 
 
 class UnknownTopicError(ExecutionError, KeyError):
-    """A topic does not exist where the app looks for it; create it, or fix its name."""
+    """A topic does not exist; create it, or fix its name or the connection."""
 
     __str__ = KStreamsError.__str__
 
 
 class TopicExistsError(ExecutionError, ValueError):
-    """A topic that is to be created exists already."""
+    """A topic cannot be created because it exists already."""
 
 
 class DataLossError(ExecutionError):
-    """Offsets that the app still needs are gone from the topic."""
+    """Records that the app still needs were deleted from the topic."""
 
     WAY_ON: ClassVar[str] = (
         "a longer retention or a shorter stop avoids it. To go on without these records, reset "
         "the app: its sources' starts say where it begins then."
     )
-    """A hint: what to do when records were deleted before they were read."""
+    """The hint for an error because records were deleted before they were read."""
 
 
 class FileChangedError(DataLossError):
@@ -53,7 +53,7 @@ class FileChangedError(DataLossError):
 
 
 class TopicRecreatedError(DataLossError):
-    """A source's topic was deleted and created again: its offsets are those of others.
+    """A source's topic was deleted and created again: its offsets now mean other records.
 
     Attributes:
         expected: Id of the topic that was read.
@@ -75,7 +75,7 @@ class TopicRecreatedError(DataLossError):
 
 
 class RecordRefusedError(ExecutionError, ValueError):
-    """A topic cannot take this record; a retry fails again.
+    """A topic or a sink's destination rejects a record; a retry fails again.
 
     Attributes:
         code: Kafka's or librdkafka's name of the error, such as `MSG_SIZE_TOO_LARGE`; empty
@@ -86,7 +86,7 @@ class RecordRefusedError(ExecutionError, ValueError):
         "Or let the sink leave such results out or set them aside: add_sink(..., "
         "on_refused='skip' or DeadLetter(topic))."
     )
-    """A hint: what to do where a result is no single record's."""
+    """The hint for a result that does not come from a single input record."""
 
     def __init__(
         self, message: str, code: str = "", *, hint: str = "", where: Where | None = None
@@ -117,7 +117,7 @@ class BrokerUnavailableError(ExecutionError):
 
 
 class KafkaRequestError(ExecutionError):
-    """The cluster refused a request; the message has its reason.
+    """The cluster rejected a request; the message has the reason.
 
     Attributes:
         code: Kafka's name of the error, such as `TOPIC_AUTHORIZATION_FAILED`.
@@ -131,7 +131,7 @@ class KafkaRequestError(ExecutionError):
 
 
 class DeliveryError(ExecutionError):
-    """The cluster did not take a record; a retry may succeed.
+    """The cluster did not accept a record; a retry may succeed.
 
     Attributes:
         code: librdkafka's or Kafka's name of the error, such as `_MSG_TIMED_OUT`.
@@ -169,10 +169,11 @@ class TransactionTimeoutError(TransactionError):
 
 
 class MisplacedKeyError(ExecutionError):
-    """A key lies in another partition than its topic's partitioner says, and misses its equals.
+    """A key is not in the partition that its topic's partitioner chooses.
 
     Attributes:
-        expected: The partition that the key belongs to; None where its partitioner has none.
+        expected: The partition that the partitioner chooses; None if the partitioner cannot choose
+            one.
     """
 
     def __init__(
@@ -188,19 +189,19 @@ class MisplacedKeyError(ExecutionError):
 
 
 class CorruptSegmentError(ExecutionError):
-    """A segment's file is damaged, or two claim the same offsets. Restore it from a copy."""
+    """A segment's file is damaged, or two files have the same offsets. Restore it from a copy."""
 
 
 class TopicFormatError(ExecutionError):
-    """A topic's description is unreadable, or of a format this version does not know."""
+    """A topic's description is unreadable, or has a format that this version does not know."""
 
 
 class InvalidTopicError(ExecutionError, ValueError):
-    """A topic cannot have this name or this number of partitions. Choose another."""
+    """The name or the number of partitions is invalid for a topic. Choose another."""
 
 
 class RowsRefusedError(ExecutionError, ValueError):
-    """A topic cannot hold these rows. Nothing was written; fix the rows and append them again."""
+    """Rows are invalid in a topic. Nothing was written; fix the rows and append them again."""
 
 
 class UnknownPartitionError(UnknownTopicError):

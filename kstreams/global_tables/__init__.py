@@ -1,7 +1,7 @@
-"""Tables that every task reads by any key: which version a batch reads, and copies of it.
+"""Global tables, which every task reads by any key: versions of a batch, and copies in workers.
 
-A global table of a topic is a query of its own, with tasks and state like any other; one of
-another app is read as that app has committed it. On the driver `versions.py` says which commit
-a batch reads (`sources.py`); in workers `host_copies.py` and `process_copies.py` bring a copy to
-it, and `table.py` reads the copy.
+A global table of a topic is a query of its own, with tasks and state like other queries. A table of
+another app is read at a commit of that app. On the driver, `versions.py` chooses the commit that a
+batch reads, from a source in `sources.py`. In workers, `open_tables.py` moves a copy to the commit
+(`host_copies.py` shares copies between processes), and `table.py` reads the copy.
 """

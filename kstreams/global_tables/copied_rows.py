@@ -1,7 +1,7 @@
-"""A copy of all partitions of a table in one working store, each below a prefix of its own.
+"""A copy of all partitions of a table in one working store, with a key prefix per partition.
 
-So partitions stay apart: a key that is in two of them is two rows, whatever the order in which
-their changes came, and a copy that went from version to version is that of a fresh one.
+The prefixes keep partitions separate: a key in two partitions is two rows, so the order of their
+changes does not matter, and an updated copy equals a new copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREFIX_BYTES = 2
 
 
 def marks_of(version: TableVersion) -> list[tuple[int, str]]:
-    """Return how far a copy at a version is."""
+    """Return the state of a copy at a version."""
     return [(pointer.version, pointer.version_id) for pointer in version.pointers]
 
 
@@ -87,29 +87,29 @@ class PartitionRows:
         self._end = _prefix(partition + 1)
 
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
+        """Return the value of a key, or None if the key does not exist."""
         return self._copy.get(store, self._prefix + key)
 
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys."""
+        """Return the values of many keys, in the order of the keys; None for a missing key."""
         prefix = self._prefix
         return self._copy.multi_get(store, [prefix + key for key in keys])
 
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
+        """Yield pairs with `start <= key < end` in bytewise order; None means no bound."""
         first = self._prefix + (start or b"")
         last = self._end if end is None else self._prefix + end
         for key, value in self._copy.scan(store, first, last, reverse=reverse):
             yield key[_PREFIX_BYTES:], value
 
     def count(self, store: str) -> int:
-        """Return about how many keys the whole copy has."""
+        """Return the approximate number of keys of the whole copy, with all partitions."""
         return self._copy.count(store)
 
     def write(self, changes: Changes) -> NoReturn:
-        """Refuse: a copy of a committed version is only read."""
+        """Raise `StoreError`: a copy of a committed version is read-only."""
         raise StoreError("a copy of a global table was written to")
 
     def close(self) -> None:

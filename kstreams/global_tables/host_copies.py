@@ -36,12 +36,12 @@ _OTHERS_KEPT = 1
 
 
 class HostCopies:
-    """The copies of one table; safe for several processes at once.
+    """The copies of one table on this machine; several processes may use them at once.
 
     Args:
-        home: A directory that is this user's alone.
+        home: A directory that only this user can access.
         place: The table.
-        backend: Keeps them.
+        backend: The backend of the copies.
     """
 
     def __init__(self, home: Path, place: TablePlace, backend: SharesVersions) -> None:
@@ -51,14 +51,14 @@ class HostCopies:
         self._stores = [place.store]
 
     def open(self, version: TableVersion, log_of: Callable[[TaskKey], DurableLog]) -> WorkingStore:
-        """Open a version for reading, after making it if no other worker has.
+        """Open a version for reading, after creating its copy if no other worker has done so.
 
         Args:
             version: The version.
             log_of: Opens the durable log of a task.
 
         Raises:
-            StateCorruptError: The log lacks an object of the version, or has it damaged.
+            StateCorruptError: An object of the version is missing in the log or damaged.
             StoreOpenError: The local disk is full or cannot be written.
         """
         try:
@@ -114,7 +114,7 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Begin a draft on the copy of the version before, if there is one."""
+        """Link the newest earlier copy as a draft; return its marks, empty without such a copy."""
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [
@@ -137,7 +137,7 @@ class HostCopies:
         )
 
     def _sweep(self, made: str) -> None:
-        """Remove all copies but the one that was made and the newest other one, and drafts."""
+        """Remove drafts, and all copies except the new copy and the newest other copy."""
         others = [name for name in self._names() if name != made]
         drafts = [path.name for path in self._home.glob(".*") if path.is_dir()]
         for name in (*others[:-_OTHERS_KEPT], *drafts):

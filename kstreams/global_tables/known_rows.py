@@ -1,4 +1,4 @@
-"""Rows of a version of a table that were read, for the batches that read this version later."""
+"""A cache of the rows of a table version, for later batches that read the same version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 250_000
 
 
 class KnownRows:
-    """Caches rows as immutable objects, by keys that are equal if their bytes are.
+    """Caches immutable rows, by keys that are equal if and only if their bytes are equal.
 
     Args:
         access: Reads the version.
@@ -30,7 +30,7 @@ class KnownRows:
         self.access = replace(access, get=self._get, get_many=self._get_many)
 
     def trim(self) -> None:
-        """Forget the rows, if they are many."""
+        """Clear the cache if it has more than 250,000 rows."""
         if len(self._known) > _MOST:
             self._known.clear()
 

@@ -1,4 +1,4 @@
-"""The global tables that a process has open, at the versions that its batches read."""
+"""The open global tables of a process, at the versions that its batches read."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ REPIN_HINT = (
     "read the newest version instead: what it has written to Kafka already may differ then. "
     "App(retained_batches=...) of the app that writes the table keeps versions longer."
 )
-"""A hint: what to do when the version that a batch reads is gone."""
+"""The hint for an error because the version that a batch reads is not retained."""
 
 _KEPT = 2
 
 
 class OpenTables:
-    """Opens versions of tables, and keeps the last ones of each open.
+    """Opens versions of tables, and keeps the last two versions of each table open.
 
     Args:
         log: Opens a durable log.
@@ -123,14 +123,14 @@ class _OwnCopy:
 
     @property
     def access(self) -> TableAccess:
-        """Reads it."""
+        """The access to the current version; valid after `move`."""
         assert self._table is not None  # noqa: S101  # `move` came before
         return self._table.access
 
     def move(
         self, spec: StoreSpec[Any], version: TableVersion, log_of: Callable[[TaskKey], DurableLog]
     ) -> None:
-        """Bring it to a version."""
+        """Move the copy to a version."""
         if self._at is not None and self._at.name == version.name and self._table is not None:
             self._table.trim()
             return

@@ -61,8 +61,8 @@ def app_table_source(table: GlobalDefinition, app: AppTable[object, object]) -> 
     """Return the versions of another app's table.
 
     Raises:
-        NoCheckpointError: The app is not there; names the table.
-        CheckpointMismatchError: It has no such table.
+        NoCheckpointError: The app has no checkpoint; the error names the table.
+        CheckpointMismatchError: The app has no such table.
     """
     try:
         return AppTableSource(checkpoint_of(app.checkpoint), app.log, table.store, app.partitioner)

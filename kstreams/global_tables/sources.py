@@ -1,4 +1,4 @@
-"""The source of a global table's versions: a query of this app, or another app."""
+"""The sources of a global table's versions: a query of this app, or another app."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ("AppTableSource", "OwnTableSource", "TableSource")
 
 
 class TableSource(Protocol):
-    """Says which versions of a table there are."""
+    """Returns versions of a global table."""
 
     def newest(self) -> Pin:
         """Return the newest version.
 
         Raises:
-            NoCheckpointError: The app that writes the table is gone.
-            CheckpointMismatchError: It has no such table any more.
+            NoCheckpointError: The app that writes the table has no checkpoint any more.
+            CheckpointMismatchError: The app does not have the table any more.
         """
         ...
 
     def at(self, pin: Pin) -> TableVersion:
-        """Return a version.
+        """Return a pinned version.
 
         Raises:
-            VersionGoneError: It is not retained any more.
+            VersionGoneError: The version is not retained any more.
         """
         ...
 
@@ -43,9 +43,9 @@ class OwnTableSource:
     """A table that a query of this app writes.
 
     Args:
-        place: The place of the table.
+        place: The storage location of the table.
         commits: The commit log of the query.
-        last: The last commit of the query; None before any.
+        last: The last commit of the query; None before the first commit.
     """
 
     def __init__(self, place: TablePlace, commits: CommitLog, last: Commit | None) -> None:
@@ -54,7 +54,7 @@ class OwnTableSource:
         self._last = last
 
     def committed(self, commit: Commit) -> None:
-        """Take in that the query has committed."""
+        """Handle a commit of the query: its version is the newest from now on."""
         self._last = commit
 
     def newest(self) -> Pin:
@@ -79,7 +79,7 @@ class AppTableSource:
         home: The storage of the app's checkpoint.
         log: The app's durable log, if it is not in the checkpoint.
         spec: The app's own definition of the store.
-        partitioner: The partitioner of its keys, if it is not Kafka's default.
+        partitioner: The partitioner of the table's keys; None if it is not known.
 
     Raises:
         NoCheckpointError: There is no checkpoint.

@@ -1,4 +1,4 @@
-"""Read a copy of a table as one table, whatever its partitions."""
+"""Read a copy of a partitioned table as one table."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _MOST_CACHED = 250_000
 
 
 class OpenTable:
-    """One version of a table, for reads by one thread at a time.
+    """One version of a table; one thread at a time may read it.
 
     Args:
         spec: The store of the table.
         version: The version.
-        copy: The copy at this version; closed with the table.
+        copy: The copy at this version; `close` closes it.
 
     Attributes:
-        access: Reads the version.
+        access: The access to the version.
     """
 
     def __init__(self, spec: StoreSpec[Any], version: TableVersion, copy: WorkingStore) -> None:
@@ -54,7 +54,7 @@ class OpenTable:
         self.access = access if self._known is None else self._known.access
 
     def trim(self) -> None:
-        """Forget the rows that were read, if they are many."""
+        """Clear the caches of rows that have more than 250,000 rows."""
         if self._known is not None:
             self._known.trim()
         caches = (each.rows for overlay in self._overlays for each in overlay.cached().values())
@@ -72,8 +72,8 @@ def across(
 ) -> TableAccess:
     """Return an access that reads the partitions of a table as one table.
 
-    A key is searched in the partition that the partitioner chooses, then in the others, because its
-    writer may use another partitioner.
+    A key is searched in the partition that the partitioner chooses, then in the other partitions,
+    because the writer of the table may use another partitioner.
 
     Args:
         spec: The store of the table.

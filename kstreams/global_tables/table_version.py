@@ -17,7 +17,7 @@ __all__ = ("TablePlace", "TableVersion")
 
 @dataclass(frozen=True)
 class TablePlace:
-    """The place of a table.
+    """The storage location of a table: its durable log, group and store.
 
     Attributes:
         store: Name of the table's store.
@@ -26,7 +26,7 @@ class TablePlace:
         state_name: Name of the query's state in the durable log.
         group: Name of the group that owns the store.
         partitions: Number of tasks of the group.
-        partitioner: The partitioner of keys; None if it is not known: then a key may be in any
+        partitioner: The partitioner of keys; None if it is not known, so that a key may be in any
             partition.
     """
 
@@ -44,7 +44,7 @@ class TableVersion:
     """One version of a table.
 
     Attributes:
-        place: The place of the table.
+        place: The storage location of the table.
         texts: The pointer of each task, as JSON text.
         wall_ms: Time of the commit, ms since the epoch.
     """
@@ -55,7 +55,7 @@ class TableVersion:
 
     @classmethod
     def of(cls, place: TablePlace, commit: Commit | None) -> TableVersion:
-        """Return the version of a commit; an empty one where there is none."""
+        """Return the version of a commit; an empty version if `commit` is None."""
         tasks = {} if commit is None else commit.tasks
         found = {task.partition: text for task, text in tasks.items() if task.group == place.group}
         empty = Pointer.empty().to_json()
@@ -69,7 +69,7 @@ class TableVersion:
 
     @cached_property
     def name(self) -> str:
-        """Name of the version on a disk; names ascend, and each belongs to one content."""
+        """Name for the version's directory; later versions have greater names."""
         version_ids = " ".join(pointer.version_id for pointer in self.pointers)
         number = sum(pointer.version for pointer in self.pointers)
         return f"{number:020d}-{sha256(version_ids.encode()).hexdigest()[:32]}"
@@ -80,5 +80,5 @@ class TableVersion:
         return sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in self.pointers)
 
     def task(self, partition: int) -> TaskKey:
-        """Return the name of a task's state in the durable log."""
+        """Return the key of a task's state in the durable log."""
         return TaskKey(self.place.state_name, self.place.group, partition)

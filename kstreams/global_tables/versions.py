@@ -27,10 +27,10 @@ class GlobalVersions:
 
     Args:
         sources: The source of each table, by store name.
-        writers: By query of this app, the stores of global tables that it writes.
-        readers: By query of this app that reads tables, its plan log.
-        done: By query, the last committed batch, if there is one.
-        backend: The backend of the app, which keeps the copies.
+        writers: By query of this app, the stores of the global tables that the query writes.
+        readers: The plan log of each query of this app that reads global tables, by query name.
+        done: The last committed batch of each query that has committed, by query name.
+        backend: The backend of the app, which stores the copies.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class GlobalVersions:
         self._held: dict[str, Pins] = {}
 
     def of(self, query: str, reads: Collection[str]) -> QueryTables:
-        """Return a query's part.
+        """Return the global tables of one query.
 
         Args:
             query: Name of the query.
@@ -70,10 +70,10 @@ class GlobalVersions:
         return pins
 
     def held(self, query: str) -> set[int]:
-        """Return the batches of a query whose versions of global tables plans still refer to.
+        """Return the batches of a query whose table versions plans still refer to.
 
-        These are the plans of this driver and the stored plans: of batches before a crash, or of a
-        newer driver that has taken over the checkpoint.
+        These are the current plans of this driver, and stored plans: those of batches before a
+        crash, and those of a newer driver that has taken over the checkpoint.
 
         Raises:
             StateCorruptError: A plan cannot be read.
@@ -98,7 +98,7 @@ class GlobalVersions:
                     yield plans.at(number).globals
 
     def committed(self, query: str, commit: Commit) -> None:
-        """Take in that a query has committed: what its plan named is read no more."""
+        """Handle a commit of a query: release the versions that its plan refers to."""
         with self._lock:
             self._held.pop(query, None)
             self._done[query] = commit.batch
@@ -142,21 +142,21 @@ class QueryTables:
         return self.versions is not None and self.versions.is_written_by(self.query)
 
     def pin(self) -> Pins:
-        """Return the versions for a batch that is planned now."""
+        """Return the newest version of each table, for a new batch; see `GlobalVersions.pin`."""
         if self.versions is None or not self.reads:
             return {}
         return self.versions.pin(self.query, self.reads)
 
     def missing(self, pins: Pins) -> list[str]:
-        """Return the tables that the query reads and that are not among some pins."""
+        """Return those tables that the query reads and that have no version in `pins`."""
         return [store for store in self.reads if store not in pins]
 
     def held(self) -> set[int]:
-        """Return the batches of the query whose versions others still read."""
+        """Return the batches of the query whose table versions plans still refer to."""
         return set() if self.versions is None else self.versions.held(self.query)
 
     def committed(self, commit: Commit) -> None:
-        """Take in that the query has committed."""
+        """Handle a commit of the query."""
         if self.versions is not None:
             self.versions.committed(self.query, commit)
 

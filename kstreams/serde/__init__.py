@@ -4,8 +4,8 @@
 - `NONE`: for keys or values that are ignored.
 - `kstreams_json.json_serde(T)`: dataclasses and similar types as JSON (needs the extra `json`).
 - `LINES`, `csv_row(T)`: texts of several lines, and typed rows of CSV.
-- `compressed(serde, codec)`: compresses the bytes of another serde; `train_dictionary` makes small
-  values small.
+- `compressed(serde, codec)`: compresses the bytes of another serde; `train_dictionary` makes it
+  effective for small values.
 - `kstreams.windows.windowed(serde, windows)`: windowed keys in the format of Kafka Streams.
 - `SchemaSerde`: a serde whose bytes a `Schema` describes; `FramedSerde`: a serde whose bytes have a
   frame in a topic, such as a schema's id in a registry.

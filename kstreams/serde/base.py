@@ -14,25 +14,24 @@ from kstreams.serde.objects import objects_of
 __all__ = ("Serde", "is_carried_as_bytes")
 
 _UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
-"""Checks for columns that are written as they are."""
+"""Checks for column types that are written without conversion."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
 
 
 def is_carried_as_bytes(kind: pa.DataType) -> bool:
-    """Return whether columns of a serde with this Arrow type stay undecoded bytes in nodes."""
+    """Return whether nodes keep columns of a serde with this Arrow type as undecoded bytes."""
     return bool(pa.types.is_binary(kind) or pa.types.is_nested(kind))
 
 
 class Serde(ABC, Generic[T]):
     """Converts objects of one type to bytes and back.
 
-    Implement `serialize` and `deserialize`; the bulk forms then work by themselves and
-    are worth overriding for speed. Serdes are immutable, compare by value and can be
-    pickled: they travel to executors and their `name` is recorded with the state.
-    None never reaches a serde: it is a null key or a tombstone. `NONE` is the exception
-    that proves it.
+    Implement `serialize` and `deserialize`; the methods for columns call them by default, and can
+    be overridden for speed. Serdes are immutable, compare by value and can be pickled: they travel
+    to executors and their `name` is recorded with the state. A serde never gets None, which is a
+    null key or a tombstone. Only `NONE` serializes None.
     """
 
     __slots__ = ()
@@ -44,25 +43,26 @@ class Serde(ABC, Generic[T]):
     """The Python type, for the check of edges at `build()`; `object` matches any."""
 
     immutable: bool = False
-    """True when objects can be kept and written later: nothing can change them."""
+    """True if objects are immutable, so that they can be kept and serialized later."""
 
     hashes_by_bytes: bool = False
-    """True when objects are hashable, and equal exactly when their bytes are equal."""
+    """True if objects are hashable, and equal if and only if their bytes are equal."""
 
     tail_bytes: int = 0
-    """The number of bytes after a key that do not belong to it: the window. All keys that
-    differ only in them belong to one partition.
+    """The number of last bytes of a key that encode its window.
+
+    Keys that differ only in these bytes belong to one partition.
     """
 
     arrow_type: pa.DataType = pa.binary()
     """Type of the column that `process_batch` sees; `binary` means undecoded bytes."""
 
     decodes_fields: bool = False
-    """True when `field` reads a field of bytes for less than `to_arrow` takes for all of them."""
+    """True if `field` decodes one field from bytes faster than `to_arrow` decodes all fields."""
 
     @abstractmethod
     def serialize(self, value: T) -> bytes:
-        """Convert an object.
+        """Convert an object to bytes.
 
         Raises:
             SerializationError: This serde cannot write the object.
@@ -70,7 +70,7 @@ class Serde(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, data: bytes) -> T:
-        """Convert bytes.
+        """Convert bytes to an object.
 
         Raises:
             DeserializationError: This serde cannot read the bytes.
@@ -78,7 +78,7 @@ class Serde(ABC, Generic[T]):
 
     @property
     def ordered(self) -> Serde[T]:
-        """The serde whose bytes sort as the objects do; stores keep keys in it."""
+        """The serde whose bytes sort as the objects do; stores encode keys with it."""
         return self
 
     @property
@@ -91,7 +91,7 @@ class Serde(ABC, Generic[T]):
         return self
 
     def to_plain(self, data: pa.Array) -> pa.Array:
-        """Turn bytes of this serde, a `binary` array, into those of `plain`; null stays null.
+        """Convert a `binary` array from this serde's format to that of `plain`; null stays null.
 
         Raises:
             DeserializationError: As `deserialize_many`.
@@ -120,7 +120,7 @@ class Serde(ABC, Generic[T]):
         return [None if item is None else deserialize(item) for item in objects_of(data)]
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert a `binary` array to one of `arrow_type`; null stays null.
+        """Convert a `binary` array to an array of `arrow_type`; null stays null.
 
         Raises:
             DeserializationError: As `deserialize_many`.
@@ -132,8 +132,8 @@ class Serde(ABC, Generic[T]):
     def from_arrow(self, column: pa.Array) -> pa.Array:
         """Convert an array to a `binary` array; null stays null.
 
-        Nulls, and bytes if `arrow_type` is `binary` or nested, stay as they are; other columns are
-        converted by way of their objects.
+        Nulls, and bytes if `arrow_type` is `binary` or nested, stay unchanged; other columns are
+        converted to objects first.
 
         Raises:
             SerializationError: As `serialize_many`.
@@ -144,7 +144,7 @@ class Serde(ABC, Generic[T]):
         return column if column.type == pa.binary() else column.cast(pa.binary())
 
     def _cast(self, column: pa.Array, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
-        """Make `column` one of `arrow_type`, from nulls or a type that a check accepts."""
+        """Cast a column of nulls, or of a type that an `accepted` check allows, to `arrow_type`."""
         if column.type == self.arrow_type:
             return column
         if not (pa.types.is_null(column.type) or any(is_it(column.type) for is_it in accepted)):
@@ -161,10 +161,11 @@ class Serde(ABC, Generic[T]):
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
         """Return one field of each value of a `to_arrow` column; null stays null.
 
-        Override it if one field can be decoded without the others.
+        Override this method if one field can be decoded without the other fields.
 
         Args:
-            column: The values: as `to_arrow` makes them, or undecoded if `decodes_fields` is true.
+            column: The values: the result of `to_arrow`, or undecoded bytes if `decodes_fields` is
+                true.
             name: An attribute of the objects, or a key of dicts.
             kind: Type of the field.
 

@@ -1,4 +1,4 @@
-"""Columns of bytes made of columns of numbers."""
+"""Convert columns of numbers to columns of bytes and back."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _SIGN = np.uint64(1 << 63)
 
 
 def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Array:
-    """Return `count` pieces of `width` bytes that follow each other."""
+    """Return a `binary` array of `count` elements, each the next `width` bytes of the data."""
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), count, buffers, 0)
 
 
 def heads_of(data: pa.Array, kind: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return the first bytes of each element of a `binary` array; None if one is too short.
+    """Return the first bytes of each element of a `binary` array; None if an element is too short.
 
     Args:
         data: The array, without nulls.
-        kind: The type of the first bytes; its size is their number.
+        kind: The numpy type as which the first bytes are read; its size is their number.
     """
     heads = pc.binary_slice(data, 0, kind.itemsize)
     try:
@@ -49,7 +49,7 @@ def heads_of(data: pa.Array, kind: np.dtype[Any]) -> npt.NDArray[Any] | None:
 
 
 def int64_column(numbers: Sequence[object]) -> Ints | None:
-    """Return numbers as a column, or None if one of them is no int64."""
+    """Return numbers as an int64 column, or None if one of them is not an int64."""
     try:
         column = np.array(numbers, None if numbers else np.int64)
     except (ValueError, OverflowError):
@@ -58,23 +58,23 @@ def int64_column(numbers: Sequence[object]) -> Ints | None:
 
 
 def sortable_times(times: Ints) -> npt.NDArray[np.uint64]:
-    """Return int64 numbers as big-endian ones whose bytes sort as they do."""
+    """Return int64 numbers as big-endian uint64 whose bytes sort as the numbers do."""
     bits: npt.NDArray[np.uint64] = times.astype(np.uint64) ^ _SIGN
     return bits.astype(">u8")
 
 
 def read_times(data: bytes) -> Ints:
-    """Read the bytes that `sortable_times` has made, 8 a number."""
+    """Decode the bytes of the result of `sortable_times`: 8 bytes per number."""
     bits: npt.NDArray[np.uint64] = np.frombuffer(data, ">u8").astype(np.uint64) ^ _SIGN
     return bits.astype(np.int64)
 
 
 def sortable_column(numbers: Ints) -> pa.Array:
-    """Return the results of `sortable_int64` for each number."""
+    """Return a `binary` array with the result of `sortable_int64` for each number."""
     return binary_array(sortable_times(numbers).view(np.uint8), len(numbers), 8)
 
 
 def has_all(column: pa.Array, values: Sequence[object]) -> bool:
-    """Return whether a part of each value exists: it is null only if the value is None."""
+    """Return whether a column of one field of values is null only where the value is None."""
     nulls = column.null_count
     return not nulls or nulls == sum(value is None for value in values)

@@ -1,4 +1,4 @@
-"""Serdes that a text on a command line names."""
+"""Serdes that are named by a text on a command line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class SerdeRequest:
 
     Args:
         text: The text after the name and a colon, such as a file; empty without one.
-        inner: Returns the serde that another text names, for serdes around others. Raises
-            `ValueError` if the text names none.
+        inner: Returns the serde of another text, for serdes that contain other serdes. Raises
+            `ValueError` if the text does not name a serde.
         topic: The topic whose records are read or written, if there is one.
         part: The part of the records.
-        registry: The address of a schema registry, if one was named.
+        registry: The address of the schema registry, if the command line has one.
     """
 
     text: str
@@ -43,7 +43,7 @@ class SerdeByText:
     Args:
         usage: The form of the text, such as `protobuf:FILE#MESSAGE`.
         about: The purpose, in a few words.
-        make: Makes the serde. `ValueError`, `OSError` and `ImportError` are shown.
+        make: Creates the serde. The command prints a `ValueError`, `OSError` or `ImportError`.
         recorded: Returns a serde that reads values, given the serde name that is recorded with a
             store; None if the name is not enough.
     """

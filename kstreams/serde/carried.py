@@ -1,8 +1,8 @@
 """The form of keys and values in nodes that work by columns.
 
-Numbers, text and bools are Arrow columns of their type. All other values stay the bytes that
-came, and are decoded when a node reads a field or the object. Values that only pass through
-cost nothing, and keep fields that the reader's schema does not know.
+Numbers, text and bools are Arrow columns of their type. All other values stay undecoded bytes, and
+are decoded when a node reads a field or the object. Values that a node only forwards cost nothing,
+and keep fields that the reader's schema does not have.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def carried(serde: Serde[Any], data: pa.Array) -> pa.Array:
     """Return encoded data in its form for columns.
 
     Raises:
-        DeserializationError: The serde has numbers or text, and cannot read an element.
+        DeserializationError: Values of the serde are decoded to columns, and an element is invalid.
     """
     return data if stays_bytes(serde) else serde.to_arrow(data)
 
 
 def carried_objects(serde: Serde[Any], column: pa.Array) -> list[Any]:
-    """Return the objects of a column of `carried`, or of nulls.
+    """Return the objects of a column that is a result of `carried`, or is all null.
 
     Raises:
         DeserializationError: The serde cannot read an element.
@@ -43,7 +43,7 @@ def carried_objects(serde: Serde[Any], column: pa.Array) -> list[Any]:
 
 
 def carried_fields(serde: Serde[Any], column: pa.Array) -> pa.Array:
-    """Return a column of `carried` in the form that `Serde.field` takes.
+    """Convert a result of `carried` to the form that `Serde.field` accepts.
 
     Raises:
         DeserializationError: The serde cannot read an element.

@@ -35,8 +35,8 @@ class Codec(ABC):
         """Return the decompressed bytes.
 
         Raises:
-            DeserializationError: The bytes are truncated, damaged, followed by others, or
-                become too many.
+            DeserializationError: The bytes are truncated, damaged or followed by other bytes, or
+                decompress to more than `max_bytes`.
         """
 
     def compress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
@@ -45,13 +45,13 @@ class Codec(ABC):
         return [None if item is None else compress(item) for item in items]
 
     def decompress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return each item decompressed, or raise an error of `decompress` for one of them."""
+        """Return each item decompressed; None stays None. Raises the errors of `decompress`."""
         decompress = self.decompress
         return [None if item is None else decompress(item) for item in items]
 
 
 class GzipCodec(Codec):
-    """Gzip (RFC 1952), without a time, so that equal bytes have equal compressed bytes.
+    """Gzip (RFC 1952) without a timestamp, so that equal bytes have equal compressed bytes.
 
     Args:
         level: The compression level: 1 is fast, 9 is small.
@@ -65,12 +65,12 @@ class GzipCodec(Codec):
         self.max_bytes = max_bytes
 
     def compress(self, data: bytes) -> bytes:
-        """Return one member."""
+        """Return the bytes as one gzip member."""
         engine = zlib.compressobj(self._level, zlib.DEFLATED, _GZIP)
         return engine.compress(data) + engine.flush()
 
     def decompress(self, data: bytes) -> bytes:
-        """Return the content of all members, one after the other."""
+        """Return the concatenated content of all gzip members."""
         pieces: list[bytes] = []
         room = self.max_bytes
         try:
@@ -106,7 +106,7 @@ class GzipCodec(Codec):
 
 
 def too_large(codec: Codec) -> DeserializationError:
-    """Return the error of bytes that decompress to more than the codec's limit."""
+    """Return the error for bytes that decompress to more than the codec's limit."""
     return DeserializationError(
         f"expected at most {codec.max_bytes:,} bytes out of {codec.name}, and there are more",
         hint="compressed(..., max_bytes=...) takes more, if it is no bomb.",

@@ -1,4 +1,4 @@
-"""Serdes made of other serdes: the base, and the tuple."""
+"""Serdes that consist of other serdes: the base class, and tuples."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SHIFT = 1 << 63
 
 
 def parameters_in(serde: Serde[Any]) -> Parameters:
-    """Return the parameters that bytes depend on and the name of a serde does not show.
+    """Return the parameters that determine the bytes but are not part of the serde's name.
 
-    Of a serde that is made of others, the first part with a parameter of a name counts.
+    If several parts of a composite serde have a parameter of the same name, the first part counts.
     """
     if not isinstance(serde, CompositeSerde):
         return {}
@@ -43,16 +43,16 @@ def parameters_in(serde: Serde[Any]) -> Parameters:
 
 
 class CompositeSerde(Serde[T]):
-    """A serde whose format follows from its parts; compares, hashes and pickles by them.
+    """A serde that consists of other serdes, its parts; it compares, hashes and pickles by parts.
 
     Args:
         format: Name of the format; `name` adds the parts' names in brackets.
-        parts: The serdes that it is made of, in the order of its constructor's arguments.
+        parts: The serdes that this serde consists of, in the order of its constructor's arguments.
     """
 
     @property
     def parameters(self) -> Parameters:
-        """Return further parameters of the bytes, apart from the parts; nothing by default."""
+        """Parameters that determine the bytes in addition to the parts; none by default."""
         return {}
 
     def __init__(self, format: str, *parts: Serde[Any]) -> None:  # noqa: A002  # its best name
@@ -63,7 +63,7 @@ class CompositeSerde(Serde[T]):
 
     @property
     def plain(self) -> Serde[T]:
-        """The same format of the parts' plain serdes."""
+        """The same format with the plain serdes of the parts."""
         return self.of_parts(lambda part: part.plain)
 
     def of_parts(self, change: Callable[[Serde[Any]], Serde[Any]]) -> Serde[T]:
@@ -89,7 +89,7 @@ class CompositeSerde(Serde[T]):
 
 
 class TupleSerde(CompositeSerde[T]):
-    """A tuple of fixed length: for each element a length (u32, big-endian) and its bytes.
+    """A tuple of fixed length: for each element, its length (u32, big-endian) and its bytes.
 
     Args:
         parts: Serdes of the elements.
@@ -101,7 +101,7 @@ class TupleSerde(CompositeSerde[T]):
         super().__init__("tuple", *parts)
 
     def serialize(self, value: T) -> bytes:
-        """Convert each element; anything but a tuple of this length is an error."""
+        """Convert each element; anything but a tuple of this length is a `SerializationError`."""
         if not isinstance(value, tuple) or len(value) != len(self.parts):
             raise SerializationError(f"expected a tuple of {len(self.parts)}, got {value!r}")
         pieces = []
@@ -111,7 +111,7 @@ class TupleSerde(CompositeSerde[T]):
         return b"".join(pieces)
 
     def deserialize(self, data: bytes) -> T:
-        """Convert each element back; too few or too many bytes are an error."""
+        """Convert each element back; too few or too many bytes are a `DeserializationError`."""
         elements = []
         place = 0
         for part in self.parts:
@@ -131,7 +131,7 @@ class TupleSerde(CompositeSerde[T]):
 class FieldsSerde(TupleSerde[T]):
     """A tuple whose elements have names, which are part of the serde's name.
 
-    So a state is never read with its elements renamed or exchanged.
+    Thus a store never reads its state after elements were renamed or exchanged.
 
     Args:
         names: Name of each element.
@@ -161,7 +161,7 @@ def sortable_int64(number: int) -> bytes:
     """Return 8 bytes that sort as int64 numbers do.
 
     Raises:
-        SerializationError: It is no int64.
+        SerializationError: The number is not an int64.
     """
     try:
         return _SORTABLE.pack(number + _SHIFT)
@@ -170,7 +170,7 @@ def sortable_int64(number: int) -> bytes:
 
 
 def read_int64(data: bytes, place: int = 0) -> int:
-    """Read an int64 of `sortable_int64`; fewer than 8 bytes are a `DeserializationError`."""
+    """Decode an int64 of `sortable_int64` at an offset; too few bytes: `DeserializationError`."""
     try:
         number: int = _SORTABLE.unpack_from(data, place)[0]
     except struct.error as exc:

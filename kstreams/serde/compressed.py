@@ -18,7 +18,7 @@ from kstreams.serde.objects import objects_of
 __all__ = ("CodecName", "CompressedSerde", "compressed", "train_dictionary")
 
 CodecName = Literal["zstd", "gzip"]
-"""Ways to compress: `zstd` for topics of one's own, `gzip` for those of others."""
+"""Compression formats: `zstd` for your own topics, `gzip` for topics shared with other systems."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -37,9 +37,9 @@ def compressed(
     level: int | None = None,
     max_bytes: int = _MAX_BYTES,
 ) -> Serde[T]:
-    """Make a serde that compresses the bytes of another serde.
+    """Return a serde that compresses the bytes of another serde.
 
-    Small values hardly shrink on their own: a topic's broker compresses whole batches better. A
+    Small values hardly shrink one by one: the compression of whole batches by Kafka saves more. A
     dictionary of the values' common content (`train_dictionary`) helps: a tenth to a third of the
     bytes remain. Its digest is part of the serde's name, so that a store is never read with another
     dictionary. To change the dictionary of a topic, add it to `older` in all readers first.
@@ -53,13 +53,13 @@ def compressed(
         dictionary: The dictionary with which zstd frames are written and read.
         older: More dictionaries with which frames are read.
         level: The compression level: 1 to 22 for zstd (default 3), 1 to 9 for gzip (default 6).
-        max_bytes: The size limit of a value. Larger values are a `SerializationError`, and a
-            `DeserializationError` before memory is allocated for them: few bytes can
-            decompress to thousands of times as many.
+        max_bytes: The size limit of a value. Larger values are a `SerializationError`; compressed
+            data of larger values is a `DeserializationError` before memory is allocated for them,
+            because few bytes can decompress to thousands of times as many.
 
     Raises:
         ValueError: A dictionary is given for gzip, or is not a trained dictionary.
-        ImportError: zstd is not installed; the text states how to install it.
+        ImportError: zstd is not installed; the message has the command that installs it.
 
     Example:
         >>> from kstreams.serde import TEXT, compressed
@@ -71,10 +71,10 @@ def compressed(
 
 
 def train_dictionary(serde: Serde[T], values: Iterable[T], *, size: int = 4096) -> bytes:
-    """Make a dictionary for `compressed` from typical values.
+    """Return a dictionary for `compressed`, trained on typical values.
 
-    Keep the dictionary as a file with the code: values that it compressed cannot be read without
-    it. Needs the extra `zstd`.
+    Keep the dictionary as a file with the code: values that were compressed with it cannot be read
+    without it. Needs the extra `zstd`.
 
     Args:
         serde: The serde that is passed to `compressed`.
@@ -134,7 +134,7 @@ class CompressedSerde(CompositeSerde[T]):
         return found
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decompress, and convert as the other serde does; undecoded bytes stay compressed."""
+        """Decompress, and convert as the inner serde does; undecoded bytes stay compressed."""
         if self.arrow_type == pa.binary():
             return data
         try:
@@ -144,7 +144,7 @@ class CompressedSerde(CompositeSerde[T]):
             raise
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert as the other serde does, and compress; undecoded bytes are compressed ones."""
+        """Convert as the inner serde does, and compress; undecoded bytes are compressed already."""
         if self.arrow_type == pa.binary():
             return super().from_arrow(column)
         return self._packed(self._serde.from_arrow(column))
@@ -162,7 +162,7 @@ class CompressedSerde(CompositeSerde[T]):
         return pa.array(self._codec.compress_many(items), pa.binary())
 
     def _portions(self, data: pa.Array) -> list[pa.Array]:
-        """Decompress; into several arrays where it is more than one can have."""
+        """Decompress an array; into several arrays if the result exceeds the limit of one array."""
         unpacked = pa.array(self._codec.decompress_many(objects_of(data)), pa.binary())
         return unpacked.chunks if isinstance(unpacked, pa.ChunkedArray) else [unpacked]
 
@@ -175,7 +175,7 @@ class CompressedSerde(CompositeSerde[T]):
             )
 
     def __eq__(self, other: object) -> bool:
-        """Compare the other serde and the settings."""
+        """Compare the inner serde and the settings."""
         return super().__eq__(other) and self._settings == getattr(other, "_settings", None)
 
     @override

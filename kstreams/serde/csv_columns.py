@@ -27,13 +27,13 @@ _FLOAT = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class _Kind:
-    """A type of columns.
+    """A Python type of values, and how CSV text of this type is read and written.
 
     Args:
         arrow: The type in Arrow.
         classes: The classes of the values.
         text: Writes a value, always in the same form.
-        read: Reads the most common texts as Arrow does; returns None for others.
+        read: Parses the most common texts as Arrow does; returns None for all other texts.
     """
 
     arrow: pa.DataType
@@ -76,13 +76,13 @@ _KINDS: dict[type, _Kind] = {
 
 @dataclass(frozen=True)
 class CsvColumn:
-    """A field of a row.
+    """A column of CSV: one field of each row.
 
     Args:
         name: The field's name.
         python: The type of the field's values.
-        nullable: Whether the field may be None, which is written as nothing, without quotes.
-        default: The value in rows that end before the field; `_NOTHING` for a required field.
+        nullable: Whether the field may be None, which is written as the empty text without quotes.
+        default: The value if a row ends before the field; `_NOTHING` for a required field.
     """
 
     name: str
@@ -101,7 +101,7 @@ class CsvColumn:
         return self.default is _NOTHING
 
     def __str__(self) -> str:
-        """Show as in names of serdes, such as `price float?`."""
+        """Return the column's part of a serde's name, such as `price float?`."""
         return f"{self.name} {self.python.__name__}{'?' * self.nullable}"
 
     def read(self, text: str) -> object:
@@ -163,7 +163,7 @@ def columns_of(type_: type) -> tuple[CsvColumn, ...]:
     """Return the columns of a type's rows, in the order of its fields.
 
     Raises:
-        TypeError: It has no fields, or one whose type has no column.
+        TypeError: The type has no fields, or a field's type is not supported.
     """
     hints = get_type_hints(type_)
     found = tuple(_column(type_, name, hints[name], default) for name, default in _fields(type_))

@@ -1,4 +1,4 @@
-"""Fields of a row of CSV, found one after the other."""
+"""Split a row of CSV into fields without Arrow."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ("divided", "has_more_fields")
 
 @lru_cache(16)
 def _parts(mark: bytes) -> re.Pattern[bytes]:
-    """Return a pattern for texts in quotes, and for the marks between fields."""
+    """Return a pattern that matches quoted text, and as group 1 the delimiter (`mark`)."""
     return re.compile(rb'"[^"]*(?:"|\Z)|(' + re.escape(mark) + b")")
 
 
 def _marks(row: bytes, mark: bytes) -> Iterator[int]:
-    """Yield the places of the marks that are not in quotes."""
+    """Yield the offsets of the delimiters (`mark`) that are not in quotes."""
     return (found.start() for found in _parts(mark).finditer(row) if found.lastindex)
 
 
 def has_more_fields(row: bytes, mark: bytes, most: int) -> bool:
-    """Return whether a row has more than some fields, without dividing it.
+    """Return whether a row has more than `most` fields, without splitting it.
 
-    A row of a few megabytes may have millions, each an object of 33 bytes or more.
+    A row of a few megabytes may have millions of fields, each an object of 33 bytes or more.
     """
     if row.count(mark) < most:
         return False

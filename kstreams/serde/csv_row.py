@@ -30,15 +30,15 @@ _SHOWN = 60
 
 
 def csv_row(type_: type[T], *, delimiter: str = ",") -> Serde[T]:
-    """Make a serde of rows of CSV (RFC 4180) without a header: a value is a row.
+    """Return a serde of CSV rows (RFC 4180): each value is one row, without a header.
 
     Fields are identified by position. A row may end before fields that have a default, so a type
     may get new fields at its end: this is how such rows evolve. More fields than the type has are
     a `DeserializationError`. Text is quoted if needed; a line end after the row is ignored. An
     empty field is None if the type allows it, and `""` is the empty text.
 
-    Numbers, bools (`true`, `false`) and times are read as Arrow reads them; a `datetime` must
-    have a zone, and comes back in UTC.
+    Numbers, bools (`true`, `false`) and times are read as Arrow reads them; a `datetime` must have
+    a time zone, and is returned in UTC.
 
     Args:
         type_: A dataclass, NamedTuple or `msgspec.Struct` with fields of str, int (64 bits),
@@ -46,7 +46,7 @@ def csv_row(type_: type[T], *, delimiter: str = ",") -> Serde[T]:
         delimiter: The character between fields.
 
     Raises:
-        TypeError: A field's type has no column.
+        TypeError: A field's type is not supported.
         ValueError: The delimiter is not a usable character.
 
     Example:
@@ -77,7 +77,7 @@ class RowType(ObjectType):
         pa.ExtensionType.__init__(self, pa.struct(list(fields)), "kstreams.csv-row")
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return the objects; for nulls none is made."""
+        """Return the objects; None for null rows."""
         if not storage.null_count:
             return list(map(self._row, *map(objects_of, storage.flatten())))
         made = iter(self.objects(storage.drop_null()))
@@ -94,7 +94,7 @@ class RowType(ObjectType):
 
 
 class _ApartError(Exception):
-    """Rows that must be read one by one: joined, one could hide behind another."""
+    """Rows must be parsed one by one, because joined rows could be split at other positions."""
 
 
 _ARROW_PLACE = re.compile(r"(?:In CSV column #(\d+): |CSV parse error: )Row #\d+: ")
@@ -221,7 +221,7 @@ class CsvRowSerde(Serde[T]):
         return values
 
     def _one(self, data: bytes) -> list[pa.Array]:
-        """Return the columns of one row, whatever is in it."""
+        """Return the columns of one row, which may contain line breaks and quotes."""
         row = data.removesuffix(b"\n").removesuffix(b"\r")
         if has_more_fields(row, self._delimiter.encode(), len(self._columns)):
             raise pa.ArrowInvalid(f"it has more than {len(self._columns)} fields")
@@ -237,7 +237,7 @@ class CsvRowSerde(Serde[T]):
             return self._read(row, 1, self._columns[:count], inner_lines=True)
 
     def _struct(self, data: pa.Array) -> pa.Array:
-        """Return a column of rows, read all at once."""
+        """Parse encoded rows together; return a column of `arrow_type`, null for null."""
         items = [item for item in objects_of(data) if item is not None]
         if not items:
             return pa.nulls(len(data), self.arrow_type.storage_type).cast(self.arrow_type)
@@ -246,7 +246,7 @@ class CsvRowSerde(Serde[T]):
         return pa.ExtensionArray.from_storage(self.arrow_type, _spread(struct, data.is_valid()))
 
     def _rows(self, items: Sequence[bytes]) -> list[pa.Array]:
-        """Return the columns of many rows; those of one length are read together."""
+        """Return the columns of many rows; rows with equally many fields are parsed together."""
         joined = b"\n".join(items)
         if joined.count(b"\n") != len(items) - 1 or b"\r" in joined or _BOM in joined:
             raise _ApartError
@@ -272,10 +272,10 @@ class CsvRowSerde(Serde[T]):
     def _read(
         self, rows: bytes, count: int, columns: Sequence[CsvColumn], *, inner_lines: bool = False
     ) -> list[pa.Array]:
-        """Return all columns of rows that have some.
+        """Parse rows that have the given columns; return all columns, with defaults for the rest.
 
         Raises:
-            ArrowInvalid: They are no such rows, or not so many.
+            ArrowInvalid: The rows are invalid, or their number is not `count`.
         """
         lacking = self._columns[len(columns) :]
         if any(column.required for column in lacking):
@@ -321,7 +321,7 @@ class CsvRowSerde(Serde[T]):
     # ------------------------------------------------------------ writing
 
     def _of_objects(self, rows: Sequence[T | None]) -> pa.Array:
-        """Return a column of rows that were read one by one."""
+        """Return a column of `arrow_type` from rows that were parsed one by one."""
         values = [None if row is None else self._values(row) for row in rows]
         names = [column.name for column in self._columns]
         dicts = [None if row is None else dict(zip(names, row, strict=True)) for row in values]
@@ -371,7 +371,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _spread(dense: pa.Array, valid: pa.Array) -> pa.Array:
-    """Return an array with nulls where something is not valid."""
+    """Return the elements of `dense` at the valid positions, and null at the other positions."""
     if len(dense) == len(valid):
         return dense
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)

@@ -1,4 +1,4 @@
-"""Columns of encoded objects, which are decoded when they are read one by one."""
+"""Columns of encoded objects, which are decoded when `objects_of` reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serdes of topics whose bytes have a frame around what another serde writes."""
+"""Serdes that put a frame, such as a schema id, in front of the bytes of another serde."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class FramedSerde(Serde[T]):
     """A serde whose bytes are a frame followed by the bytes of another serde: its `plain`.
 
     The frame belongs to the topic. Sources remove it before decoding, sinks prepend it after
-    encoding; stores, edges and changelogs never see it. Made for ids of schemas in a registry,
-    which determine how to read the rest.
+    encoding; stores, edges and changelogs never have it. A typical frame is the id of a schema in a
+    registry, which determines how to read the rest.
 
     Args:
         format: Name of the frame; `name` adds the plain serde's name in brackets.
@@ -79,13 +79,13 @@ class FramedSerde(Serde[T]):
         return self
 
     def prepare(self, *, writes: bool) -> None:  # not all have to
-        """Look up what workers will need; called on the driver before an app starts.
+        """Look up data that workers will need; called on the driver before an app starts.
 
         Args:
-            writes: Whether the app writes the topic, or reads it.
+            writes: Whether the app writes the topic; False if it reads the topic.
 
         Raises:
-            KStreamsError: The topic cannot be read or written so.
+            KStreamsError: The topic cannot be read or written with this serde.
         """
 
     def serialize(self, value: T) -> bytes:
@@ -134,10 +134,11 @@ def framed_in(serde: Serde[Any]) -> Iterator[FramedSerde[Any]]:
 
 
 def prepare(*serdes: Serde[Any], writes: bool, node: str | None = None) -> None:
-    """Look up what serdes of a topic will need; see `FramedSerde.prepare`.
+    """Look up data that serdes of a topic will need; see `FramedSerde.prepare`.
 
     Raises:
-        KStreamsError: The topic cannot be read or written so; names the node.
+        KStreamsError: The topic cannot be read or written with these serdes. The error names the
+            node.
     """
     try:
         for serde in serdes:

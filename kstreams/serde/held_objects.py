@@ -18,9 +18,9 @@ _PLAIN: dict[type, pa.DataType] = {str: pa.string(), bytes: pa.binary(), bool: p
 
 
 class HeldObjects:
-    """Makes columns of any objects; keeps objects that have no column type of their own.
+    """Creates columns of any objects, and keeps references to objects that Arrow has no type for.
 
-    These columns are valid until `clear`.
+    The columns are valid until `clear`.
     """
 
     def __init__(self) -> None:
@@ -51,22 +51,22 @@ class HeldObjects:
         return self._held(_HeldType(values), pa.array(np.arange(len(values)), mask=missing))
 
     def made(self, make: Callable[..., Any], *parts: list[Any]) -> pa.Array:
-        """Return a column of objects that are made where somebody looks at them one by one.
+        """Return a column of objects that are created only when `objects_of` reads the column.
 
         Args:
-            make: Makes an object of one of each part.
-            parts: The parts, all of one length; `parts_of` returns them without making objects.
+            make: Creates an object; called with one element of each part.
+            parts: Lists of equal length; `parts_of` returns them without creating objects.
         """
         return self._held(_MadeType(make, parts), pa.array(np.arange(len(parts[0]))))
 
     def joined(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """Return a column of the objects of several, one after the other."""
+        """Return the concatenation of several columns."""
         if columns and all(each.type == columns[0].type for each in columns):
             return pa.concat_arrays(columns)
         return self.column([item for each in columns for item in objects_of(each)])
 
     def clear(self) -> None:
-        """Free the kept objects; their columns must not be read any more."""
+        """Free the kept objects; their columns must not be read afterwards."""
         self._types.clear()
 
     def _held(self, kind: _HeldType, places: pa.Array) -> pa.Array:
@@ -75,7 +75,7 @@ class HeldObjects:
 
 
 class _HeldType(ObjectType):
-    """Places in a list of objects: rows are taken and left out without touching them."""
+    """Positions in a list of objects: rows can be selected without access to the objects."""
 
     def __init__(self, held: Sequence[Any]) -> None:
         self._held = held
@@ -86,7 +86,7 @@ class _HeldType(ObjectType):
         return _picked(self._held, storage)
 
     def __eq__(self, other: object) -> bool:
-        """Compare by identity: places mean something in one list alone."""
+        """Compare by identity: positions refer to one list only."""
         return self is other
 
     def __hash__(self) -> int:
@@ -95,34 +95,34 @@ class _HeldType(ObjectType):
 
 
 class _MadeType(_HeldType):
-    """Places in lists of parts."""
+    """Positions in lists of parts, from which objects are created when they are read."""
 
     def __init__(self, make: Callable[..., Any], parts: Sequence[Sequence[Any]]) -> None:
         super().__init__(parts)
         self._make = make
 
     def parts(self, storage: pa.Array) -> tuple[list[Any], ...]:
-        """Return the parts of some rows."""
+        """Return the parts of the rows of a column."""
         return tuple(_picked(part, storage) for part in self._held)
 
     def objects(self, storage: pa.Array) -> list[Any]:
-        """Make the objects of some rows."""
+        """Create the objects of the rows of a column."""
         return list(map(self._make, *self.parts(storage)))
 
 
 def is_held(kind: pa.DataType) -> bool:
-    """Return whether a column's type is good for its own objects alone."""
+    """Return whether a column's type refers to objects of a `HeldObjects`."""
     return isinstance(kind, _HeldType)
 
 
 def parts_of(column: pa.ChunkedArray) -> tuple[list[Any], ...] | None:
-    """Return the parts of a column that `HeldObjects.made` has made, None for any other."""
+    """Return the parts of a column that `HeldObjects.made` returned; None for any other column."""
     kind = column.type
     return kind.parts(column.combine_chunks().storage) if isinstance(kind, _MadeType) else None
 
 
 def _picked(held: Sequence[Any], places: pa.Array) -> list[Any]:
-    """Return the objects at some positions; a null position gives None."""
+    """Return the objects at positions; None for a null position."""
     if places.null_count:
         return [None if place is None else held[place] for place in objects_of(places)]
     numbers = places.to_numpy()

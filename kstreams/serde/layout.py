@@ -1,4 +1,4 @@
-"""Columns to encoded values of fixed width and back, with no object for each."""
+"""Convert columns to encoded values of fixed width and back, without an object per value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kstreams.serde.stamped import StampedSerde
 __all__ = ("Columns", "FixedLayout", "fixed_layout", "slice_layout", "span_layout")
 
 Columns = tuple[npt.NDArray[Any], ...]
-"""One array a number of a value, all of one length, of the machine's own byte order."""
+"""One array for each number in a value; all have equal length and the machine's byte order."""
 
 _LENGTH = ">u4"
 _NUMBERS = {INT64: ">i8", INT32: ">i4", DOUBLE: ">f8"}
@@ -29,11 +29,11 @@ class FixedLayout:
     """The byte layout of a serde's values, if all have the same width.
 
     Args:
-        fields: The numpy type of each piece, with its content if that is constant.
+        fields: The numpy type of each field, and its content if that is constant.
 
     Attributes:
-        width: The bytes of a value.
-        column_count: The numbers in a value.
+        width: The number of bytes of a value.
+        column_count: The number of numbers in a value.
     """
 
     def __init__(self, fields: Sequence[tuple[str, int | None]]) -> None:
@@ -53,7 +53,7 @@ class FixedLayout:
         return binary_array(rows.view(np.uint8), len(rows), self.width)
 
     def joined(self, columns: Columns, counts: npt.NDArray[np.int64]) -> list[bytes]:
-        """Return the encoded values of several lists, each list as one piece of bytes.
+        """Encode the values of several lists; return the bytes of each list.
 
         Args:
             columns: The values of all lists, one list after the other.
@@ -67,10 +67,11 @@ class FixedLayout:
         return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def divided(self, data: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
-        """Read back what `joined` returned: the list of each value, and the values.
+        """Decode the result of `joined`; return the list number of each value, and the values.
 
         Raises:
-            DeserializationError: A piece holds no whole number of values, or other lengths.
+            DeserializationError: The bytes of a list are not a multiple of `width`, or a length
+                field is wrong.
         """
         sizes = np.fromiter(map(len, data), np.int64, len(data))
         wrong = np.flatnonzero(sizes % self.width)
@@ -84,10 +85,10 @@ class FixedLayout:
         )
 
     def decode(self, data: Sequence[bytes]) -> Columns:
-        """Read values back.
+        """Decode values.
 
         Raises:
-            DeserializationError: One has another width, or other lengths in it.
+            DeserializationError: A value does not have `width` bytes, or a length field is wrong.
         """
         joined = b"".join(data)
         if len(joined) != self.width * len(data) or any(len(d) != self.width for d in data):
@@ -114,21 +115,21 @@ class FixedLayout:
 
 
 def fixed_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of a serde's values, or None when they vary in width.
+    """Return the layout of a serde's values, or None if they vary in width.
 
-    Numbers, and tuples and stamped values of such; a stamp comes before its value.
+    Numbers have a layout, and tuples and stamped values of numbers; a timestamp precedes its value.
     """
     fields = list(_fields(serde))
     return None if ("", None) in fields else FixedLayout(fields)
 
 
 def span_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of one span of a `SpansSerde` of such values: start, end, value."""
+    """Return the layout of a span (start, end, value) of a `SpansSerde`; None as `fixed_layout`."""
     return _timed_layout(serde, 2)
 
 
 def slice_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of one slice in a row of a sliding store: time, value."""
+    """Return the layout of a slice (time, value) of a sliding store; None as `fixed_layout`."""
     return _timed_layout(serde, 1)
 
 
@@ -141,7 +142,7 @@ def _timed_layout(serde: Serde[Any], times: int) -> FixedLayout | None:
 
 
 def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
-    """Yield type and content of each piece; an empty type marks a piece of variable width."""
+    """Yield type and content of each field; an empty type marks a field of variable width."""
     if isinstance(serde, StampedSerde):
         yield ">i8", None
         yield from _fields(serde.parts[0])
@@ -156,7 +157,7 @@ def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
 
 
 def _in_range(column: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return a column, or raise if the field cannot hold it; objects are Python integers."""
+    """Return the column if the field can hold its numbers; else raise `SerializationError`."""
     if kind.kind == "i" and len(column) and (column.dtype.kind == "O" or kind.itemsize < 8):
         limits = np.iinfo(kind)
         low, high = int(column.min()), int(column.max())

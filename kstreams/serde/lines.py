@@ -1,4 +1,4 @@
-"""The serde of texts of several lines."""
+"""The serde of tuples of text lines."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class LinesType(ObjectType):
 
 
 class LinesSerde(Serde["tuple[str, ...]"]):
-    r"""A tuple of lines as UTF-8, each with a line feed at its end.
+    r"""A tuple of lines as UTF-8, each followed by a line feed.
 
-    Lines may also end with `\r\n` where they are read, and the last one may end with nothing.
-    A line with a `\r` or `\n` in it is not written.
+    A reader also accepts `\r\n` as line end, and a last line without a line end. A line that
+    contains `\r` or `\n` is a `SerializationError`.
     """
 
     __slots__ = ()
@@ -97,7 +97,7 @@ class LinesSerde(Serde["tuple[str, ...]"]):
         return pa.ExtensionArray.from_storage(self.arrow_type, lists)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Join in one step; columns of lists of text are taken too."""
+        """Join the lines in one step; also accepts columns of lists of text."""
         lists = column.storage if isinstance(column.type, LinesType) else column
         if lists.type == _LISTS:
             return self._joined(lists)
@@ -120,4 +120,4 @@ class LinesSerde(Serde["tuple[str, ...]"]):
 
 
 LINES = LinesSerde()
-"""Lines of text, each with a line feed at its end."""
+"""The serde of tuples of text lines, each followed by a line feed."""

@@ -1,4 +1,4 @@
-"""The serde of nothing: for keys or values that are always null."""
+"""The serde of None, for keys or values that are always null."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ("NONE", "NoneSerde")
 
 
 class NoneSerde(Serde[None]):
-    """Writes null for None, and reads None whatever the bytes are.
+    """Writes null for None, and reads any bytes as None.
 
-    As a topic's key serde it means: the keys are of no interest.
+    As a topic's key serde it means that the keys do not matter.
     """
 
     __slots__ = ()
@@ -27,7 +27,7 @@ class NoneSerde(Serde[None]):
     arrow_type = pa.null()
 
     def serialize(self, value: None) -> bytes:
-        """Return no bytes; anything but None is a `SerializationError`."""
+        """Return empty bytes; anything but None is a `SerializationError`."""
         if value is not None:
             raise SerializationError(f"expected None, got {type(value).__name__}: {value!r}")
         return b""
@@ -62,4 +62,4 @@ class NoneSerde(Serde[None]):
 
 
 NONE = NoneSerde()
-"""Always null."""
+"""The serde of None, which is always written as null."""

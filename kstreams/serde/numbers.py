@@ -1,8 +1,8 @@
 """Serdes of fixed width: integers, double and bool, encoded as Kafka's own serializers do.
 
-Kafka writes big-endian two's complement, whose bytes put negative numbers last. Stores
-use the ordered twin (`INT64.ordered`): the same width with the sign turned, so that
-bytes sort as the numbers do.
+Kafka writes big-endian two's complement, whose bytes put negative numbers last. Stores use the
+ordered variant (`INT64.ordered`): the same width with an inverted sign bit, so that bytes sort as
+the numbers do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FixedWidthSerde(Serde[T]):
         type_token: The Python type.
         code: The `struct` code, big-endian; also names the numpy type.
         arrow_type: Type of the column that `process_batch` sees.
-        ordered: Bytes sort as the numbers do.
+        ordered: Whether bytes sort as the numbers do.
     """
 
     __slots__ = ("_dtype", "_ordered", "_sign", "_struct", "arrow_type", "name", "type_token")
@@ -49,16 +49,16 @@ class FixedWidthSerde(Serde[T]):
 
     @property
     def hashes_by_bytes(self) -> bool:  # type: ignore[override]  # constant per instance
-        """Integers yes; doubles no (0.0 equals -0.0, and NaN nothing)."""
+        """True for integers; False for doubles (0.0 equals -0.0, and NaN equals nothing)."""
         return self.type_token is int
 
     @property
     def ordered(self) -> Serde[T]:
-        """The twin whose bytes sort as the numbers do."""
+        """The variant of this serde whose bytes sort as the numbers do."""
         return _ORDERED[self.name] if not self._ordered else self
 
     def serialize(self, value: T) -> bytes:
-        """Pack; a wrong type or a number out of range is a `SerializationError`."""
+        """Encode; a wrong type or a number out of range is a `SerializationError`."""
         try:
             data = self._struct.pack(value)
         except (struct.error, OverflowError) as exc:
@@ -68,7 +68,7 @@ class FixedWidthSerde(Serde[T]):
         return self._turn(data) if self._ordered else data
 
     def deserialize(self, data: bytes) -> T:
-        """Unpack; another length is a `DeserializationError`."""
+        """Decode; bytes of another length are a `DeserializationError`."""
         try:
             (value,) = self._struct.unpack(self._turn_back(data) if self._ordered else data)
         except struct.error as exc:
@@ -98,7 +98,7 @@ class FixedWidthSerde(Serde[T]):
         return values
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Reinterpret whole buffers; another length anywhere is a `DeserializationError`."""
+        """Decode whole buffers; an element of another length is a `DeserializationError`."""
         width = self._struct.size
         if len(data) == 0:
             return pa.array([], self.arrow_type)
@@ -116,7 +116,7 @@ class FixedWidthSerde(Serde[T]):
         return pa.array(self._numbers(raw), self.arrow_type)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Lay out whole buffers; numbers of another kind are a `SerializationError`."""
+        """Encode whole buffers; a column of another type is a `SerializationError`."""
         column = self._cast(column, self._takes)
         width = self._struct.size
         numbers = column.fill_null(0).to_numpy(zero_copy_only=False).astype(self._dtype)
@@ -127,7 +127,7 @@ class FixedWidthSerde(Serde[T]):
         return pa.Array.from_buffers(pa.binary(), len(column), buffers, column.null_count)
 
     def _numbers(self, raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Read packed bytes; `raw` is a flat uint8 array."""
+        """Return the numbers of encoded bytes; `raw` is a flat uint8 array."""
         numbers = raw.view(self._dtype)
         if not self._ordered:
             return numbers.astype(self._dtype.newbyteorder("="))
@@ -135,7 +135,7 @@ class FixedWidthSerde(Serde[T]):
         return self._unordered_bits(bits).view(self._dtype.newbyteorder("="))
 
     def _bytes(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Pack numbers that are already big-endian."""
+        """Return the encoded bytes of big-endian numbers."""
         if not self._ordered:
             return numbers.view(np.uint8)
         bits = numbers.view(f">u{self._struct.size}").astype(f"u{self._struct.size}")
@@ -166,7 +166,7 @@ class FixedWidthSerde(Serde[T]):
         return bytes((data[0] ^ 0x80,)) + data[1:] if data else data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by name, as the constant."""
+        """Pickle as a reference to the constant."""
         return _by_name, (self.name, self._ordered)
 
 

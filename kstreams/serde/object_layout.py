@@ -1,4 +1,4 @@
-"""Columns to encoded values of any width and back."""
+"""Convert columns to encoded values of any width and back."""
 
 from __future__ import annotations
 

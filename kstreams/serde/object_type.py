@@ -1,4 +1,4 @@
-"""Columns of objects that are made of other columns."""
+"""Arrow types for columns of objects whose fields are columns."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
     """
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return the objects."""
+        """Return the objects of the rows of a column."""
         raise NotImplementedError
 
     def of(self, *columns: pa.Array) -> pa.Array:
-        """Return a column of this type, made of its fields."""
+        """Return a column of this type from the columns of its fields."""
         names = [field.name for field in self.storage_type]
         return pa.ExtensionArray.from_storage(self, pa.StructArray.from_arrays(columns, names))
 
     def __arrow_ext_serialize__(self) -> bytes:
-        """Return nothing: the fields say it all."""
+        """Return empty bytes: the storage type determines this type."""
         return b""
 
     @classmethod
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, _: bytes) -> ObjectType:
-        """Make the type again of its fields."""
+        """Create the type from the fields of its storage type."""
         return cls(*(field.type for field in storage_type))
 
 

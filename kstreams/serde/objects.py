@@ -1,4 +1,4 @@
-"""Arrow columns to Python objects, some ten times faster than `to_pylist`."""
+"""Convert Arrow columns to Python objects, about ten times faster than `to_pylist`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ("object_column", "objects_of")
 
 
 def object_column(values: Sequence[Any]) -> Objects:
-    """Return objects as a numpy column of objects; sequences are not converted either."""
+    """Return a numpy array of objects; sequences among the objects stay single objects."""
     return np.fromiter(values, np.object_, len(values))
 
 
 def objects_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Return the elements of a column as Python objects, as `column.to_pylist()` does.
 
-    Columns of an `ObjectType` become its objects. Text, bytes, bools and numbers go
-    through numpy, which makes objects in C; `to_pylist` makes an Arrow scalar of each
-    element first.
+    A column of an `ObjectType` is converted by its `objects` method. Text, bytes, bools and numbers
+    go through numpy, which makes objects in C; `to_pylist` makes an Arrow scalar of each element
+    first.
     """
     if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1:  # may not fit into one
         return [item for chunk in column.iterchunks() for item in objects_of(chunk)]

@@ -15,7 +15,7 @@ from kstreams.serde.base import Serde
 __all__ = ("Schema", "SchemaKind", "SchemaReference", "SchemaSerde")
 
 SchemaKind = Literal["AVRO", "PROTOBUF", "JSON"]
-"""The languages of schemas, by the names that registries give them."""
+"""The schema languages, with their names in schema registries."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -44,7 +44,7 @@ class Schema:
     Args:
         kind: The language of the schema.
         text: The schema, without comments, documentation and insignificant spaces.
-        record_name: Full name of the record or message of a datum.
+        record_name: Full name of the record type or message that the values have.
         message_indexes: The position of the message in its file, from the outermost; protobuf only.
         references: Schemas that the text refers to.
     """
@@ -57,7 +57,7 @@ class Schema:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that differ where schemas do."""
+        """Sixteen hexadecimal digits, different for different schemas."""
         digest = hashlib.sha256(f"{self.kind}\n{self.record_name}\n{self.text}".encode())
         for reference in self.references:
             digest.update(f"\n{reference.name}\n{reference.schema.fingerprint}".encode())
@@ -82,14 +82,14 @@ class SchemaSerde(Serde[T]):
         The serde reads bytes without a frame, in bulk and singly. It need not be able to write.
 
         Raises:
-            ValueError: The objects cannot be made from the other schema; the text names the field
-                and the reason.
+            ValueError: The objects cannot be created from data of the other schema. The message has
+                the field and the reason.
         """
 
     def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
         """Convert a `binary` array of another schema to the bytes of this serde; null stays null.
 
-        Override it if the conversion does not need objects.
+        Override this method if the conversion does not need objects.
 
         Args:
             data: The bytes of the other schema.

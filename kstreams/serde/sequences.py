@@ -26,7 +26,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
-    """A tuple of any length: for each element a length (u32, big-endian) and its bytes.
+    """A tuple of any length: for each element, its length (u32, big-endian) and its bytes.
 
     Args:
         element: Serde of the elements.
@@ -50,7 +50,7 @@ class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
 
 
 class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
-    """A set, its elements in the order of their bytes, so that equal sets have equal bytes.
+    """A set; elements are sorted by their bytes, so that equal sets have equal bytes.
 
     Args:
         element: Serde of the elements.
@@ -74,12 +74,12 @@ class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """Return the pieces, each after its length."""
+    """Return the pieces as one `bytes`, each preceded by its length."""
     return b"".join(part for piece in pieces for part in (_LENGTH.pack(len(piece)), piece))
 
 
 def divided(data: bytes) -> list[bytes]:
-    """Return the pieces that `joined` joined; a `DeserializationError` when cut short."""
+    """Return the pieces of a result of `joined`; truncated data is a `DeserializationError`."""
     pieces = []
     place, size = 0, len(data)
     while place < size:

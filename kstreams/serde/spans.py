@@ -32,7 +32,7 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
         self._value = value
 
     def serialize(self, value: tuple[tuple[int, int, T], ...]) -> bytes:
-        """Convert; a bound that is no int64 is a `SerializationError`."""
+        """Serialize spans; a bound that is not an int64 is a `SerializationError`."""
         write = self._value.serialize
         try:
             return joined(

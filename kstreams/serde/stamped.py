@@ -1,4 +1,4 @@
-"""A value with its timestamp."""
+"""The serde of a value with its timestamp."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
         self._value = value
 
     def serialize(self, value: tuple[T, int]) -> bytes:
-        """Convert; no pair, or a time that is no int64, is a `SerializationError`."""
+        """Serialize a pair; any other object, or a time beyond int64, is a `SerializationError`."""
         try:
             content, timestamp = value
             stamp = _STAMP.pack(timestamp)
@@ -66,7 +66,7 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
         return pc.binary_join_element_wise(heads, contents, b"")
 
     def deserialize(self, data: bytes) -> tuple[T, int]:
-        """Convert back; fewer than 8 bytes are a `DeserializationError`."""
+        """Deserialize a pair; fewer than 8 bytes are a `DeserializationError`."""
         try:
             timestamp: int = _STAMP.unpack_from(data)[0]
         except struct.error as exc:

@@ -1,4 +1,4 @@
-"""Serdes whose bytes are the value itself: bytes, and text in UTF-8."""
+"""Serdes of bytes, which stay unchanged, and of text in UTF-8."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BytesSerde(Serde[bytes]):
         return data
 
     def serialize_many(self, values: Sequence[bytes | None]) -> pa.Array:
-        """Convert in one step; text is refused, which Arrow alone would take."""
+        """Convert in one step; unlike Arrow, reject text with a `SerializationError`."""
         for value in values:
             if value is not None and type(value) is not bytes:
                 self.serialize(value)
@@ -51,7 +51,7 @@ class BytesSerde(Serde[bytes]):
 
 
 class TextSerde(Serde[str]):
-    """Text as UTF-8; bytewise order is the order of code points, as Python's."""
+    """Text as UTF-8; the bytes sort by code point, as Python's strings do."""
 
     __slots__ = ()
     name = "text"
@@ -92,7 +92,7 @@ class TextSerde(Serde[str]):
         return values
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Check UTF-8 and reinterpret, without a copy."""
+        """Cast without a copy; bytes that are not UTF-8 are a `DeserializationError`."""
         try:
             return data.cast(pa.string())
         except pa.ArrowInvalid:
@@ -102,7 +102,7 @@ class TextSerde(Serde[str]):
             raise
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Reinterpret, without a copy; a column of another type is a `SerializationError`."""
+        """Cast without a copy; a column of another type is a `SerializationError`."""
         text = self._cast(
             column, pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary
         )
@@ -117,4 +117,4 @@ BYTES = BytesSerde()
 """Bytes as they are."""
 
 TEXT = TextSerde()
-"""Text in UTF-8."""
+"""The serde of text in UTF-8."""

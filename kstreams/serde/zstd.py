@@ -33,7 +33,7 @@ class ZstdCodec(Codec):
         level: The compression level: 1 is fast, 22 is small.
         max_bytes: The limit for decompressed bytes.
         dictionary: The dictionary with which frames are written.
-        older: Dictionaries of frames that are still read.
+        older: Dictionaries of older frames that can still be read.
 
     Raises:
         ValueError: A dictionary is not a trained dictionary.
@@ -53,7 +53,7 @@ class ZstdCodec(Codec):
         self._contexts = threading.local()
 
     def compress(self, data: bytes) -> bytes:
-        """Return one frame."""
+        """Return the bytes as one frame."""
         frame: bytes = self._compressor().compress(data)
         return frame
 
@@ -98,7 +98,7 @@ class ZstdCodec(Codec):
         return [None if item is None else next(found) for item in items]
 
     def _decompress_slowly(self, engine: Any, data: bytes) -> bytes:  # noqa: ANN401  # untyped
-        """Read a frame that does not say how much it holds, without making room for the worst."""
+        """Read a frame without a content size, without allocating `max_bytes` in advance."""
         reader = engine.stream_reader(data, read_across_frames=False)
         found: bytes = reader.read(self.max_bytes + 1)
         if len(found) > self.max_bytes:
@@ -129,7 +129,7 @@ class ZstdCodec(Codec):
 
 
 def train(samples: Sequence[bytes], size: int) -> bytes:
-    """Return a dictionary for values like some.
+    """Return a dictionary of at most `size` bytes, trained on samples.
 
     Raises:
         ValueError: The samples are too few or too small.

@@ -32,7 +32,7 @@ from kstreams.telemetry.report_lines import checked_seconds
 __all__ = ("DURATION_BOUNDS_S", "Counters", "Durations", "QueryCounters")
 
 DURATION_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-"""Upper bounds of the buckets, seconds; one more has what took longer."""
+"""Upper bounds of the buckets, seconds; the last bucket, without a bound, has longer durations."""
 
 _DIGITS = 6
 
@@ -43,7 +43,7 @@ class Durations:
 
     Attributes:
         counts: Number of durations up to each bound of `DURATION_BOUNDS_S` and above the previous
-            one.
+            bound; the last number is for longer durations.
         sum_s: Sum of all durations, s.
     """
 
@@ -51,12 +51,12 @@ class Durations:
     sum_s: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
+        """Add a duration in seconds."""
         self.counts[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
         self.sum_s += seconds
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {"counts": list(self.counts), "sum_s": round(self.sum_s, _DIGITS)}
 
     @classmethod
@@ -81,8 +81,8 @@ class QueryCounters:
         nodes: Seconds by node.
         restores: By group, the number of restored tasks and the seconds of their restores.
         log: Requests to the durable log.
-        rows: By store and task, the number of rows when the task ran last.
-        moves: Number of tasks that changed their worker, except in first batches.
+        rows: By store and task, the number of rows before the last batch of the task.
+        moves: Number of moves of tasks to another worker, without the first worker of a task.
     """
 
     batches: int = 0
@@ -96,7 +96,7 @@ class QueryCounters:
     moves: int = 0
 
     def add(self, report: BatchReport) -> None:
-        """Add a batch."""
+        """Add the report of a batch."""
         self.batches += 1
         for phase, seconds in report.phases.items():
             self.durations.setdefault(phase, Durations()).add(seconds)
@@ -114,7 +114,7 @@ class QueryCounters:
                 self.restores[task.task.group] = count + 1, seconds + more
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {
             "batches": self.batches,
             "durations": {phase: found.to_json() for phase, found in self.durations.items()},
@@ -163,11 +163,11 @@ class Counters:
     queries: dict[str, QueryCounters] = field(default_factory=dict)
 
     def add(self, report: BatchReport) -> None:
-        """Add a batch."""
+        """Add the report of a batch."""
         self.queries.setdefault(report.query, QueryCounters()).add(report)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {
             "run": self.run,
             "since_ms": self.since_ms,

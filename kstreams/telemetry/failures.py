@@ -82,7 +82,7 @@ class Failure:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {
             "ms": self.ms,
             "run": self.run,

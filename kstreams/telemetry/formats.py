@@ -25,14 +25,14 @@ __all__ = (
 )
 
 FORMAT = 1
-"""Of the files that are written here; the field `f` of each document and each line."""
+"""The format number of the written files: the field `f` of each document and each line."""
 
 LIVE, COUNTERS, TOPOLOGY = "live.json", "counters.json", "topology.json"
 MINUTES, FAILURES = "minutes.jsonl", "failures.jsonl"
 
 
 def to_bytes(content: Mapping[str, Any]) -> bytes:
-    """Return a document, or a line, with the number of the format."""
+    """Return a document or a line as JSON bytes, with the format number."""
     return json.dumps({"f": FORMAT, **content}, separators=(",", ":")).encode()
 
 
@@ -70,7 +70,7 @@ def damaged(name: str, problem: Exception) -> StateCorruptError:
 
 @cache
 def library_version() -> str:
-    """Return the version of the library that is installed; `unknown` where none is."""
+    """Return the version of the installed library; `unknown` if it is not installed."""
     try:
         return version("kstreams-spark")
     except PackageNotFoundError:

@@ -39,12 +39,12 @@ class LiveQuery:
     """The current activity of a query.
 
     Attributes:
-        batch: Number of the current or last batch; None before any.
+        batch: Number of the current or last batch; None before the first batch.
         phase: `wait`, `job`, `commit` or `publish`.
         since_ms: Start of the phase, ms since the epoch.
-        committed: The last committed batch; None before any.
+        committed: The last committed batch; None before the first commit.
         partitions: The uncommitted offsets by partition.
-        ends_ms: Time when the end offsets were read; None before the first time.
+        ends_ms: Time when the end offsets were last read, ms since the epoch; None before that.
         kept: Data retained for the query's logs until the next commit, by log name.
     """
 
@@ -62,7 +62,7 @@ class LiveQuery:
         return sum(unread.records for unread in self.partitions.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {
             "batch": self.batch,
             "phase": self.phase,
@@ -124,7 +124,7 @@ class Live:
         return now_ms - self.heard_ms <= _PATIENCE * self.every_ms
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         paused = self.paused
         return {
             "app": self.app,

@@ -13,7 +13,7 @@ _CONTEXT: ContextVar[dict[str, str | int] | None] = ContextVar("kstreams_log", d
 
 @contextmanager
 def log_context(**fields: str | int) -> Iterator[None]:
-    """Add names to the context of this thread's log lines, until the block ends."""
+    """Add fields to the context of this thread's log lines until the block ends."""
     token = _CONTEXT.set({**present_log_context(), **fields})
     try:
         yield
@@ -22,7 +22,7 @@ def log_context(**fields: str | int) -> Iterator[None]:
 
 
 def note_in_log(**fields: str | int) -> None:
-    """Add to the innermost `log_context` of this thread; outside of all do nothing."""
+    """Add fields to the innermost `log_context` of this thread; do nothing without one."""
     found = _CONTEXT.get()
     if found is not None:
         found.update(fields)

@@ -1,14 +1,14 @@
-"""`minutes.jsonl`: what each query has done in each minute, of some days.
+"""`minutes.jsonl`: the sums of each query's batches by minute, for the last days.
 
     {"f": 1, "q": "lines", "ms": 1700000040000,   when the minute began, ms since the epoch
      "batches": 60, "rec": [9951, 1227], "secs": [12.5, 0.9],      all of them, the longest
      "s": {"wait": 47.1, "plan": .1, "job": 11, "commit": .2, "publish": .6},
      "nodes": {"count": [9951, 9951, 0, {"late": 3}]}, "busy": {"count": 7.9, "": .6},
-     "lag": 812,                                  the most that was left after a batch
+     "lag": 812,                                  the largest lag after a batch
      "lat": {"counts": [0, 3, ..], "sum_ms": 90}, "log": [5, 13789, 0, 0, 0, 0]}
 
-Fields are as in `report_lines.py`. A minute without a batch has no line; where the app was started
-again within one there are two, which the reader puts together.
+Fields are as in `report_lines.py`. A minute without a batch has no line. If the app was restarted
+within a minute, the minute has two lines, which the reader adds up.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Minute:
 
     @classmethod
     def of(cls, report: BatchReport) -> Minute:
-        """Return the minute of one batch."""
+        """Return the minute of a batch report, with only this batch."""
         return cls(
             report.query,
             report.committed_ms // MINUTE_MS * MINUTE_MS,
@@ -85,7 +85,7 @@ class Minute:
         )
 
     def __add__(self, other: Minute) -> Minute:
-        """Return both together: they are of one query and one minute."""
+        """Return the sums of two objects of the same query and minute."""
         return Minute(
             self.query,
             self.start_ms,
@@ -103,7 +103,7 @@ class Minute:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return {
             "q": self.query,
             "ms": self.start_ms,

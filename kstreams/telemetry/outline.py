@@ -42,7 +42,7 @@ __all__ = ("GroupOutline", "NodeOutline", "Outline", "StoreOutline")
 
 @dataclass(frozen=True)
 class StoreOutline:
-    """A store.
+    """The description of a store.
 
     Attributes:
         name: Name of the store.
@@ -61,7 +61,7 @@ class StoreOutline:
 
 @dataclass(frozen=True)
 class NodeOutline:
-    """A node.
+    """The description of a node.
 
     Attributes:
         name: Name of the node.
@@ -85,7 +85,7 @@ class NodeOutline:
 
 @dataclass(frozen=True)
 class GroupOutline:
-    """A partition group.
+    """The description of a partition group.
 
     Attributes:
         name: Name of the group.
@@ -165,12 +165,12 @@ class Outline:
         return tuple(node for node in nodes if node.kind == "sink")
 
     def logs(self) -> tuple[NodeOutline, ...]:
-        """Return the sources that read no topics."""
+        """Return the source nodes that read a log instead of a topic."""
         nodes = (node for group in self.groups for node in group.nodes)
         return tuple(node for node in nodes if node.log)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the object as JSON data."""
         return asdict(self)
 
     @classmethod

@@ -90,19 +90,19 @@ class Recorder:
     # ------------------------------------------------------------ events of the app
 
     def begin(self) -> None:
-        """Begin to write."""
+        """Start the thread that writes the files."""
         self._thread = threading.Thread(target=self._run, name="kstreams-telemetry", daemon=True)
         self._thread.start()
 
     def opened(self, app: OpenApp) -> None:
-        """Write down what runs, and look how far it is behind from now on."""
+        """Queue the topology for the next write, and start to watch the lag."""
         self._opened = app
         self._unread = UnreadWatch(app, self._clock)
         self._unread.start()
         self._wake.set()
 
     def entered(self, state: AppState) -> None:
-        """Write down the state."""
+        """Write the state."""
         self._state = state
         self._wake.set()
 
@@ -110,7 +110,7 @@ class Recorder:
         """Do nothing: each write asks queries for their activity."""
 
     def committed(self, report: BatchReport) -> None:
-        """Write down the report, with the next beat."""
+        """Queue the report for the next write."""
         try:
             self._reports.put_nowait(report)
         except Full:
@@ -182,7 +182,7 @@ class Recorder:
             files.replace(COUNTERS, to_bytes(self._counters.to_json()))
 
     def _full_minutes(self, reports: list[BatchReport], *, ends: bool) -> list[Minute]:
-        """Return the complete minutes, and keep the others."""
+        """Add reports to their minutes; return the complete minutes, and keep the others."""
         full: list[Minute] = []
         for report in reports:
             more = Minute.of(report)

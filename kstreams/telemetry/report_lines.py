@@ -1,4 +1,4 @@
-"""`reports/<query>.jsonl`: a line for each committed batch, of some hours.
+"""`reports/<query>.jsonl`: a line for each committed batch of the last hours.
 
     {"f": 1, "b": 1234,                        number of the batch
      "ms": .., "secs": 0.221,                  when it was committed, ms since the epoch; how long
@@ -15,14 +15,15 @@
      "topics": {"lines": [1227, 91022, 0, 0]},
      "moves": {"by-word/3": ["host/4711", "host/4722", true]}}
 
-`rec` is records processed and those of topics; a node has in, out, held, and dropped by reason; a
-task has records, bytes written to the log, worker, attempts, whether it was restored, seconds by
-phase, and by node as far as samples tell (`""`: no node's), the rows of its stores before the
-batch, and when it began by its worker's clock. The longest 256 tasks are there. `lat` is `Latency`.
-A topic has records and bytes in, records and bytes out; a move has the worker before (null: none),
-the worker now, and whether the state was restored. Earlier versions wrote neither.
-Reading gives a `BatchReport` without `totals`, which are in the commit. Files are of 8 MB, two for
-each query; in an object storage the last hour or more is kept.
+`rec` has the processed records, and the records from topics. A node has records in, out and held,
+and dropped records by reason. A task has records, bytes written to the log, worker, attempts,
+whether it was restored, seconds by phase, estimated seconds by node (`""`: outside of nodes), the
+rows of its stores before the batch, and its start by its worker's clock. A line has the longest 256
+tasks. `lat` is `Latency`. A topic has records and bytes in, records and bytes out; a move has the
+previous worker (null: none), the new worker, and whether the state was restored. Earlier versions
+of the library wrote neither topics nor moves. A line is read as a `BatchReport` without `totals`,
+which are in the commit. Each query has two files of 8 MB; an object storage keeps at least the last
+hour.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ _DIGITS = 6
 
 
 def reports_name(query: str) -> str:
-    """Return the name of the file that has the reports of a query."""
+    """Return the name of the file with the reports of a query."""
     return f"reports/{path_step(query)}.jsonl"
 
 
 def to_line(report: BatchReport) -> dict[str, Any]:
-    """Return a report as plain data."""
+    """Return a report as JSON data."""
     longest = nlargest(_MOST, report.tasks, key=lambda task: sum(task.seconds.values()))
     named = {task.task for task in longest}
     moves = report.moves[:_MOST]
@@ -118,7 +119,7 @@ def from_line(query: str, fields: Fields) -> BatchReport:
 
 
 def checked_seconds(data: Mapping[str, object]) -> dict[str, float]:
-    """Return seconds by name; a `ValueError` describes the first wrong field."""
+    """Return the seconds by name, checked; a `ValueError` describes the first wrong field."""
     return {name: _number(seconds) for name, seconds in data.items()}
 
 

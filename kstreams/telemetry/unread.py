@@ -16,7 +16,7 @@ __all__ = ("EndOffsets", "Unread", "unread", "unread_of")
 
 _LOG = logging.getLogger(__name__)
 _MOST_READ = 64
-"""Maximum number of partitions whose first record is read, those with the largest lag."""
+"""Maximum number of partitions, by largest lag, whose first uncommitted record is read."""
 
 
 class EndOffsets(Protocol):
@@ -45,7 +45,7 @@ class Unread(NamedTuple):
     def records(self) -> int:
         """Number of uncommitted offsets.
 
-        On Kafka the offsets of transaction markers and of compacted records count too.
+        On Kafka, the offsets of transaction markers and of compacted records count too.
         """
         return max(self.end_offset - self.next_offset, 0)
 
@@ -99,7 +99,7 @@ def unread(
 
 
 def _oldest(reader: TopicReader, place: TopicPartition, found: Unread) -> int | None:
-    """Return the timestamp of the first record; None where it cannot be read, as of a log."""
+    """Return the timestamp of the first record; None if it cannot be read, as for logs."""
     try:
         rows = reader.read(place.topic, place.partition, found.next_offset, found.end_offset)
         first = next(iter(rows), None)

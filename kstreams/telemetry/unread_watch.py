@@ -29,7 +29,7 @@ class Look(NamedTuple):
 
     Attributes:
         partitions: The uncommitted offsets by partition.
-        ms: Time of the reading, ms since the epoch; None before the first one.
+        ms: Time when the offsets were read, ms since the epoch; None before the first time.
         kept: Data retained for the query's logs, by log name.
     """
 
@@ -39,18 +39,18 @@ class Look(NamedTuple):
 
 
 NO_LOOK = Look({}, None, {})
-"""Before the first one."""
+"""The value before the offsets were read."""
 
 
 class UnreadWatch:
-    """Looks each 5 seconds, in a thread and with clients of its own, while an app runs.
+    """Reads an app's uncommitted offsets every 5 seconds, with its own thread and clients.
 
     Args:
         app: The app.
-        clock: Says when it has looked.
+        clock: The clock for the times of the readings.
 
     Attributes:
-        known: By query, as of the last look that went well.
+        known: The last successfully read offsets, by query name.
     """
 
     def __init__(self, app: OpenApp, clock: Clock) -> None:
@@ -61,11 +61,11 @@ class UnreadWatch:
         self._thread = threading.Thread(target=self._run, name="kstreams-ends", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more; one that is under way is not waited for: topics may not answer."""
+        """Stop the thread; does not wait for a running request, because topics may not answer."""
         self._stop.set()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""The watchers of an app, by its settings."""
+"""Create the watchers that an app's settings enable."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class OpenQuery:
     Attributes:
         sources: The sources of the query.
         doing: Returns the current activity of the query.
-        committed: Returns the last committed batch; None before any.
+        committed: Returns the last committed batch; None before the first commit.
         positions: Returns the first uncommitted offset of each partition.
     """
 
@@ -92,7 +92,7 @@ class Watcher(Protocol):
 
 
 class Watchers(tuple[Watcher, ...], Watcher):
-    """Several watchers, or none: a watcher, too."""
+    """A watcher that forwards each event to several watchers, or to none."""
 
     __slots__ = ()
 

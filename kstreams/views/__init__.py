@@ -1,15 +1,15 @@
 """Views: read an app's stores from any process, while the app runs or after it has stopped.
 
 `View(app, store)` reads one store at a committed version, from any process that reaches the app's
-checkpoint and durable log; it takes no lock and writes nothing there. Ranges are `KeyScan`
-iterators with `seek`, other rows `ViewScan` iterators. `View.follow` calls back after each commit
-and returns a `Following`, which stops the callbacks; `View.follow_rows` passes the `RowChanges` of
-the version to the callback, an iterable of `RowChange`. A view of the results that `every` or
-`at_most_every` holds back has `BufferedResult` values. The source of a view may be a `ViewedApp`
-or a `ViewedQuery`, which returns its committed batches as `QueryVersion`.
+checkpoint and durable log; it takes no lock and writes nothing there. Reads of key ranges return
+`KeyScan` iterators with `seek`, other reads of rows `ViewScan` iterators. `View.follow` calls back
+after each commit and returns a `Following`, which stops the callbacks; `View.follow_rows` passes
+the `RowChanges` of the version to the callback, an iterable of `RowChange`. A view of the results
+that `every` or `at_most_every` holds back has `BufferedResult` values. The source of a view may be
+a `ViewedApp` or a `ViewedQuery`, which returns its committed batches as `QueryVersion`.
 
 `TopicView(topic, connection)` reads any compacted topic as a table, with the `PartitionProgress` of
-each partition. `RemoteView(url, store, token=...)` reads the same over HTTP, from `kstreams serve`.
+each partition. `RemoteView(url, store, token=...)` reads a store over HTTP, from `kstreams serve`.
 
 Example:
     >>> from kstreams import INT64, TEXT, View, timestamped_store

@@ -1,4 +1,4 @@
-"""Call back at each commit that a view comes to see."""
+"""Call a function at each new version of a view."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ("Following",)
 
 
 class Following:
-    """Calls back at each version of a view, in a thread of its own.
+    """Calls a function at each version of a view, in a thread of its own.
 
     It is a context manager that stops the thread.
 
     Args:
-        refresh: Moves the view to the newest version and returns it.
-        callback: Called with each version.
+        refresh: Moves the view to the newest version and returns its number; None before the first.
+        callback: Called with the number of each version.
         poll: Interval between two refreshes.
     """
 
@@ -53,7 +53,7 @@ class Following:
             self._failure = exc
 
     def close(self) -> None:
-        """Stop, after the call under way.
+        """Stop the thread after the current call.
 
         Raises:
             ExecutionError: The callback, or reading the view, had failed.

@@ -1,4 +1,4 @@
-"""A working copy of one partition of a store, and the states of it that can be read."""
+"""A working copy of one partition of a store, and its readable states."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WorkingCopy:
         self.store: WorkingStore = backend.open(directory, stores)
 
     def close(self) -> None:
-        """Close and delete it; a second call does nothing."""
+        """Close and delete the store; a second call does nothing."""
         if not self.closed:
             self.closed = True
             self.store.close()
@@ -55,7 +55,7 @@ class State(Generic[S]):
         spec: The store.
         copy: The working copy below the layers.
         layers: The changes since the copy, newest first.
-        times: The times by which rows expire.
+        times: The stream time and wall time by which rows expire.
         newest: Number of the newest layer that this state or its copy contains.
 
     Attributes:
@@ -81,7 +81,7 @@ class State(Generic[S]):
         self._reads = 0
 
     def live(self) -> S:
-        """Return the store, to be read only, by one thread at a time."""
+        """Return the live store, only for reading, by one thread at a time."""
         live = self._live
         if live is None or self._overlay is None:
             self._overlay = Overlay(self.stored, times=self.times)
@@ -92,18 +92,18 @@ class State(Generic[S]):
         return live
 
     def without(self, remove: Callable[[S], object]) -> StoreChanges | None:
-        """Return the changes by which a function of the live store removes rows, if any."""
+        """Return the changes that a function makes to a live store; None if it changes nothing."""
         overlay = Overlay(self.stored, times=self.times)
         remove(self._spec.open(overlay))
         return overlay.changes().get(self._spec.name)
 
     def changed_since(self, older: State[S]) -> set[bytes] | None:
-        """Return the keys of the rows that changed after an older state, evictions apart.
+        """Return the encoded keys of the rows that changed after an older state, except evictions.
 
-        Rows of a range that was deleted are those of the older state.
+        For a deleted range, the keys are those that the older state has in the range.
 
         Returns:
-            None where the states are not of one copy: then any row may differ.
+            The keys; None if the states belong to different copies, so that any row may differ.
         """
         if self.copy is not older.copy:
             return None
@@ -118,10 +118,11 @@ class State(Generic[S]):
 class LayeredCopy(Generic[S]):
     """A working copy of one store, and the layers of newer changes over it.
 
-    A change becomes a layer, which readers see at once: a `State` is the copy and the layers of
-    its moment. `fold` writes a layer into the copy when all states that are still held have it.
+    Changes become layers, which readers see at once: a `State` is the copy and its layers at one
+    moment. `fold` writes a layer into the copy when all states that are still held include the
+    layer.
 
-    All methods are for one thread at a time; states are read meanwhile.
+    Only one thread at a time may call the methods; other threads may read states meanwhile.
 
     Args:
         spec: The store.
@@ -136,13 +137,13 @@ class LayeredCopy(Generic[S]):
         self._states: WeakSet[State[S]] = WeakSet()
 
     def _replace(self, copy: WorkingCopy) -> None:
-        """Continue with another copy; the one before stays as long as a state has it."""
+        """Replace the copy; the previous copy is kept as long as a state uses it."""
         if self._copy is not None:
             self._retired.append(self._copy)
         self._copy, self._layers = copy, ()
 
     def _add(self, changes: Sequence[StoreChanges], *, evicts: bool = False) -> None:
-        """Add layers, the oldest first."""
+        """Add a layer for each of the changes, the oldest first."""
         layers = [Layer(each, self._newest + n, evicts) for n, each in enumerate(changes, 1)]
         self._newest += len(layers)
         self._layers = (*reversed(layers), *self._layers)
@@ -153,7 +154,7 @@ class LayeredCopy(Generic[S]):
         return state
 
     def evict(self, state: State[S], changes: StoreChanges) -> State[S]:
-        """Remove rows from the copy and return the state without them.
+        """Remove rows from the copy and return the new state.
 
         Args:
             state: The current state.
@@ -163,10 +164,10 @@ class LayeredCopy(Generic[S]):
         return self._state(state.copy, state.times)
 
     def fold(self, lock: AbstractContextManager[bool]) -> None:
-        """Write layers into the copy that all held states have.
+        """Write those layers into the copy that all held states include.
 
         Args:
-            lock: Taken for each slice: it keeps readers of the copy out.
+            lock: Acquired for each slice, to block readers of the copy.
         """
         copy = self._copy
         while copy is not None and self._layers:
@@ -185,7 +186,7 @@ class LayeredCopy(Generic[S]):
             copy.close()
 
     def close(self) -> None:
-        """Delete all copies, those of held states too."""
+        """Delete all copies, including copies of held states."""
         copies = [*self._retired, *([] if self._copy is None else [self._copy])]
         self._retired, self._copy, self._layers = [], None, ()
         for copy in copies:
@@ -193,7 +194,7 @@ class LayeredCopy(Generic[S]):
 
 
 def slices(changes: StoreChanges) -> Iterator[StoreChanges]:
-    """Yield changes in small parts, in their order; other threads go first between them."""
+    """Yield changes in small parts, in order; other threads can run between the parts."""
     for at in range(0, max(1, len(changes.pairs)), _SLICE):
         yield StoreChanges(changes.pairs[at : at + _SLICE], () if at else changes.ranges)
         time.sleep(0)

@@ -1,4 +1,4 @@
-"""A committed version as a working store with layers of newer changes."""
+"""A read-only working store of a version: a base store with layers of newer changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK = 2000
 
 
 class Layer:
-    """The immutable changes of one object of the log to one store.
+    """The immutable changes to one store from one object of the durable log.
 
     Args:
         changes: The decoded changes.
@@ -41,13 +41,13 @@ class Layer:
             self.pairs.update(block)
 
     def hides(self, key: bytes) -> bool:
-        """Return whether a key lies in a range that it deletes."""
+        """Return whether a key lies in a range that the layer deletes."""
         return bool(self.changes.ranges) and covers(self.changes.ranges, key)
 
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool
     ) -> Iterator[tuple[bytes, bytes | None]]:
-        """Yield its pairs with `start <= key < end`, in order."""
+        """Yield the layer's pairs with `start <= key < end`, in order; value None is a deletion."""
         pairs: Sequence[Pair] = self.changes.pairs
         low = 0 if start is None else bisect_left(pairs, start, key=itemgetter(0))
         high = len(pairs) if end is None else bisect_left(pairs, end, key=itemgetter(0))
@@ -58,7 +58,8 @@ class Layer:
 class LayeredStore(WorkingStore):
     """A read-only `WorkingStore` of one store at one version.
 
-    The store below may absorb layers that this one has, which does not change the results of reads.
+    Layers of this store may also be written into the base, which does not change the results of
+    reads.
 
     Args:
         name: Name of the store.
@@ -99,7 +100,7 @@ class LayeredStore(WorkingStore):
         return self._newest(merge(*sources, key=_key, reverse=reverse))
 
     def _newest(self, found: Iterator[tuple[int, Pair]]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield each key once, by its newest layer, unless it is deleted there."""
+        """Yield each key once, with the value of its newest layer, unless that deletes the key."""
         last: bytes | None = None
         for depth, (key, value) in found:  # of equal keys the newest comes first
             if key == last:
@@ -110,7 +111,7 @@ class LayeredStore(WorkingStore):
             yield key, value
 
     def count(self, store: str) -> int:
-        """Return the number of keys of a store, as exactly as the base counts them."""
+        """Return the number of keys of a store, as exact as the count of the base."""
         if any(layer.changes.ranges for layer in self._layers):
             return sum(1 for _ in self.scan(store, None, None))
         newest: dict[bytes, bytes | None] = {}
@@ -121,7 +122,7 @@ class LayeredStore(WorkingStore):
         return self._base.count(store) + more - sum(value is not None for value in before)
 
     def write(self, changes: Changes) -> None:
-        """Refuse: a version that was committed is only read."""
+        """Raise `StoreError`: a committed version is read-only."""
         raise StoreError("a view is read only", where=Where(store=self._name))
 
     def close(self) -> None:

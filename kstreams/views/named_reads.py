@@ -1,4 +1,4 @@
-"""The reads that views share with stores: by the same names, with the store's own types."""
+"""The read methods of views: methods of the live store, with its names and types."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ S_co = TypeVar("S_co", covariant=True)
 T = TypeVar("T")
 """Type of the result of a read."""
 P = ParamSpec("P")
-"""The other parameters of the store's method."""
+"""The parameters of the store's method after the key, or all parameters."""
 
 
 class NamedReads(StoreReads[S_co], Generic[S_co]):
     """The part of a view with the live store's read methods, over all partitions.
 
-    A view of a store has those of these methods that the live store has, with the same arguments
-    and results; this includes custom store kinds. Iterations keep the view at its version until
-    they end.
+    A view has those methods of this class that its live store has, with the same arguments and
+    results; this includes custom store kinds. Iterations keep the view at its version until they
+    end.
     """
 
     def get(self: NamedReads[Gets[K, P, T]], key: K, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -42,7 +42,7 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
         return self.read_key(routed_by, lambda store: store.get(key, *args, **kwargs))
 
     def has(self: NamedReads[Holds[K, object]], key: K) -> bool:
-        """Return whether the store has anything for a key."""
+        """Return whether the store has a value for a key."""
         kind = self.spec.kind
         return self.read_key(kind.routed_by(key), lambda store: store.get(key)) != kind.absent
 
@@ -53,9 +53,9 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
         *,
         reverse: bool = False,
     ) -> KeyScan[K, T]:
-        """Yield rows with `start <= key < end`, in key order; None leaves a side open.
+        """Yield rows with `start <= key < end`, in key order; None means no bound.
 
-        `seek(key)` of the iteration jumps to a key.
+        The method `seek(key)` of the result jumps to a key.
         """
         return self._key_range(
             lambda store, low, high, *, reverse: store.range(low, high, reverse=reverse),
@@ -84,7 +84,7 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
     def fetch(
         self: NamedReads[Fetches[K, P, T]], key: K, /, *args: P.args, **kwargs: P.kwargs
     ) -> ViewScan[T]:
-        """Yield a key's rows: windows, sessions, slices, or results that are held back."""
+        """Yield the rows of a key: windows, sessions, slices, or results held back by `emit=`."""
         return self.scan_key(key, lambda store: store.fetch(key, *args, **kwargs))
 
     def fetch_all(

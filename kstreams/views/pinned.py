@@ -24,29 +24,29 @@ class PinnedFrom(Protocol):
 
     @property
     def lock(self) -> AbstractContextManager[bool]:
-        """Return the lock to hold during each read: a working copy serves one thread at a time."""
+        """The lock to hold during each read: a working copy serves one thread at a time."""
         ...
 
     @property
     def epoch(self) -> str:
-        """Return the identity of the sequence of versions."""
+        """The id of the sequence of versions, which changes when the app is reset."""
         ...
 
     @property
     def partitions(self) -> int:
-        """Return how many tasks have a part of the store."""
+        """The number of partitions of the store: one per task."""
         ...
 
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be: one partition, or all when the rule is not known."""
+        """Return the partitions that may have a key: all if the partitioner is not known."""
         ...
 
 
 class Pinned(Generic[S]):
-    """A `VersionReader` of one committed version, while it is referenced.
+    """A `VersionReader` of one committed version, valid while it is referenced.
 
     It keeps all changes since that version in memory, so hold it for one read only. After a reset
-    or an upgrade of the app its reads raise `StoreError`.
+    or an upgrade of the app, reads raise `StoreError`.
 
     Args:
         reader: The reader that has the version.
@@ -58,7 +58,7 @@ class Pinned(Generic[S]):
     Attributes:
         batch: Batch of the version; None before the first.
         wall_ms: Time of the commit by the app's clock, ms since the epoch.
-        epoch: Identity of the sequence of versions.
+        epoch: Id of the sequence of versions.
         partitions: Number of tasks with a part of the store.
     """
 
@@ -80,7 +80,7 @@ class Pinned(Generic[S]):
         self._store = store
 
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be, of the partitions that will be read."""
+        """Return those pinned partitions that may have a key."""
         return tuple(self._states) if len(self._states) == 1 else self._of(key)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
@@ -89,17 +89,17 @@ class Pinned(Generic[S]):
             return look([self._states[each].live() for each in partitions])
 
     def read_stored(self, partition: int, look: Callable[[WorkingStore, FixedTimes], T]) -> T:
-        """Look at the encoded rows of one partition, and at the times that they expire by."""
+        """Call a function with a partition's encoded rows and expiry times; return its result."""
         with self._lock:
             state = self._states[partition]
             return look(state.stored, state.times)
 
     def stored_values(self, partition: int, rows: Sequence[bytes]) -> list[bytes | None]:
-        """Return encoded rows of one partition by their keys."""
+        """Return the encoded values for encoded keys of one partition; None for a missing key."""
         return self.read_stored(partition, lambda stored, _: stored.multi_get(self._store, rows))
 
     def stored_pairs(self, partition: int, chunk: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the encoded rows of one partition by key, read a chunk at a time."""
+        """Yield the encoded rows of one partition in key order; reads `chunk` rows at a time."""
         start: bytes | None = None
         while True:
 
@@ -115,14 +115,14 @@ class Pinned(Generic[S]):
             start = found[-1][0] + b"\x00"
 
     def is_readable(self) -> bool:
-        """Return whether its working copies are still there: an upgrade or a reset drops them."""
+        """Return whether the working copies still exist; an upgrade or a reset deletes them."""
         with self._lock:
             return not any(state.copy.closed for state in self._states.values())
 
     def changed_since(self, older: Pinned[S], partition: int) -> set[bytes] | None:
-        """Return the keys of rows of a partition that changed after an older version.
+        """Return the encoded keys of a partition's rows that changed after an older version.
 
-        None where that is not known, because the partition was restored in between.
+        None if the keys are not known, because the partition was restored in between.
         """
         with self._lock:
             return self._states[partition].changed_since(older._states[partition])
@@ -130,7 +130,7 @@ class Pinned(Generic[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Begin an iteration over the live stores of partitions."""
+        """Start an iteration over the live stores of partitions."""
         with self._lock:
             held = tuple(self._states[each] for each in partitions)
             rows = begin([state.live() for state in held])

@@ -20,17 +20,17 @@ class ViewedApp(Protocol):
 
     @property
     def topology(self) -> Topology:
-        """Return the topology of the app."""
+        """The topology of the app."""
         ...
 
     @property
     def checkpoint(self) -> CheckpointName:
-        """Return the name of the app's checkpoint."""
+        """The name of the app's checkpoint."""
         ...
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """Return where its durable log is."""
+        """The settings of the durable log of the app."""
         ...
 
 
@@ -40,21 +40,21 @@ class ViewedQuery(Protocol):
 
     @property
     def topology(self) -> Topology:
-        """Return the topology of the query."""
+        """The topology of the query."""
         ...
 
     @property
     def name(self) -> str:
-        """Return the name of the query for errors."""
+        """The name of the query for errors."""
         ...
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """Return where its durable log is."""
+        """The settings of the durable log of the query."""
         ...
 
     def batches(self) -> list[int]:
-        """Return the committed batches whose state can be asked for, rising."""
+        """Return the committed batches whose state is retained, ascending."""
         ...
 
     def committed(self, batch: int) -> QueryVersion:
@@ -73,9 +73,10 @@ class QueryVersion:
 
     Attributes:
         wall_ms: The batch's wall time, ms since the epoch.
-        tasks: By partition group, how many tasks it has.
-        pointers: By task, the version of its state that counts, as JSON text.
-        store_partitions: Partition counts of stores that have fewer than their group has tasks.
+        tasks: The number of tasks by partition group.
+        pointers: The committed version of each task's state, as JSON text.
+        store_partitions: Partition counts of stores with fewer partitions than their group has
+            tasks.
     """
 
     wall_ms: int

@@ -1,4 +1,4 @@
-"""The state of a streaming query on DataFrames, as a view reads it."""
+"""The state of a streaming query on DataFrames as a source of views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("QuerySource", "QueryStore")
 
 @dataclass(frozen=True)
 class QuerySource:
-    """A query whose progress somebody else keeps.
+    """A streaming query on DataFrames, whose progress is in Spark's checkpoint.
 
     Attributes:
         viewed: The query.
@@ -35,7 +35,7 @@ class QuerySource:
         """Look up a store in the query's topology.
 
         Raises:
-            CheckpointMismatchError: It has no such store, or has it as something else.
+            CheckpointMismatchError: The query has no such store, or another definition of it.
         """
         group = store_group(self.viewed.name, self.viewed.topology.shape(), spec)
         return QueryStore(self.viewed, spec, group, self.viewed.log.open(), self.stamp())
@@ -49,7 +49,7 @@ class QueryStore:
         spec: The store.
         group: Name of the group that has it.
         objects: The durable log.
-        stamp: The query's.
+        stamp: The stamp of the query's source.
     """
 
     def __init__(
@@ -69,39 +69,40 @@ class QueryStore:
 
     @property
     def checkpoint(self) -> object:
-        """Return the description of the place."""
+        """The identity of the source: the name of the query."""
         return self._viewed.name
 
     @property
     def query(self) -> str:
-        """Return the query's name."""
+        """The name of the query."""
         return self._viewed.name
 
     @property
     def partitions(self) -> int:
-        """Return how many tasks have a part of the store; 1, which is empty, before any batch."""
+        """The number of partitions of the store; 1 before the first batch."""
         if self._partitions is None and (batches := self.batches()):
             self.commit(batches[-1])
         return self._partitions or 1
 
     @property
     def epoch(self) -> str:
-        """Return the name of the query."""
+        """The id of the sequence of versions: the name of the query."""
         return self._viewed.name
 
     def task_key(self, partition: int) -> TaskKey:
-        """Return whose copies those of a partition are."""
+        """Return the key of the task that owns a partition of the store."""
         return TaskKey(self._viewed.name, self.group, partition)
 
     def batches(self) -> list[int]:
-        """Return the committed batches, rising."""
+        """Return the committed batches, ascending."""
         return self._viewed.batches()
 
     def commit(self, version: int | str) -> Commit:
         """Return a batch as a commit.
 
         Raises:
-            StoreError: It is not retained; or a savepoint is asked for, which queries have not.
+            StoreError: The batch is not retained; or `version` is a savepoint, which queries do not
+                have.
         """
         if isinstance(version, str):
             raise StoreError(
@@ -114,10 +115,10 @@ class QueryStore:
         return Commit(version, "", found.wall_ms, found.pointers)
 
     def routing(self) -> str | None:
-        """Return the name of the rule that leads from the store's keys to tasks, if known.
+        """Return the name of the partitioner of the store's keys; None if it is not known.
 
-        It is not where an edge has a partition count of its own: the store may have fewer
-        partitions than its group has tasks.
+        It is not known if an edge has a partition count of its own, because the store may then have
+        fewer partitions than its group has tasks.
         """
         shape = self._viewed.topology.shape()[self.group]
         own = {entry["partitions"] for entry in shape["entries"].values()}

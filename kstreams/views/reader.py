@@ -84,7 +84,7 @@ class Reader(MovingReader[S]):
 
     @property
     def place(self) -> ViewedStore:
-        """The store in its checkpoint."""
+        """The store in its source."""
         return self._place
 
     @property
@@ -102,7 +102,7 @@ class Reader(MovingReader[S]):
         return self._place.batches()
 
     def refresh(self) -> int | None:
-        """Move to the newest version, unless it is fixed or being iterated over."""
+        """Move to the newest version unless `as_of` or an iteration fixes it; return its number."""
         with self._moving:
             self._check_open()
             fixed = self._settings.as_of is not None and self.version is not None
@@ -147,7 +147,7 @@ class Reader(MovingReader[S]):
             self._to_newest()
 
     def _find_again(self) -> None:
-        """Notice that the checkpoint has been upgraded, or started fresh."""
+        """Look the store up again if the checkpoint has been upgraded or reset."""
         source = self._settings.source
         if source.stamp() == self._place.stamp:
             return
@@ -181,7 +181,7 @@ class Reader(MovingReader[S]):
                 return
 
     def _take(self, commit: Commit) -> None:
-        """Make the partitions that were read before ready at a version, then move there."""
+        """Prepare the partitions that were read before at a commit's version, then move to it."""
         found: Version[S] = Version(commit, self._place.group)
         try:
             for partition in self._version.states:
@@ -212,7 +212,7 @@ class Reader(MovingReader[S]):
         return (self._partitioner.partition(data, self._place.partitions),)
 
     def has(self, batch: int) -> bool:
-        """Return whether a version is the present one, or kept."""
+        """Return whether a version is the current version or a kept version."""
         return any(version.batch == batch for version in (self._version, *self._kept))
 
     def pin(self, partitions: Sequence[int] | None, at: int | None = None) -> Pinned[S] | None:
@@ -300,7 +300,7 @@ class Reader(MovingReader[S]):
 
         Args:
             partitions: The partitions.
-            look: Called with the live stores, and must not keep them.
+            look: Called with the live stores; it must not keep references to them.
 
         Raises:
             StateCorruptError: An object is damaged, or the version was deleted while an
@@ -311,7 +311,7 @@ class Reader(MovingReader[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Begin an iteration, which keeps the view at its version until it ends."""
+        """Start an iteration; the view stays at its version until the iteration ends."""
 
         def opened(states: Sequence[State[S]]) -> ViewScan[T]:
             rows = begin([state.live() for state in states])
@@ -346,7 +346,7 @@ class Reader(MovingReader[S]):
         raise self._reset_all_the_time()
 
     def _reset_all_the_time(self) -> StoreError:
-        return StoreError(f"the view of store {self._spec.name!r} is reset all the time")
+        return StoreError(f"the view of store {self._spec.name!r} is reset again and again")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
@@ -359,7 +359,7 @@ class Reader(MovingReader[S]):
             raise self._failure.with_traceback(None)
 
     def _bring(self, partitions: Sequence[int]) -> None:
-        """Make partitions ready at the version of now."""
+        """Make partitions ready at the current version."""
         with self._moving:
             version = self._version
             for partition in partitions:
@@ -391,7 +391,7 @@ class Reader(MovingReader[S]):
             raise StoreError(f"the view of store {self._spec.name!r} is closed")
 
     def close(self) -> None:
-        """Remove the working copies; a second call does nothing."""
+        """Delete the working copies; a second call does nothing."""
         with self._moving, self.lock:
             if not self._closed:
                 self._closed = True

@@ -39,7 +39,7 @@ class ReaderSettings:
     kept: int = 0
 
     def backend_for(self, state_bytes: int) -> StateBackend:
-        """Return the backend that was given, else RocksDB for state too large for memory."""
+        """Return the given backend; else RocksDB, if installed, for over 64 MiB, or memory."""
         if self.backend is not None:
             return self.backend
         if state_bytes <= _IN_MEMORY_BYTES:

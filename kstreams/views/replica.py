@@ -1,4 +1,4 @@
-"""A private copy of one store of one task, and the versions of it that can be read."""
+"""A private copy of one store of one task, and its readable versions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ __all__ = ("Replica",)
 class Replica(LayeredCopy[S], Generic[S]):
     """A working copy that follows a task's committed versions by their deltas.
 
-    A snapshot is read once, into the copy. A later version is its decoded deltas as layers over the
-    copy, with the same reads, and no read waits for it. Layers that all held versions share are
-    merged into the copy, in slices. The copy has only one store.
+    A snapshot is read once, into the copy. The decoded deltas of a later version become layers over
+    the copy; no read waits for a delta. Layers that all held versions share are merged into the
+    copy, in slices. The copy has only one store.
 
-    `advance`, `fold` and `close` are for one thread at a time; states may be read meanwhile.
+    Only one thread at a time may call `advance`, `fold` and `close`; other threads may read states
+    meanwhile.
 
     Args:
         spec: The store.
@@ -44,15 +45,15 @@ class Replica(LayeredCopy[S], Generic[S]):
         self._at: Pointer | None = None
 
     def advance(self, pointer: Pointer, wall_ms: int) -> State[S]:
-        """Return the store at a committed version of the task's one line of versions.
+        """Move the copy to a committed version of the task, and return its state.
 
         Args:
             pointer: The version.
-            wall_ms: When it was committed.
+            wall_ms: Time of the commit, ms since the epoch.
 
         Raises:
-            StateCorruptError: An object of the version is damaged, or gone since: the app
-                keeps what its last commits name.
+            StateCorruptError: An object of the version is damaged, or was deleted because the app
+                retains only its last commits.
         """
         self._close_retired()
         copy, present = self._copy, self._at
@@ -71,7 +72,7 @@ class Replica(LayeredCopy[S], Generic[S]):
         return changes_of(self._log, refs, self._spec.name)
 
     def _restore(self, pointer: Pointer) -> WorkingCopy:
-        """Read a version from its first object on, into a copy of its own."""
+        """Read all objects of a version into a new copy, and replace the current copy."""
         self._number += 1
         copy = WorkingCopy(self._backend, self._home / str(self._number), self._spec.name)
         try:
@@ -85,6 +86,6 @@ class Replica(LayeredCopy[S], Generic[S]):
         return copy
 
     def close(self) -> None:
-        """Delete all copies, those of held versions too."""
+        """Delete all copies, including copies of held versions."""
         self._at = None
         super().close()

@@ -1,4 +1,4 @@
-"""The rows that differ between the versions that a view sees, one after the other."""
+"""The rows that differ between successive versions of a view."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class RowChange(Generic[K, T]):
 
     Attributes:
         key: The key.
-        old: The result of `get` before: None (or an empty list) for no value.
-        new: The result of `get` now: None (or an empty list) after a deletion.
+        old: The result of `get` before the change: None (or an empty list) for no value.
+        new: The result of `get` after the change: None (or an empty list) after a deletion.
     """
 
     key: K
@@ -46,10 +46,11 @@ class RowChanges(Generic[K, T]):
     the keys of each partition are in order.
 
     Attributes:
-        version: The version that `new` values are of.
-        complete: Whether these are all rows of the version, without `old` values: at the first
-            call, and after the app was reset or upgraded. Empty your copy then, if you keep one.
-        rows: Begins the iteration.
+        version: The version of the `new` values.
+        complete: Whether the changes are all rows of the version, without `old` values: at the
+            first call, and after the app was reset or upgraded. If you keep a copy of the rows,
+            clear the copy then.
+        rows: Starts an iteration over the changes.
     """
 
     version: int
@@ -65,17 +66,18 @@ def check_reports_rows(kind: StoreKind[Any]) -> None:
     """Make sure that a kind of store can report changed rows.
 
     Raises:
-        StoreKindError: It cannot.
+        StoreKindError: The kind cannot report changed rows.
     """
     kind.row_key(b"")
 
 
 class VersionSteps(Generic[S]):
-    """Compares each version with the one before.
+    """Compares each version with the previous version.
 
     Args:
         spec: The store.
-        hold: Returns the present version, all partitions ready; it stays readable while held.
+        hold: Returns the current version with all partitions ready, readable while it is
+            referenced.
     """
 
     def __init__(self, spec: StoreSpec[S], hold: Callable[[], Pinned[S]]) -> None:
@@ -115,7 +117,7 @@ class VersionSteps(Generic[S]):
     def _changed_keys(
         self, before: Pinned[S] | None, now: Pinned[S], partition: int
     ) -> Iterator[Any]:
-        """Yield the keys whose row differs, in order."""
+        """Yield the keys whose rows differ, in order."""
         read, row_key = self._spec.key.ordered.deserialize, self._spec.kind.row_key
         for row in self._changed_rows(before, now, partition):
             key = row_key(row)
@@ -157,7 +159,7 @@ class _Side(Generic[S, K, T]):
         self._absent = absent
 
     def values(self, keys: Sequence[K]) -> list[Any]:
-        """Return the values of keys; absent ones where there is no version."""
+        """Return the values of keys; the value for absent keys if there is no version."""
         if self._held is None:
             return [self._absent] * len(keys)
         return self._held.read(

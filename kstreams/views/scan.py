@@ -25,7 +25,7 @@ class ViewScan(Generic[T]):
 
     Args:
         rows: The rows.
-        lock: Held for each step: a working copy is for one thread at a time.
+        lock: Held for each step, because a working copy serves one thread at a time.
         ended: Called once, at the end.
     """
 
@@ -50,7 +50,7 @@ class ViewScan(Generic[T]):
                 raise
 
     def close(self) -> None:
-        """End it; a second call does nothing."""
+        """End the iteration; a second call does nothing."""
         with self._lock:
             if self._rows is not None:
                 self._rows = None
@@ -64,8 +64,8 @@ class KeyScan(ViewScan[T], Generic[K, T]):
     """A `ViewScan` in the order of keys, which can jump to a key.
 
     Args:
-        scan: The iteration from its start; the `KeyScan` takes its place.
-        rows_from: Returns the rows of the same range that follow from a key on.
+        scan: The iteration from its start, which the `KeyScan` replaces.
+        rows_from: Returns the rows of the same range, starting at a key.
     """
 
     def __init__(self, scan: ViewScan[T], rows_from: Callable[[K], Iterator[T]]) -> None:
@@ -80,16 +80,16 @@ class KeyScan(ViewScan[T], Generic[K, T]):
     def seek(self, key: K) -> bool:
         """Jump to a key: the next row is the first one at the key or after it.
 
-        With `reverse=True` that is the last row at the key or before it. The range of the
-        iteration stays in force, and so does its version. A jump back is possible too.
+        With `reverse=True`, the next row is the last one at the key or before it. The iteration
+        keeps its range and its version. A jump backward is possible too.
 
         Returns:
-            Whether there is such a row. Without one the iteration has no next row, and stays
-            open for another `seek` until `next` is called.
+            Whether there is such a row. If not, the iteration has no next row, and stays open for
+            another `seek` until `next` is called.
 
         Raises:
             StoreError: The iteration has ended.
-            SerializationError: The key is not one of this store.
+            SerializationError: The store's key serde cannot serialize the key.
 
         Source: goka's `Iterator.Seek`.
         """

@@ -17,49 +17,49 @@ __all__ = ("CheckpointSource", "StateSource", "ViewedStore")
 
 
 class ViewedStore(Protocol):
-    """One store, for as long as the description of its place does not change."""
+    """One store in its source, valid as long as the description of the source does not change."""
 
     @property
     def checkpoint(self) -> object:
-        """Return the description of the place, which changes with a reset."""
+        """The description of the source, which changes with a reset."""
         ...
 
     @property
     def stamp(self) -> str:
-        """Return the source's when this was found."""
+        """The stamp of the source when the store was looked up."""
         ...
 
     @property
     def epoch(self) -> str:
-        """Return the epoch of its versions, which is unique among all apps."""
+        """The epoch of the store's versions, which is unique among all apps."""
         ...
 
     @property
     def objects(self) -> ObjectStore:
-        """Return the durable log."""
+        """The durable log."""
         ...
 
     @property
     def group(self) -> str:
-        """Return the name of the group that has the store."""
+        """The name of the group that has the store."""
         ...
 
     @property
     def query(self) -> str:
-        """Return the name of the query that runs the group."""
+        """The name of the query that runs the group."""
         ...
 
     @property
     def partitions(self) -> int:
-        """Return how many tasks have a part of the store."""
+        """The number of partitions of the store: one per task."""
         ...
 
     def task_key(self, partition: int) -> TaskKey:
-        """Return whose copies those of a partition are."""
+        """Return the key of the task that owns a partition of the store."""
         ...
 
     def batches(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
+        """Return the batches whose versions are retained, ascending."""
         ...
 
     def commit(self, version: int | str) -> Commit:
@@ -72,7 +72,7 @@ class ViewedStore(Protocol):
         ...
 
     def routing(self) -> str | None:
-        """Return the name of the rule that leads from the store's keys to tasks, if known."""
+        """Return the name of the partitioner of the store's keys; None if it is not known."""
         ...
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
@@ -91,8 +91,8 @@ class StateSource(Protocol):
         """Look up a store.
 
         Raises:
-            NoCheckpointError: There is no such source.
-            CheckpointMismatchError: It has no such store, or has it as something else.
+            NoCheckpointError: The source does not exist.
+            CheckpointMismatchError: The source has no such store, or another definition of it.
         """
         ...
 
@@ -110,7 +110,7 @@ class CheckpointSource:
     log: ObjectStoreSettings | None = None
 
     def stamp(self) -> str:
-        """Return the checkpoint's."""
+        """Return the stamp of the checkpoint."""
         return self.home.stamp()
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:

@@ -1,4 +1,4 @@
-"""Reads of a view's store by functions of the live store, whatever its kind."""
+"""Reads of a view's store by functions of the live store, for all store kinds."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class _KeyRows(Protocol[S_contra, K_contra, T_co]):
 class StoreReads(Generic[S_co]):
     """The part of a view that passes the live stores of partitions to functions, for reading only.
 
-    Methods of a custom store kind are read with it:
-    `view.read_key(member, lambda store: store.rank(member))`.
+    Methods of a custom store kind are called this way: `view.read_key(member, lambda store:
+    store.rank(member))`.
 
     Args:
         spec: The definition of the store.
-        reader: The versions of the store.
+        reader: Reads the store at its versions.
 
     Attributes:
         spec: The definition of the store.
@@ -66,8 +66,8 @@ class StoreReads(Generic[S_co]):
     def read_key(self, key: object, look: Callable[[S_co], T]) -> T:
         """Call a function with the partition of a key, and return its result.
 
-        If the partitioner is not known, all partitions are tried; the result is the first one that
-        is not the kind's value for absent keys, usually None.
+        If the partitioner is not known, all partitions are tried; the result is the first result
+        that is not the kind's value for absent keys, usually None.
 
         Args:
             key: The key that routes the app's records.
@@ -96,7 +96,7 @@ class StoreReads(Generic[S_co]):
         Args:
             rows: Called with each live store; returns its rows in order.
             order: Returns the sort key of a row.
-            reverse: Whether the rows come from the last to the first.
+            reverse: Whether the rows are in descending order.
         """
         return self._reader.scan(
             self._everywhere(),
@@ -118,19 +118,19 @@ class StoreReads(Generic[S_co]):
         return range(self._reader.partitions)
 
     def _by_key(self, rows: Callable[[S_co], Iterable[T]], *, reverse: bool) -> ViewScan[T]:
-        """Yield rows that begin with their key, in the order of keys."""
+        """Yield rows, which are tuples that begin with their key, in key order."""
         return self.scan(rows, order=self._key_order(), reverse=reverse)
 
     def _key_range(
         self, rows: _KeyRows[S_co, K, T], start: K | None, end: K | None, *, reverse: bool
     ) -> KeyScan[K, T]:
-        """Yield rows with `start <= key < end` that begin with their key, in the order of keys.
+        """Yield rows, tuples that begin with their key, with `start <= key < end` in key order.
 
         Args:
             rows: Returns the rows of a live store in a range of keys, in order.
-            start: The first key; None leaves the side open.
-            end: The key to stop before; None leaves the side open.
-            reverse: From the last to the first.
+            start: The first key; None means no lower bound.
+            end: The exclusive end; None means no upper bound.
+            reverse: Whether the rows are in descending order.
         """
         order = self._key_order()
         held: list[S_co] = []

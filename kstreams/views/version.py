@@ -1,4 +1,4 @@
-"""One committed version of a store, as far as it has been read."""
+"""One committed version of a store, with the partitions read so far."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ("Version",)
 
 
 class Version(Generic[S]):
-    """One committed version, as far as its partitions have been read.
+    """One committed version of a store, with the partitions read so far.
 
     Args:
-        commit: The commit; None before the first.
+        commit: The commit; None before the first commit.
         group: The partition group that owns the store.
     """
 
@@ -30,7 +30,7 @@ class Version(Generic[S]):
 
     @property
     def batch(self) -> int | None:
-        """The batch, or None before the first."""
+        """The batch of the version; None before the first commit."""
         return None if self.commit is None else self.commit.batch
 
     @property
@@ -40,5 +40,5 @@ class Version(Generic[S]):
 
     @property
     def wall_ms(self) -> int | None:
-        """When it was committed, ms since the epoch by the app's clock."""
+        """Time of the commit by the app's clock, ms since the epoch; None before any commit."""
         return None if self.commit is None else self.commit.wall_ms

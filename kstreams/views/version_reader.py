@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 
 class VersionReader(Protocol[S_co]):
-    """Reads one store, at one committed version a call."""
+    """Reads one store; each call reads one committed version."""
 
     @property
     def partitions(self) -> int:
-        """Return how many tasks have a part of the store."""
+        """The number of partitions of the store: one per task."""
         ...
 
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be: one partition, or all when the rule is not known."""
+        """Return the partitions that may have a key: all if the partitioner is not known."""
         ...
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S_co]], T]) -> T:
@@ -34,5 +34,5 @@ class VersionReader(Protocol[S_co]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S_co]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Begin an iteration over the live stores of partitions, which stays at its version."""
+        """Start an iteration over the live stores of partitions; it stays at one version."""
         ...

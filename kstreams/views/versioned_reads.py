@@ -1,4 +1,4 @@
-"""Reads at a committed version, with moves to newer versions."""
+"""Reads of a view at its current version, which can move to newer versions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
 
     @property
     def version(self) -> int | None:
-        """Return the batch of the version; None before the first."""
+        """The batch of the current version; None before the first commit."""
         ...
 
     @property
     def wall_ms(self) -> int | None:
-        """Return when it was committed, ms since the epoch by the app's clock."""
+        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
         ...
 
     def versions(self) -> list[int]:
@@ -74,7 +74,7 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def hold(self) -> Pinned[Any]:
-        """Return the present version with all partitions ready; it stays readable while held.
+        """Return the current version with all partitions ready; readable while referenced.
 
         Raises:
             StoreError: The view has no working copies.
@@ -87,11 +87,11 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
 
 
 class VersionedReads(NamedReads[S_co], Generic[S_co]):
-    """The part of a view with its version; a context manager that closes the view.
+    """The methods of a view that concern its version; a context manager that closes the view.
 
     Args:
         spec: The definition of the store.
-        versions: The versions of the store.
+        versions: Reads the store at its versions.
     """
 
     def __init__(self, spec: StoreSpec[S_co], versions: MovingReader[S_co]) -> None:
@@ -105,7 +105,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
 
     @property
     def wall_ms(self) -> int | None:
-        """When that batch was committed, ms since the epoch by the app's clock."""
+        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
         return self._versions.wall_ms
 
     def versions(self) -> list[int]:
@@ -117,10 +117,10 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         return self._versions.refresh()
 
     def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
-        """Call back with the current version and after each commit, in a thread of its own.
+        """Call a function with the current version and after each commit, in a separate thread.
 
-        If commits come faster than the callback returns, it is called with the newest only. Reads
-        inside the callback see that version or a newer one.
+        If commits are faster than the callback, it is called only with the newest version. Reads
+        inside the callback see that version or a newer version.
 
         Args:
             callback: Called with the version.
@@ -138,15 +138,16 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         *,
         poll: timedelta = _POLL,
     ) -> Following:
-        """Call back with the changed rows of each new version, in a thread of its own.
+        """Call a function with the changed rows of each new version, in a separate thread.
 
         The first call has all rows. Versions that come faster than the callback returns are merged:
-        then `old` is the value of the previous callback. A change costs two point reads; nothing
-        else is read. Rows hidden by a key's time to live are reported when the app deletes them.
-        Evicted keys are not reported.
+        then `old` is the value of the previous callback. Each changed row costs two point reads; no
+        other rows are read. Rows hidden by a key's time to live are reported when the app deletes
+        them. Evicted keys are not reported.
 
         Args:
-            callback: Called with the `RowChanges` of a version; iterate over them inside it.
+            callback: Called with the `RowChanges` of a version; iterate over the changes inside the
+                callback.
             poll: Interval between two refreshes.
 
         Returns:
@@ -171,19 +172,19 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         return Following(self.refresh, call, poll)
 
     def evict(self: VersionedReads[Holds[K, object]], key: K) -> None:
-        """Remove a key from the view's working copy; the app's state stays as it is.
+        """Remove a key from the view's working copy; the app's state does not change.
 
         Reads of this view find nothing for the key from then on, until a commit writes the key
-        again. It may come back earlier, where the copy is restored: when the app was upgraded,
-        or merged the deltas that the view had not read. An open iteration, which holds its
-        version, still has it.
+        again. The key may reappear earlier if the copy is restored: after an upgrade of the app, or
+        if the app merged deltas that the view had not read. An open iteration stays at its version
+        and still yields the key.
 
         Args:
-            key: As `get` takes it.
+            key: The key, as for `get`.
 
         Raises:
             StoreKindError: Keys of stores of this kind cannot be evicted.
-            StoreError: A remote view: it has no working copy.
+            StoreError: The view is remote: it has no working copy.
 
         Source: goka's `View.Evict`.
         """
@@ -195,8 +196,8 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
     def recovered(self) -> bool:
         """Whether the view has caught up: all partitions are ready at the newest commit.
 
-        With `as_of`, at that version. Partitions become ready at their first read, or by
-        `wait_recovered`; of a remote view they are the server's.
+        With `as_of`, at that version instead. Partitions become ready at their first read, or by
+        `wait_recovered`. For a remote view, the partitions of the server's view count.
 
         Source: goka's `View.Recovered`.
         """
@@ -206,11 +207,11 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         """Restore all partitions, and return when the view has caught up with the newest commit.
 
         Args:
-            timeout: Maximum time to wait; None waits without a limit. It is looked at between
+            timeout: Maximum time to wait; None waits without a limit. The time is checked between
                 partitions.
 
         Raises:
-            ExecutionError: The timeout passed first.
+            ExecutionError: The timeout passed before the view had caught up.
         """
         until_ms = None if timeout is None else steady_ms(_MACHINE) + to_ms(timeout)
         while not self._versions.recover(until_ms):

@@ -1,4 +1,4 @@
-"""A store of an app, read from outside at a committed version."""
+"""The class of views, which read a committed store of an app from any process."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ S_co = TypeVar("S_co", covariant=True)
 class View(VersionedReads[S_co], Generic[S_co]):
     """Reads a committed store of a running or stopped app, from any process.
 
-    Each read sees all partitions at one committed batch, never a part of one: the newest batch,
-    unless `as_of` fixes it. An iteration keeps the view at its version until it ends. The
-    app is not disturbed: no lock is taken, and nothing is written to the checkpoint.
+    Each read sees all partitions at one committed batch, never parts of a batch: the newest batch,
+    unless `as_of` fixes it. An iteration keeps the view at its version until it ends. The app is
+    not disturbed: no lock is taken, and nothing is written to the checkpoint.
 
     A view keeps working copies of the partitions that were read, in this process's memory
     or in RocksDB below the temporary directory. A copy is restored at the first read of its
@@ -56,8 +56,8 @@ class View(VersionedReads[S_co], Generic[S_co]):
         log: The app's durable log, if it is not in the checkpoint.
         as_of: Stay at an earlier version: a retained batch (`App(retained_batches=...)`), or the
             name of a savepoint.
-        max_age: Maximum age of a version before a read looks for a newer one. By default every
-            read looks.
+        max_age: Maximum age of a version before a read looks for a newer one. By default every read
+            looks for a newer version.
         advance_every: Interval at which a background thread looks for newer versions. Reads then
             never wait for a commit to be decoded, and see the newest version that is ready. None,
             the default, starts no thread.
@@ -116,7 +116,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
 
 
 def _nothing(_: int) -> None:
-    """Do nothing at a new version; reads see it."""
+    """Do nothing at a new version, because reads see it anyway."""
 
 
 def _state_source(
@@ -130,7 +130,7 @@ def _state_source(
 
 
 def _partitioner(topology: Topology, store: StoreSpec[Any]) -> Partitioner | None:
-    """Return the rule that routes what enters the store's group."""
+    """Return the partitioner of the input of the store's group; None if there are several."""
     try:
         group = topology.group_of_store(store.name)
     except KeyError as exc:

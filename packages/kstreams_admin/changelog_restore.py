@@ -63,9 +63,9 @@ class ChangelogRestore:
 
     The queries of the stores start a new epoch with the offsets, times and other stores of their
     last commit; nothing changes before the last step, which is one rename. The old content of a
-    store is not read, so it may be damaged; nor are objects of other stores, if all stores of a
-    group are rebuilt. Call it with the app's lock, after the output of the last commits is
-    published.
+    store is not read, so it may be damaged. If all stores of a group are rebuilt, no object of the
+    group is read. The caller must hold the app's lock, and must have published the output of the
+    last commits.
 
     Attributes:
         checkpoint: The checkpoint of the app.
@@ -86,11 +86,11 @@ class ChangelogRestore:
     publish: Callable[[Commit], None] = lambda _: None
 
     def stores(self, names: Collection[str] = ()) -> tuple[StoreSpec[Any], ...]:
-        """Return the definitions of stores that can be rebuilt: those named, or all.
+        """Return the definitions of the named stores, or of all stores that have a changelog.
 
         Raises:
-            CheckpointMismatchError: There is no such store, or it is another one in the
-                checkpoint, or it has no changelog.
+            CheckpointMismatchError: A named store does not exist, has another definition in the
+                checkpoint, or has no changelog.
         """
         known = {spec.name: spec for spec in self.topology.stores}
         stored = self.checkpoint.stores()
@@ -124,15 +124,14 @@ class ChangelogRestore:
     def run_all(
         self, stores: Sequence[StoreSpec[Any]], progress: Callable[[Rebuilt], None]
     ) -> Checkpoint:
-        """Rebuild stores and make them count; return the new checkpoint.
+        """Rebuild stores and activate them; return the new checkpoint.
 
         Args:
-            stores: As `stores` returned them.
-            progress: Called every few thousand records, and at the end of each task.
+            stores: The result of `stores`.
+            progress: Called after every few thousand records, and at the end of each task.
 
         Raises:
-            ExecutionError: A changelog does not hold all of its store, or the app has
-                committed nothing.
+            ExecutionError: A changelog is incomplete, or the app has no commit.
             StateCorruptError: Another store of the group cannot be read.
         """
         groups: dict[str, list[StoreSpec[Any]]] = {}
@@ -203,7 +202,7 @@ class ChangelogRestore:
 
 @dataclass(frozen=True)
 class _Task:
-    """One task's part."""
+    """The rebuild of the stores of one task."""
 
     job: ChangelogRestore
     query: str
@@ -217,7 +216,7 @@ class _Task:
         reader: TopicReader,
         progress: Callable[[Rebuilt], None],
     ) -> Pointer:
-        """Return the pointer to the task's state with stores made again."""
+        """Rebuild stores of the task; return the pointer to the new state."""
         starts = {spec.name: self._start(spec) for spec in stores}
         log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.id))
         names = tuple(sorted({*self.pointer.stores, *starts}))
@@ -236,7 +235,7 @@ class _Task:
                     backend.remove(home / part)
 
     def _start(self, spec: StoreSpec[Any]) -> int | None:
-        """Return where a store's records begin; None when it was never written to."""
+        """Return the first changelog offset of a store; None if the store was never written."""
         topic, start = self.pointer.meta.get("logs", {}).get(spec.name, (None, 0))
         if topic == spec.changelog:
             self._check_id(spec)

@@ -31,9 +31,9 @@ def composite_named(
     """Return the composite serde of a recorded name; None if a part of the name is unknown.
 
     Args:
-        name: The recorded name; untrusted.
+        name: The recorded name, from an untrusted source.
         find: Returns the serde of a name that is not composite.
-        depth: Number of composite serdes around this one.
+        depth: The nesting depth: the number of enclosing composite serdes.
     """
     format_, opened, rest = name.partition("(")
     if format_ == "fields" and depth < _DEEPEST:
@@ -52,7 +52,7 @@ def composite_named(
 def _fields_named(
     name: str, fields: str, part_named: Callable[[str], Serde[Any] | None]
 ) -> Serde[Any] | None:
-    """Return the serde of elements with names, such as `fields(orders: int64, total: double)`."""
+    """Return the serde of a name such as `fields(orders: int64, total: double)`, or None."""
     pairs = [field.partition(": ") for field in _divided(fields)]
     parts = [part_named(part) for _, _, part in pairs]
     known = [part for part in parts if part is not None]
@@ -67,7 +67,7 @@ def _part(name: str, *, find: Callable[[str], Serde[Any] | None], depth: int) ->
 
 
 def _divided(text: str) -> list[str]:
-    """Divide text at the `, ` that no bracket encloses."""
+    """Split text at each `, ` outside of brackets."""
     parts, begin, depth = [], 0, 0
     for place, character in enumerate(text):
         depth += (character in _OPENING) - (character in _CLOSING)

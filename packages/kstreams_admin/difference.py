@@ -19,10 +19,10 @@ _Row = tuple[Any, ...]
 
 
 class ChangedRow(NamedTuple):
-    """A row that one of two versions has.
+    """A row that only one of two versions has.
 
     Attributes:
-        sign: `-` for a row of the earlier one, `+` for one of the later.
+        sign: `-` for a row of the earlier version, `+` for a row of the later version.
         row: The row, as `rows_of` yields it.
     """
 
@@ -33,8 +33,9 @@ class ChangedRow(NamedTuple):
 def changed_rows(before: StoreReads[Any], after: StoreReads[Any]) -> Iterator[ChangedRow | None]:
     """Yield the rows that exist in only one version, and None for each row in both.
 
-    Both versions are read side by side, so memory holds few rows. A changed row comes twice, first
-    the earlier one. Rows are equal if their values, or the shown forms of these, are equal.
+    Both versions are read in parallel, so memory holds few rows. A changed row is yielded twice,
+    the earlier version first. Rows are equal if their values, or the displayed forms of their
+    values, are equal.
 
     Args:
         before: Reads of the store at the earlier version.

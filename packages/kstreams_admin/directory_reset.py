@@ -141,7 +141,7 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
 
 
 def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
-    """Return the entry of a checkpoint that leads to working copies, if they are in it."""
+    """Return the checkpoint's entry that contains the working copies; empty if there is none."""
     directory = None if state is None else state.directory
     if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):
         return ()
@@ -188,7 +188,7 @@ def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
 def _objects(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> Iterator[str]:
-    """Yield the objects of these checkpoint ids in a separate durable log."""
+    """Yield the objects of checkpoints in a separate durable log, if there is one."""
     if state is not None and state.log is not None:
         log = state.log.open()
         for epoch in _epochs(checkpoints):
@@ -209,7 +209,7 @@ def _loaded(checkpoints: tuple[Path, ...]) -> Iterator[Checkpoint]:
 
 
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
-    """Delete objects and local state, then the checkpoint, whose description names them."""
+    """Delete objects and local state, then the checkpoint, whose description has their names."""
     gone = (*renamed, *(leftover.path for leftover in found.interrupted))
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))

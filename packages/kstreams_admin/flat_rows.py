@@ -56,7 +56,7 @@ def _has_windows(view: StoreReads[Any]) -> bool:
 
 
 def lies_by_key(view: StoreReads[Any]) -> bool:
-    """Return whether the rows come in the order of the keys that `rows_of` yields."""
+    """Return whether the store's rows are ordered by the keys that `rows_of` yields."""
     return type(view.spec.kind).order is StoreKind.order and not _has_windows(view)
 
 
@@ -67,8 +67,8 @@ def rows_of(
 
     Args:
         view: A view of the store.
-        start: The first key; None is open.
-        end: The exclusive end key; None is open.
+        start: The first key; None means no lower bound.
+        end: The exclusive end key; None means no upper bound.
         reverse: Whether to yield the last row first.
 
     Raises:
@@ -88,12 +88,12 @@ def rows_looked_at(
 ) -> Iterator[_Row | None]:
     """Yield the rows of `rows_of`, and None for each scanned row that does not match.
 
-    So the caller can stop, or yield to others, even if few rows match.
+    Thus the caller can stop or yield control even if few rows match.
 
     Args:
         view: A view of the store.
-        start: The first key; None is open.
-        end: The exclusive end key; None is open.
+        start: The first key; None means no lower bound.
+        end: The exclusive end key; None means no upper bound.
         times: Start times of windows and sessions, ms: the first one and the exclusive end.
         reverse: Whether to yield the last row first.
 
@@ -133,8 +133,8 @@ def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_R
     """Yield the rows of a key as flat tuples without the key.
 
     Raises:
-        StoreKindError: The store kind does not describe its rows; or times are given for a
-            store without times.
+        StoreKindError: The store kind does not describe its rows; or `times` is given for a store
+            without times.
     """
     kind = view.spec.kind
     if times != (None, None) and not kind.has_times:

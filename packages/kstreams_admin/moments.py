@@ -1,4 +1,4 @@
-"""Points in time as people write them: ISO 8601, or `@` and milliseconds since 1970."""
+"""Times in user input and output: ISO 8601, or `@` and milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def ms_of(text: str) -> int:
     """Return milliseconds since the epoch.
 
     Args:
-        text: ISO 8601, in UTC where it names no zone, or `@` and milliseconds.
+        text: ISO 8601, in UTC if it has no time zone, or `@` and milliseconds.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The text has neither form.
     """
     if _MS.fullmatch(text):
         return int(text[1:])
@@ -29,7 +29,7 @@ def ms_of(text: str) -> int:
 
 
 def iso(ms: int) -> str:
-    """Return a time in UTC, as ISO 8601 with milliseconds; one out of range as its number."""
+    """Return a time in UTC as ISO 8601 with milliseconds; a time out of range as `@` and ms."""
     try:
         moment = _EPOCH + timedelta(milliseconds=ms)
     except OverflowError:

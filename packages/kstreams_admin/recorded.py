@@ -1,4 +1,4 @@
-"""A serde under the name that is recorded with a store, for readers without the app's code."""
+"""A serde with the name that is recorded in a store, for readers without the app's code."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ("RecordedSerde", "undecoded")
 
 
 class RecordedSerde(Serde[Any]):
-    """Reads and writes bytes by one serde, under the recorded name of the serde that wrote them.
+    """A serde with a recorded name that uses another serde to read and write bytes.
 
     Args:
         name: The recorded name.
-        serde: The serde that reads the bytes; None where none is known, so that they stay bytes.
+        serde: The serde that reads the bytes; None if it is not known, so that values stay bytes.
     """
 
     def __init__(self, name: str, serde: Serde[Any] | None = None) -> None:
@@ -45,7 +45,7 @@ class RecordedSerde(Serde[Any]):
 
     @property
     def ordered(self) -> Serde[Any]:
-        """The ordered serde of the serde that reads, under the same name."""
+        """The ordered form of the inner serde, with the same name."""
         inner = self._serde.ordered
         if inner is self._serde:
             return self
@@ -53,7 +53,7 @@ class RecordedSerde(Serde[Any]):
 
 
 def undecoded(key: Serde[Any], value: Serde[Any]) -> str:
-    """Return a note on what of a store is shown as bytes; empty if everything is decoded."""
+    """Return a text that says whether keys or values are shown as bytes; empty if neither is."""
     parts = [
         f"{part} of serde {serde.name!r}"
         for part, serde in (("keys", key), ("values", value))

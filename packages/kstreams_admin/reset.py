@@ -1,4 +1,4 @@
-"""Reset an app: remove its checkpoint and its local state, all or nothing.
+"""Reset an app: remove its checkpoint and its local state.
 
 Needs neither a JVM nor the topology. Read `reset` first; `survey` lists its targets.
 """
@@ -61,18 +61,18 @@ def reset(
     those of this checkpoint id. Links are removed, not followed.
 
     Object storage has no rename: there the description first marks the app as removed, and the next
-    reset or start finishes an interrupted reset. A plan or two of each query, which keep a running
-    driver from continuing, stay until the next reset.
+    reset or start finishes an interrupted reset. One or two plans of each query stay until the next
+    reset, to keep a running driver from continuing.
 
     Args:
         app_id: The app id.
         checkpoint: The checkpoint; `.kstreams/<app_id>` by default, as for `App`.
         state: The backend of the app, if it has its own directory or durable log.
-        tell: Called with a sentence for each source whose deleted input is not read again, before
-            anything is removed; by default a warning of this module's logger.
+        tell: Called before the removal with a sentence for each source whose deleted input cannot
+            be read again; by default a warning of this module's logger.
 
     Returns:
-        The removed targets, with these sentences in `not_again`.
+        The removed targets; `not_again` has the sentences passed to `tell`.
 
     Raises:
         NoCheckpointError: There is nothing to remove.

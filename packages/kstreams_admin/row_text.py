@@ -1,4 +1,4 @@
-"""The rows of a store as objects of JSON."""
+"""The rows of a store as JSON objects."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ json_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class RowText:
-    """Makes objects of JSON of a store's flat rows.
+    """Converts flat rows of a store to JSON objects.
 
     Args:
         spec: The store.
         key: Serde of the rows' keys.
-        columns: Names of the rows' parts.
+        columns: Names of the parts of a row.
     """
 
     def __init__(self, spec: StoreSpec[Any], key: Serde[Any], columns: tuple[str, ...]) -> None:
@@ -34,12 +34,12 @@ class RowText:
         return cls(spec, key, ("key", *spec.kind.columns_of_key))
 
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
-        """Return a row; `parts` are without the key where `key` is false."""
+        """Return a row as a JSON object; if `key` is true, `parts` begins with the key."""
         skip = 0 if key else 1
         named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
         return {name: exact(part, serde) for name, serde, part in named}
 
     def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
-        """Return a row as a text of JSON, and its length."""
+        """Return a row as JSON text, and the length of the text."""
         text = json_text(self.row(parts, key=True))
         return text, len(text)

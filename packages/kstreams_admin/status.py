@@ -23,13 +23,13 @@ class QueryStatus:
 
     Attributes:
         query: The name of the query.
-        batch: The batch; None before the first.
-        wall_ms: The time of the commit, ms since the epoch; None before the first.
-        totals: The total counts of its nodes.
+        batch: The batch; None before the first commit.
+        wall_ms: The time of the commit, ms since the epoch; None before the first commit.
+        totals: The total counts of the query's nodes.
         counted: Whether the commit has counts; commits of earlier versions have none.
-        positions: The next offsets.
+        positions: The next offset to read, by partition.
         state_bytes: The compressed size of each task's state in the durable log.
-        metas: By task, its state besides the stores: stream time and positions.
+        metas: The state of each task besides its stores: stream time and positions.
     """
 
     query: str
@@ -43,7 +43,7 @@ class QueryStatus:
 
     @property
     def stream_times(self) -> Mapping[TaskId, int]:
-        """The stream time of each task, ms since the epoch; only of tasks with one."""
+        """The stream time, ms since the epoch, of each task that has one."""
         times = {task: meta.stream_time for task, meta in self.metas.items()}
         return {task: time for task, time in times.items() if time != NO_TIME}
 

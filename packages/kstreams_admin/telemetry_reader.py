@@ -63,7 +63,7 @@ class TelemetryReader:
         return self._document(COUNTERS, Counters.from_json)
 
     def topology(self) -> Outline | None:
-        """Return the nodes of the app as it was started last; None: not recorded."""
+        """Return the topology at the last start of the app; None if it is not recorded."""
         return self._document(TOPOLOGY, Outline.from_json)
 
     def reports(self, query: str, most: int = 100) -> list[BatchReport]:

@@ -1,4 +1,4 @@
-"""Values as people type and read them: text, numbers, bools, and JSON for the rest."""
+"""Conversion of values to and from typed text: plain text, numbers and bools, else JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def parser_of(serde: Serde[Any]) -> Callable[[str], object]:
 
 
 def shown_by(*serdes: Serde[Any]) -> Callable[[object], str]:
-    """Return a function that formats values of some serdes, or of any type, as one line of text.
+    """Return a function that formats values as one line of text, with the `to_json` of the serdes.
 
     The text contains no control characters, whatever the values contain.
     """
@@ -122,7 +122,7 @@ def _flag(text: str) -> bool:
 
 
 def _raw(text: str) -> bytes:
-    """Return the bytes that a line was read from, UTF-8 or not."""
+    """Return the original bytes of a typed line, which may not be UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -145,7 +145,7 @@ _PARSERS: dict[type, Callable[[str], object]] = {
 
 
 def _from_json(token: Any) -> Callable[[object], object] | None:  # noqa: ANN401  # any type
-    """Return a function that makes objects of a type from JSON.
+    """Return a function that creates objects of a type from JSON data.
 
     None if msgspec is not installed or does not know the type.
     """

@@ -1,4 +1,4 @@
-"""The version of a remote store that a read sees: one and the same in all of its requests."""
+"""Read a remote store over HTTP; all requests of a read use the same version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ATTEMPTS = 20
 
 @dataclass(frozen=True)
 class _Place:
-    """The store as the server describes it, until the app begins again."""
+    """The server's description of a store, valid until the app is reset or upgraded."""
 
     epoch: str
     partitions: int
@@ -47,17 +47,17 @@ class _Place:
 
 
 class RemoteReader(VersionReader[S]):
-    """Reads one store of a server, at one committed version a call: a `VersionReader`.
+    """A `VersionReader` for a store of a server: each call reads one committed version.
 
     Args:
-        client: Asks the server.
+        client: The client of the server.
         app: Name of the app.
         spec: The store.
-        as_of: The version that is read; None is the newest.
-        partitioner: The rule by which the app's keys were routed, if it is not Kafka's.
+        as_of: The batch or savepoint to read; None for the newest version.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
 
     Raises:
-        CheckpointMismatchError: The app has no such store, or by another definition.
+        CheckpointMismatchError: The app has no such store, or another definition of it.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class RemoteReader(VersionReader[S]):
         return (rule.partition(self._spec.key.serialize(key), self.partitions),)
 
     def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
+        """Return the batches whose versions are retained, ascending."""
         return list(self._look().versions)
 
     def refresh(self) -> int | None:
@@ -146,11 +146,12 @@ class RemoteReader(VersionReader[S]):
         *,
         looked: bool = False,
     ) -> T:
-        """Call a function with partitions at one version; repeat the call if the version is gone.
+        """Call a function with partitions at one version; repeat it if the version was deleted.
 
         Args:
             partitions: The partitions.
-            look: Called with their live stores, which it must not keep; may be called again.
+            look: Called with the live stores, and must not keep references to them; may be called
+                repeatedly.
             looked: Whether to request the version even if `look` reads nothing.
 
         Raises:
@@ -173,12 +174,12 @@ class RemoteReader(VersionReader[S]):
             else:
                 self._note(reading)
                 return found
-        raise StoreError(f"store {self._spec.name!r} begins again all the time")
+        raise StoreError(f"store {self._spec.name!r} is reset again and again")
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Begin an iteration over partitions, which stays at its version."""
+        """Start an iteration over partitions, which stays at its version."""
         with self._lock:
             self.read(partitions, len, looked=True)
             self._scans += 1
@@ -203,18 +204,18 @@ class RemoteReader(VersionReader[S]):
                 self.version, self.wall_ms = reading.version, reading.wall_ms
 
     def recovered(self) -> bool:
-        """Return whether reads see the newest version: always, without an open iteration."""
+        """Return whether reads see the newest version: True without an open iteration."""
         with self._lock:
             held, version = self._scans > 0, self.version
         return self._as_of is not None or not held or self._look().version == version
 
     def recover(self, until_ms: int | None) -> bool:
-        """Move to the newest version, which the server has ready for reads."""
+        """Move to the newest version; return whether reads see it. `until_ms` is not used."""
         self.refresh()
         return self.recovered()
 
     def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
-        """Refuse: the server has the working copies.
+        """Raise `StoreError`, because the working copies are on the server.
 
         Raises:
             StoreError: Always.
@@ -222,7 +223,7 @@ class RemoteReader(VersionReader[S]):
         raise self._no_copy("evict")
 
     def hold(self) -> Pinned[S]:
-        """Refuse: the server has the working copies.
+        """Raise `StoreError`, because the working copies are on the server.
 
         Raises:
             StoreError: Always.
@@ -237,7 +238,7 @@ class RemoteReader(VersionReader[S]):
         )
 
     def _find_again(self) -> None:
-        """Notice that the app was reset or upgraded."""
+        """Request the description of the store again, because the app was reset or upgraded."""
         found = self._look()
         with self._lock:
             before, self._place = self._place, found
@@ -253,27 +254,27 @@ class RemoteReader(VersionReader[S]):
             raise StoreError(f"the view of store {self._spec.name!r} is closed")
 
     def close(self) -> None:
-        """Read no more; a second call does nothing."""
+        """Close the client; later reads raise `StoreError`. A second call does nothing."""
         self._closed = True
         self._client.close()
 
 
 class _Reading(Generic[S]):
-    """One read: its first request determines the version of the others.
+    """One read: its first request determines the version of its further requests.
 
     Args:
         client: The client of the server.
         route: The route of the store.
         spec: The store.
         epoch: The epoch of the versions.
-        wanted: The version; None is the newest.
-        empty: Whether it is the state before the first version.
+        wanted: The batch or savepoint to read; None for the newest version.
+        empty: Whether to read the empty state before the first version.
 
     Attributes:
-        fixed: Whether the version was chosen before.
+        fixed: Whether the version was chosen before the first request.
         began: Whether a request was made.
         version: The version that was read.
-        wall_ms: The time of its commit.
+        wall_ms: The time of that version's commit, ms since the epoch.
     """
 
     def __init__(
@@ -297,7 +298,7 @@ class _Reading(Generic[S]):
         self.wall_ms: int | None = None
 
     def stores(self, partitions: Sequence[int]) -> list[S]:
-        """Return live stores of partitions, which ask when they are read."""
+        """Return live stores of partitions, which send requests when they are read."""
         return [self._store(partition) for partition in partitions]
 
     def _store(self, partition: int) -> S:
@@ -307,7 +308,7 @@ class _Reading(Generic[S]):
         return self._spec.open(Overlay(rows, times=rows))
 
     def ask(self, partition: int, wanted: dict[str, object]) -> Found:
-        """Ask for rows of a partition, at the version of this read."""
+        """Request rows of a partition at the version of this read."""
         body = {**wanted, "partition": partition, "version": self._wanted, "epoch": self._epoch}
         found = decode_found(self._client.post(self._route, body))
         if not self.began:

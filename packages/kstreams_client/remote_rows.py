@@ -1,4 +1,4 @@
-"""Encoded rows of one partition as a server has them, read as a working store's are."""
+"""The encoded rows of one partition of a server's store, as a read-only working store."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kstreams_client.wire import Found
 __all__ = ("Ask", "RemoteRows")
 
 Ask = Callable[[dict[str, object]], Found]
-"""Asks for rows of one partition, at the version of the read under way."""
+"""Requests rows of one partition at the version of the current read."""
 
 _FIRST_PAGE = 100
 _PAGE = 1_000
 
 
 class RemoteRows(WorkingStore):
-    """A `WorkingStore` that is read over HTTP, and the times that its rows expire by.
+    """A `WorkingStore` that is read over HTTP, with the times by which its rows expire.
 
     Args:
-        ask: See there.
+        ask: Requests rows.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -62,37 +62,37 @@ class RemoteRows(WorkingStore):
             found = self._found({**bounds, "reverse": reverse, "limit": limit})
             for key, value in found.pairs:
                 if value is None:
-                    raise StoreError("the server answers a row without a value")
+                    raise StoreError("the server returned a row without a value")
                 yield key, value
             if found.ended:
                 return
             if not found.pairs:
-                raise StoreError("the server answers a page without rows")
+                raise StoreError("the server returned a page without rows")
             last = found.pairs[-1][0]
             start, end = (start, last) if reverse else (last + b"\0", end)
             limit = _PAGE
 
     def count(self, store: str) -> int:
-        """Refuse: it would read all rows."""
+        """Raise `StoreError`, because counting would read all rows."""
         raise StoreError("a remote view does not count rows")
 
     def write(self, changes: Changes) -> NoReturn:
-        """Refuse."""
+        """Raise `StoreError`: a remote view is read-only."""
         raise StoreError("a remote view is read only")
 
     def close(self) -> None:
-        """Do nothing: the connection is the view's."""
+        """Do nothing, because the connection belongs to the view."""
 
     # ------------------------------------------------------------ times
 
     @property
     def stream_time(self) -> int:
-        """The task's stream time, ms; -1 before any."""
+        """The task's stream time, ms since the epoch; -1 before the first record."""
         return self._times().time
 
     @property
     def wall_time(self) -> int:
-        """When the version was committed, ms since the epoch."""
+        """The time of the version's commit, ms since the epoch."""
         return self._times().wall_ms
 
     def _times(self) -> Found:

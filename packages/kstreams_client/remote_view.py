@@ -29,7 +29,8 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
     store. A read sends the necessary requests: one for `get`, pages for ranges. All requests of a
     read or an iteration see one version. Threads may share a view; their requests are sequential.
 
-    The function of `read` and `read_key` is called again if its version is gone meanwhile.
+    The function that is passed to `read` or `read_key` is called again if its version was deleted
+    meanwhile.
 
     Args:
         url: The URL of the server: `https://HOST:PORT`; `http://` only for this machine.
@@ -39,7 +40,7 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
         as_of: An earlier version: a retained batch, or the name of a savepoint.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.
         timeout: The maximum time of a request, including the restore of a partition.
-        ca_file: Trusted certificates instead of the default ones of the system, PEM.
+        ca_file: A PEM file of trusted certificates, used instead of the default certificates.
 
     Raises:
         ServerUnavailableError: The server does not answer.
@@ -73,7 +74,7 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
 
 
 def _app(client: ServerClient, given: str | None) -> str:
-    """Return the name of the app that is meant."""
+    """Return the given app id if the server has the app, or the server's only app."""
     served = client.get("apps").items("apps")
     names = [checked_text(each.get("app"), "the name of an app") for each in served]
     if given is None and len(names) == 1:

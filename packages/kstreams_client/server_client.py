@@ -1,4 +1,4 @@
-"""One server of committed state, asked over HTTP by `kstreams serve`'s routes."""
+"""A client for the HTTP routes of one `kstreams serve`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KINDS: dict[str, type[KStreamsError]] = {
 
 
 class BegunAgainError(StoreError):
-    """The app was reset or upgraded since its store was described: ask for that again."""
+    """The app was reset or upgraded: the description of its store must be requested again."""
 
 
 class ServerClient:
@@ -49,7 +49,7 @@ class ServerClient:
         url: The URL of the server: `http://127.0.0.1:8080`, or `https://...`.
         token: A token of the server.
         timeout_s: The maximum time of a reply, including waits for a busy server, seconds.
-        ca_file: Trusted certificates instead of the default ones of the system, PEM.
+        ca_file: A PEM file of trusted certificates, used instead of the default certificates.
 
     Raises:
         ServerRefusedError: The address is invalid, or would send the token unencrypted to another
@@ -102,7 +102,7 @@ class ServerClient:
         return f"ServerClient({self.url!r})"
 
     def get(self, *steps: str) -> Fields:
-        """Return the reply of a route, given the steps of its path, which are escaped.
+        """Return the JSON reply of a route, given the components of its path, unescaped.
 
         Raises:
             ServerUnavailableError: The server does not answer, or is busy for too long.
@@ -116,7 +116,7 @@ class ServerClient:
             raise ServerUnavailableError(f"{self.url} answers no JSON: {exc}") from exc
 
     def post(self, steps: tuple[str, ...], body: Mapping[str, object]) -> bytes:
-        """Return the bytes that a route answers to a body of JSON; raises as `get` does."""
+        """Send a JSON body to a route, and return the bytes of the reply; raises as `get` does."""
         return self._ask(
             "POST",
             _path(steps),
@@ -125,7 +125,7 @@ class ServerClient:
         )
 
     def close(self) -> None:
-        """Close the connection; what asks later opens another."""
+        """Close the connection; a later request opens another one."""
         with self._lock:
             self._connection.close()
 
@@ -144,7 +144,7 @@ class ServerClient:
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Ask; once more where the connection has ended meanwhile: reads change nothing."""
+        """Send a request, once more if the connection breaks, because reads change nothing."""
         with self._lock:
             for tried in range(1, _TRIES + 1):
                 try:

@@ -1,8 +1,9 @@
 r"""The wire format of encoded rows from a server to a `RemoteView`. Integers are little-endian.
 
-header   u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the task's
-stream time), `ended` (whether a scan has no more) pairs    each u32 length of the key, u32 length
-of the value (2**32 - 1 for none), both
+- Header: a u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the task's
+  stream time), `ended` (whether a scan has no more rows).
+- Each pair: the u32 length of the key, the u32 length of the value (2**32 - 1 for None), the key,
+  the value.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ class Found:
     """Encoded rows of one partition at one version.
 
     Attributes:
-        version: The batch; None before the first.
-        wall_ms: When it was committed, ms since the epoch.
-        time: The task's stream time; -1 before any.
+        version: The batch; None before the first commit.
+        wall_ms: The time of the commit, ms since the epoch.
+        time: The task's stream time, ms since the epoch; -1 before the first record.
         ended: Whether there are no more rows.
-        pairs: Keys and values; of a key that was asked for, None where it has no value.
+        pairs: Keys and values; the value of a requested key that does not exist is None.
     """
 
     version: int | None
@@ -44,7 +45,7 @@ class Found:
 
 
 def encode_found(found: Found) -> bytes:
-    """Return the bytes that say it."""
+    """Encode rows in the wire format."""
     head = {name: getattr(found, name) for name in _HEADER}
     text = json.dumps(head, separators=(",", ":")).encode()
     parts = [_LENGTH.pack(len(text)), text]

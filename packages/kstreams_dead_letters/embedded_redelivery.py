@@ -1,4 +1,4 @@
-"""Write records of one topic to others, each once, and keep which ones that were."""
+"""Write records of one embedded topic to other topics exactly once, and store their offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EmbeddedRedelivery:
     nothing if they are already published.
 
     Args:
-        log: The topics.
+        log: The embedded topics.
         topic: The topic whose records are redelivered.
 
     Raises:
@@ -51,7 +51,7 @@ class EmbeddedRedelivery:
         """Lock out other processes, finish open work, and return the redelivered offsets.
 
         Returns:
-            By partition, the text of the last `send`.
+            The redelivered offsets by partition, as text: the `done` of the last `send`.
 
         Raises:
             AppLockedError: Another process redelivers records of the topic.
@@ -75,7 +75,7 @@ class EmbeddedRedelivery:
         return self.peek()
 
     def peek(self) -> dict[int, str]:
-        """Return which offsets are done, and change nothing."""
+        """Return the redelivered offsets by partition, without a change."""
         if self._lock is None:
             self._read()
         return {int(partition): str(text) for partition, text in self._state["done"].items()}
@@ -85,10 +85,10 @@ class EmbeddedRedelivery:
 
         Args:
             records: The records to write, in order.
-            done: By partition of the topic, all offsets redelivered after this call.
+            done: All offsets that are redelivered after this call, by partition of the topic.
 
         Raises:
-            KStreamsError: A topic refuses the records; nothing was written.
+            KStreamsError: A topic rejects the records; nothing was written.
         """
         place = attrgetter("topic", "partition")
         staged = []
@@ -100,7 +100,7 @@ class EmbeddedRedelivery:
         self._finish()
 
     def close(self) -> None:
-        """Let others in; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -37,7 +37,7 @@ class Letter:
 
     @classmethod
     def of(cls, row: RawRecord) -> Letter:
-        """Parse a record of a dead-letter topic; of a repeated header the last one counts."""
+        """Parse a record of a dead-letter topic; if a header is repeated, its last value counts."""
         said = {
             name.removeprefix(_PREFIX): (value or b"").decode("utf-8", "replace")
             for name, value in row.headers
@@ -50,7 +50,7 @@ class Letter:
 
     @property
     def topic(self) -> str:
-        """The source topic, or the topic that refused the record; empty without the header."""
+        """The source topic, or the topic that rejected the record; empty without the header."""
         return self.said.get("topic", "")
 
     @property

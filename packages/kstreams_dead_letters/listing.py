@@ -43,15 +43,16 @@ def letters_before(
 ) -> LetterPage[T]:
     """Return a page of dead letters, from the end of each partition to its start.
 
-    Partitions are merged by time, latest first; the time is the record's own, as far as the topic
-    keeps it. At most `count` records of each partition are read.
+    Partitions are merged by time, latest first; the time is the timestamp of the record, if the
+    topic keeps it. At most `count` records of each partition are read.
 
     Args:
         connection: The connection to the topic.
         topic: Name of the topic.
         count: Maximum number of letters; on Kafka a page may have fewer although more exist.
         make: Called with each letter and whether it was replayed. Only the result is kept.
-        before: Offsets to end before, by partition, from the previous page; None for the end.
+        before: Exclusive end offsets by partition, from the previous page; None for the end of the
+            topic.
 
     Raises:
         UnknownTopicError: The topic does not exist.

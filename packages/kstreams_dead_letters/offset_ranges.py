@@ -56,7 +56,7 @@ class OffsetRanges:
             self._ends.insert(place + 1, offset + 1)
 
     def __str__(self) -> str:
-        """Return the ranges with both ends included."""
+        """Return the ranges as text, with both ends inclusive."""
         pairs = zip(self._starts, self._ends, strict=True)
         return ",".join(f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in pairs)
 
@@ -72,7 +72,7 @@ class OffsetRanges:
             match = _RANGE.fullmatch(part)
             start, end = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]) + 1)
             if match is None or start >= end or (found._ends and start <= found._ends[-1]):
-                raise StateCorruptError(f"{text[:80]!r} does not say which offsets are done")
+                raise StateCorruptError(f"{text[:80]!r} is not a list of offset ranges")
             found._starts.append(start)
             found._ends.append(end)
         return found

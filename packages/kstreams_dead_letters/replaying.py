@@ -22,7 +22,7 @@ _AT_ONCE = 1_000
 
 
 class Redelivery(Protocol):
-    """Writes records of one topic to others and stores their offsets, atomically."""
+    """Writes records of one topic to other topics and stores their offsets, atomically."""
 
     def open(self) -> dict[int, str]:
         """Lock out other processes, finish their open work, and return the replayed offsets."""
@@ -94,7 +94,7 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
     if isinstance(connection, Kafka):
         with closing(connection.admin()) as admin:
             return KafkaRedelivery(connection, topic, admin.partition_count(topic))
-    raise CompileError(f"records of {connection!r} cannot be brought back")
+    raise CompileError(f"dead letters on {connection!r} cannot be replayed")
 
 
 def replay_letters(
@@ -102,10 +102,10 @@ def replay_letters(
 ) -> ReplayReport:
     """Write the records of a topic's dead letters back to their topics and partitions.
 
-    Each record goes back with its key, value, time and own headers, and with `kstreams-replay`, the
-    number of replays. For a truncated letter the original record is written, if it still exists;
-    a refused result goes to the partition of its key. Letters that arrive during the replay are
-    not replayed.
+    Each record is written with its key, value, time and original headers, and with the header
+    `kstreams-replay`, the number of replays. For a truncated letter the original record is written,
+    if it still exists; a rejected result is written to the partition of its key. Letters that
+    arrive during the replay are not replayed.
 
     The replayed offsets are stored atomically with the records, so no record is written twice after
     a crash: see `EmbeddedRedelivery` and `KafkaRedelivery`.
@@ -113,13 +113,13 @@ def replay_letters(
     Args:
         connection: The connection to the topics.
         topic: The dead-letter topic.
-        choice: The letters to replay; by default all with fewer than three replays.
+        choice: The letters to replay; by default all letters with fewer than three replays.
         dry_run: Count the letters, and change nothing.
 
     Raises:
         UnknownTopicError: The topic does not exist.
         AppLockedError: Another process replays letters of the topic.
-        KStreamsError: A topic refuses a record; earlier records were replayed.
+        KStreamsError: A topic rejects a record; earlier records were replayed.
     """
     redelivery = redelivery_of(connection, topic)
     with closing(redelivery), closing(connection.admin()) as admin:
@@ -154,7 +154,7 @@ class _Replay:
         self._counts: dict[str, int | None] = {}
 
     def partition(self, partition: int, rows: Iterator[RawRecord], done: OffsetRanges) -> None:
-        """Bring the letters of a partition back, in their order."""
+        """Replay the letters of a partition in order."""
         batch: list[tuple[Letter, RawRecord]] = []
         for row in rows:
             letter = Letter.of(row)
@@ -180,7 +180,7 @@ class _Replay:
             self.report.sent[letter.said.get("class", ""), record.topic] += 1
 
     def _left(self, letter: Letter, done: OffsetRanges) -> str:
-        """Return why a letter is left; empty where it goes back."""
+        """Return why a letter is not replayed; empty if it is."""
         if letter.row.offset in done:
             return "brought back before"
         if not letter.matches(self._choice.where):
@@ -194,7 +194,7 @@ class _Replay:
         return ""
 
     def _record(self, letter: Letter) -> RawRecord | str:
-        """Return the record that goes back, or why it cannot."""
+        """Return the record to write for a letter, or the reason why that is not possible."""
         count = self._partitions(letter.topic) or 1
         partition = letter.partition
         if partition is None:
@@ -210,7 +210,7 @@ class _Replay:
         return letter.back(partition, found.key, found.value, found.headers)
 
     def _whole(self, letter: Letter) -> RawRecord | None:
-        """Return the record that a letter names, if it is still there."""
+        """Return the original record of a letter; None if it no longer exists."""
         partition, offset = letter.partition, letter.offset
         if partition is None or offset is None:
             return None
@@ -221,7 +221,7 @@ class _Replay:
             return None
 
     def _partitions(self, topic: str) -> int | None:
-        """Return how many partitions a topic has; None where there is none."""
+        """Return the number of partitions of a topic; None if the topic does not exist."""
         if topic not in self._counts:
             try:
                 self._counts[topic] = self._admin.partition_count(topic)

@@ -1,4 +1,4 @@
-"""Replay random committed task-batches and compare their changes with the committed ones."""
+"""Replay random committed task-batches, and compare their changes with the committed changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AuditedTask:
     not_run: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data: `{query, batch, task, how, differs, not_run}`."""
+        """Return the JSON object `{query, batch, task, how, differs, not_run}`."""
         return {**vars(self), "task": str(self.task)}
 
 
@@ -69,7 +69,7 @@ def audit(app: ReplayedApp, count: int, *, seed: int | None = None) -> Iterator[
 
 
 def _retained(app: ReplayedApp) -> Iterator[tuple[str, int, TaskId]]:
-    """Yield the task-batches with stores whose plan, commit and commit before are there."""
+    """Yield the task-batches with stores whose plan, commit and previous commit are retained."""
     stores = {group.name for group in app.topology.groups if group.stores}
     for query in app.checkpoint.queries:
         with app.query(query) as opened:

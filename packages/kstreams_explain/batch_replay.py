@@ -1,4 +1,4 @@
-"""Run the tasks of a committed batch again."""
+"""Replay the tasks of a committed batch."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class TaskView:
     """The observation of a task during a replay.
 
     Attributes:
-        watch: The observer; with None the task runs unobserved, by columns where possible.
-        overlay: Makes the overlay through which the task reads and writes its stores.
+        watch: The observer. With None, the task is not observed and runs by columns if possible.
+        overlay: Creates the overlay through which the task reads and writes its stores.
     """
 
     watch: Watch | None = None
@@ -101,7 +101,7 @@ class BatchReplay:
 
     @property
     def tasks(self) -> tuple[TaskId, ...]:
-        """The tasks that have changed something, or were called, in the order of their stages."""
+        """The tasks that were called or have changed state, in the order of their stages."""
         before = {} if self.before is None else self.before.tasks
         groups = self._query.settings.groups
         stages = {group.name: number for number, group in enumerate(groups)}
@@ -114,7 +114,7 @@ class BatchReplay:
         tasks: Collection[TaskId],
         view: Callable[[TaskId], TaskView] = lambda _: TaskView(),
     ) -> dict[TaskId, ReplayedState]:
-        """Replay tasks, with all tasks of the earlier stages, which feed them.
+        """Replay tasks, with all tasks of earlier stages, whose output they read.
 
         Args:
             tasks: The tasks. In the last stage that is needed, only these tasks run.
@@ -149,7 +149,7 @@ class BatchReplay:
 
 
 class _StageReplay(StageRun):
-    """Runs the tasks of a stage on states that are only read."""
+    """Runs the tasks of a stage on states in memory."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Return the messages to tasks that run; drop those to the driver and to other tasks."""
+    """Return the messages to tasks that run, without messages to the driver and other tasks."""
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload

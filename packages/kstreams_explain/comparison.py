@@ -28,9 +28,9 @@ class Compared:
     """The result of comparing a replayed task with its commit.
 
     Attributes:
-        how: `delta`: the bytes of the batch's own delta were compared. `state`: the delta has
-            been merged with others since, so all rows of the version were compared. `nothing`:
-            the batch changed no store.
+        how: `delta`: the bytes of the batch's own delta were compared. `state`: the delta has been
+            merged with other deltas since, so all rows of the version were compared. `nothing`: the
+            batch changed no store.
         differs: A short description of the difference; empty if there is none.
     """
 
@@ -39,7 +39,7 @@ class Compared:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the task did the same again."""
+        """Whether the replay made the same changes."""
         return not self.differs
 
 
@@ -87,7 +87,7 @@ def _compared(
 
 
 def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
-    """Return the delta that leads from one version to the next, as its version id proves it."""
+    """Return the delta between two successive versions, identified by the version id, or None."""
     prefix = f"{log.task.prefix}{after.version:020d}-"
     for name in log.objects.list(prefix):
         if not name.endswith(".delta"):
@@ -102,7 +102,7 @@ def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
 
 
 def _differing_state(after: Pointer, log: DurableLog, state: ReplayedState) -> str:
-    """Compare all rows of the version, where the delta itself was merged with others."""
+    """Compare all rows of a version; return the difference as text, empty if there is none."""
     names = sorted({*after.stores, *state.stores})
     committed, ours = MemoryStore(names), state.advanced()
     log.restore(after, committed)
@@ -121,6 +121,6 @@ def _differing_meta(after: Pointer, state: ReplayedState) -> str:
 
 
 def _stores(names: Iterable[str], text: str) -> str:
-    """Name stores, if there are any."""
+    """Return a text and the names of stores; empty without stores."""
     found = ", ".join(map(repr, sorted(names)))
     return f"{text} {found}" if found else ""

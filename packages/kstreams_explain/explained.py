@@ -1,4 +1,4 @@
-"""Why a key has its value: which batches have changed it, and which records of them."""
+"""Explain why a key has its value: the batches and records that changed the key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ("ExplainedChange", "ExplainedStep", "Explanation", "ReadRange", "expl
 
 @dataclass(frozen=True)
 class ReadRange:
-    """Offsets that a batch has read: `from_offset <= offset < to_offset`."""
+    """A range of offsets that a batch has read: `from_offset <= offset < to_offset`."""
 
     topic: str
     partition: int
@@ -93,17 +93,18 @@ class Explanation:
     explained: tuple[ExplainedChange, ...]
 
     def to_json(self, *, skip: int = 0, limit: int | None = None) -> dict[str, object]:
-        """Return plain data.
+        """Return the explanation as JSON data.
 
         Rows are lists of objects by the names of the kind's columns, as in
         `GET /v1/apps/A/stores/S/key`: `[{"value": 4585}]`; `[]` means that the key does not exist.
+
         The shape: `{app, store, key, query, task, retained: [first, last] or null, value: rows,
         history: [{batch, wall_ms, before, after}], newest first,
         explained: [{batch, wall_ms, before, after, equal: true, false or null, end: rows,
         not_run, seconds, ranges: [{topic, partition, from_offset, to_offset}], steps_total,
         steps: [{record: {topic, partition, offset, timestamp_ms, via} or null, node, key,
-        value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and
-        `value` are those of the record that the node received.
+        value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and `value`
+        are those of the record that the node received.
 
         Args:
             skip: Number of steps of each batch to leave out first.
@@ -174,7 +175,7 @@ def explain_key(
     Args:
         place: The store, with the user's own definition if its serdes are the user's.
         key: The key.
-        app: The app whose batches are replayed; None returns the history alone.
+        app: The app whose batches are replayed; None returns only the history.
         batch: Explain this batch only; it must have changed the key.
         every: Explain each retained batch that changed the key, not only the newest.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.
@@ -197,7 +198,7 @@ def explain_key(
 
 
 def _chosen(history: KeyHistory, batch: int | None, *, every: bool) -> list[KeyChange]:
-    """Return which changes are to be explained, the newest first."""
+    """Return the changes to explain, the newest first."""
     newest = list(reversed(history.changes))
     if batch is None:
         return newest if every else newest[:1]
@@ -214,7 +215,7 @@ def _chosen(history: KeyHistory, batch: int | None, *, every: bool) -> list[KeyC
 def _explained(
     query: ReplayedQuery, rows: KeyRows, task: TaskId, change: KeyChange
 ) -> ExplainedChange:
-    """Run the batch of a change again; say why where that cannot be."""
+    """Replay the batch of a change; if that is not possible, the result has the reason."""
     begun = time.perf_counter()
     ranges: tuple[ReadRange, ...] = ()
     try:
@@ -239,7 +240,7 @@ def _as_it_ran(replay: BatchReplay, rows: KeyRows, task: TaskId) -> Rows:
     """Return the rows of the key after the batch, replayed without an observer.
 
     By columns, windows close at the end of a batch; by records, windows close during the batch. So
-    a closed window may still have rows in one of them.
+    a closed window may still have rows in one of the two executions.
     """
     state = replay.run([task])[task]
     times = FixedTimes(state.meta.stream_time, replay.commit.wall_ms)

@@ -23,7 +23,7 @@ __all__ = ("KeyChange", "KeyHistory", "history_of")
 
 @dataclass(frozen=True)
 class KeyChange:
-    """A batch that changed the key.
+    """A change of the key by one batch.
 
     Attributes:
         batch: Number of the batch.
@@ -45,7 +45,8 @@ class KeyHistory:
     Attributes:
         query: The query that owns the store.
         task: The task that owns the key; the first task if no task has the key.
-        retained: The first and the last batch with a retained version; None before any commit.
+        retained: The first and the last batch with a retained version; None before the first
+            commit.
         first: The rows of the key at the first retained version.
         changes: The changes since then, oldest first.
     """

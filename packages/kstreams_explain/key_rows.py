@@ -24,7 +24,7 @@ class KeyRows:
 
     Attributes:
         spec: The store.
-        key: The key, as an object.
+        key: The key as an object, not serialized.
     """
 
     spec: StoreSpec[Any]

@@ -1,4 +1,4 @@
-"""Watch which records change one key of a store while its task runs again."""
+"""Record which records change one key of a store during a replay of its task."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TouchedKey:
     by_bytes: bool = False
 
     def overlay(self, base: WorkingStore) -> Overlay:
-        """Return an overlay that reports writes to this object."""
+        """Return an overlay that passes each write of a row on to this object."""
         return _ObservedOverlay(self, base)
 
     def put(self, handle: object) -> None:
@@ -53,7 +53,7 @@ class TouchedKey:
 
 
 class _ObservedOverlay(Overlay):
-    """An overlay that reports the writes to one store."""
+    """An overlay that reports writes to one store to a `TouchedKey`."""
 
     def __init__(self, touched: TouchedKey, base: WorkingStore) -> None:
         super().__init__(base)
@@ -67,7 +67,7 @@ class _ObservedOverlay(Overlay):
 
 
 class _ObservedStore(StoreOverlay):
-    """The part of a store that reports each kind of write first."""
+    """A store's part of the overlay that reports each write before applying it."""
 
     def __init__(
         self, touched: TouchedKey, name: str, known: CachedRows, base: WorkingStore
@@ -144,7 +144,7 @@ class KeyWatch(EdgeWatch):
 
     Args:
         task: The task that owns the key.
-        edges: See `EdgeWatch`.
+        edges: The input rows behind edge records; see `EdgeWatch`.
         rows: The key, with a function to read its rows.
         owners: The nodes that write to the store.
         touched: Detects that the key may have changed.
@@ -178,14 +178,14 @@ class KeyWatch(EdgeWatch):
         return self._touched.overlay(base)
 
     def begin(self, services: TaskServices) -> None:
-        """Take the cursor and the live store of the task, and look at the key."""
+        """Store the cursor and the live store of the task, and read the current rows of the key."""
         super().begin(services)
         self._live = partial(services.store, self._rows.spec)
         if self._base is not None:
             self.last = self._rows.stored(self._base, self.cursor)
 
     def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
-        """Return a call that looks at the key after each record that may have changed it."""
+        """Return a callback that reads the key again after each record that may have changed it."""
         under_way, owns, touched = self._under_way, node in self._owners, self._touched
 
         def watched(record: Record[Any, Any]) -> None:

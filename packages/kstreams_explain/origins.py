@@ -1,4 +1,4 @@
-"""The topic records behind records that arrive through repartition edges."""
+"""Find the topic records from which records of repartition edges derive."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Origin:
         partition: Partition in the topic; for a loop, the task that wrote the record.
         offset: Offset in the partition.
         timestamp_ms: Timestamp that the reading task used, ms since the epoch.
-        via: The edges on the path, the first one first: `by-word/3#13` is record 13 of the batch
-            that task 3 wrote to the edge.
+        via: The edges on the path, in order: `by-word/3#13` is record 13 that task 3 wrote to the
+            edge `by-word` in the batch.
     """
 
     topic: str
@@ -45,7 +45,7 @@ class Origin:
     via: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the place: `lines/3@1902`."""
+        """Return the location as text: `lines/3@1902`."""
         return f"{TopicPartition(self.topic, self.partition)}@{self.offset}"
 
     def to_json(self) -> dict[str, object]:
@@ -68,7 +68,7 @@ class Edges:
 
     @classmethod
     def between(cls, groups: Iterable[PartitionGroup]) -> Edges:
-        """Return the edges of groups, of whose records nothing is known yet."""
+        """Return an object for the edges of groups, without records yet."""
         return cls(frozenset(edge.name for group in groups for edge in group.entries))
 
     def of(self, edge: str, task: int) -> list[Row | None]:
@@ -76,7 +76,7 @@ class Edges:
         return self._rows.setdefault((edge, task), [])
 
     def origin(self, row: Row | None) -> Origin | None:
-        """Return which record of a topic a row comes of; None where it comes of none."""
+        """Return the topic record that a row derives from; None if there is none."""
         via: list[str] = []
         while row is not None:
             stream, number = row
@@ -94,12 +94,12 @@ class Edges:
         return None
 
     def above(self, row: Row) -> Row | None:
-        """Return the row of the stage before that a row of an edge comes of."""
+        """Return the row of the previous stage that an edge's row derives from, or None."""
         found = row[0].metadata(row[1])
         return self.row_at(found.topic, found.partition, found.offset)
 
     def row_at(self, edge: str, task: int, place: int) -> Row | None:
-        """Return the row that the record comes of that a task has put at a place of an edge."""
+        """Return the row that a task's record number `place` in an edge derives from, or None."""
         rows = self._rows.get((edge, task), ())
         return rows[place] if place < len(rows) else None
 
@@ -118,20 +118,20 @@ class EdgeWatch:
         self.cursor = Cursor(-1, 0)
 
     def begin(self, services: TaskServices) -> None:
-        """Take the cursor of the task."""
+        """Store the cursor of the task."""
         self.cursor = services.cursor
 
     def present(self) -> Row | None:
-        """Return the row that is being processed."""
+        """Return the current row; None if no row is being processed."""
         rows = self.cursor.rows
         return None if rows is None else rows.present()
 
     def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
-        """Return the processor's own call."""
+        """Return the callback unchanged."""
         return process
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a callback that records the current input row when a record goes into an edge."""
+        """Return a callback that stores the current input row of each record written to an edge."""
         if node not in self.edges.names:
             return take
         rows, cursor = self.edges.of(node, self.task.partition), self.cursor
@@ -149,7 +149,7 @@ class EdgeWatch:
         return watched
 
     def failed(self, queue: Queue, row: int, error: KStreamsError) -> None:
-        """Take no notice."""
+        """Do nothing, because failures and drops do not affect origins."""
 
     def dropped(self, node: str, reason: str, count: int) -> None:
-        """Take no notice."""
+        """Do nothing, because failures and drops do not affect origins."""

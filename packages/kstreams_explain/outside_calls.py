@@ -24,7 +24,7 @@ def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
     found = [name for group in groups for name in _calling(group)]
     if found:
         raise ReplayError(
-            f"running the batch again would call outside once more: {', '.join(found)}",
+            f"running the batch again would repeat its external calls: {', '.join(found)}",
             hint="--repeat-calls lets it; a party that answers otherwise now gives other results.",
         )
 
@@ -38,7 +38,7 @@ def _calling(group: PartitionGroup) -> Iterator[str]:
 
 
 def quiet_group(group: PartitionGroup) -> PartitionGroup:
-    """Return a group whose `peek`s call nothing; all else is as it was."""
+    """Return a group in which `peek` nodes do not call their functions."""
     return replace(group, nodes=tuple(map(_quiet, group.nodes)))
 
 

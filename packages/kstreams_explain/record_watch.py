@@ -1,4 +1,4 @@
-"""Watch what becomes of one record while the tasks of its batch run again."""
+"""Record the path of one record during a replay of the tasks of its batch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TracedStep:
         what: `entered` a processor, `wrote` to a store, `left` by a sink, a repartition edge or a
             loop, or `dropped`.
         record: The record, decoded; None if it could not be decoded.
-        reason: The reason of a drop.
+        reason: The reason for a drop; empty for other steps.
         store: The store of a write; None for other steps.
         before: The rows of the record's key before the step.
         after: The rows of the record's key after the step.
@@ -57,7 +57,7 @@ class Followed:
 
     Attributes:
         place: Topic, partition and offset of the record.
-        edges: The input rows of records that go from task to task.
+        edges: The input rows behind records of edges between tasks.
         steps: The steps so far, in order.
     """
 
@@ -66,7 +66,7 @@ class Followed:
     steps: list[TracedStep] = field(default_factory=list)
 
     def is_of(self, row: Row | None) -> bool:
-        """Return whether a row is the record, or comes from it through repartition edges."""
+        """Return whether a row is the traced record, or derives from it through edges."""
         while row is not None:
             stream, number = row
             if not isinstance(stream.entry, RepartitionNode):
@@ -97,12 +97,12 @@ class RecordWatch(EdgeWatch):
         self._why = ""
 
     def begin(self, services: TaskServices) -> None:
-        """Take the cursor and the live stores of the task."""
+        """Store the cursor and the services of the task."""
         super().begin(services)
         self._services = services
 
     def _is_followed(self) -> bool:
-        """Return whether the current record is the traced one, or comes from it."""
+        """Return whether the current record is the traced record, or derives from it."""
         row = self.present()
         if row is None:
             return False
@@ -142,7 +142,7 @@ class RecordWatch(EdgeWatch):
             return ()
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a function that notes the records that leave the task."""
+        """Return a callback that records a step for each traced record that leaves the task."""
         noted = super().bind_output(node, take, mark)
 
         def watched(record: Record[Any, Any]) -> None:
@@ -153,14 +153,14 @@ class RecordWatch(EdgeWatch):
         return watched
 
     def failed(self, queue: Queue, row: int, error: KStreamsError) -> None:
-        """Remember why the record has failed, if it is the one."""
+        """Store the error message if the failed record is traced."""
         place = (queue.topic, queue.partition, queue.table.column("offset")[row].as_py())
         above = self._followed.edges.row_at(*place)
         if place == self._followed.place or self._followed.is_of(above):
             self._why = error.message
 
     def dropped(self, node: str, reason: str, count: int) -> None:
-        """Note that the record was dropped, if it is the present one, or has just failed."""
+        """Add a step for the drop, if the dropped record is traced."""
         why, self._why = self._why, ""
         if why:
             self._note(node, "dropped", None, reason=f"{reason}: {why}")

@@ -1,4 +1,4 @@
-"""An app whose committed batches can be run again: its checkpoint, topology and topics."""
+"""An app whose committed batches can be replayed: its checkpoint, topology and topics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReplayedQuery:
 
     Attributes:
         opened: The query's plans, commits and durable log.
-        settings: Settings of its tasks, with an `io` that writes nothing.
+        settings: Settings of the query's tasks, with an `io` that writes nothing.
         tables: The global tables of the query.
     """
 
@@ -66,7 +66,7 @@ class ReplayedApp:
 
     @cached_property
     def _opened(self) -> Mapping[str, OpenedQuery]:
-        """The queries by name; `CheckpointMismatchError` where they are another topology's."""
+        """The queries by name; `CheckpointMismatchError` if the app has run another topology."""
         recorded, shape = self.checkpoint.shape, self.topology.shape()
         is_other = without_parameters(recorded) != without_parameters(shape)
         if is_other or any(misread_stores(parameters_in(recorded), parameters_in(shape))):
@@ -88,8 +88,8 @@ class ReplayedApp:
 
         Raises:
             CheckpointMismatchError: The topology is not the one that has run.
-            ReplayError: It would call outside.
-            LogMismatchError: The durable log is not the app's.
+            ReplayError: A replay would call an external service.
+            LogMismatchError: The durable log does not belong to the app.
         """
         opened = self._opened[name]
         if not self.repeat_calls:

@@ -1,4 +1,4 @@
-"""The state of a task that runs a batch again: read from the durable log, kept in memory."""
+"""The state of a replayed task: read from the durable log, and changed in memory only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kstreams.task.progress.task_meta import TaskMeta
 __all__ = ("OverlayOf", "ReplayedState")
 
 OverlayOf = Callable[[WorkingStore], Overlay]
-"""Makes the overlay through which a task reads and writes."""
+"""Creates the overlay through which a task reads and writes its stores."""
 
 
 class ReplayedState:
@@ -29,16 +29,16 @@ class ReplayedState:
     Args:
         log: The task's part of the durable log.
         stores: Names of the task's stores.
-        overlay: Makes the overlay of the stores.
+        overlay: Creates the overlay of the stores.
 
     Attributes:
-        stores: Names of the task's stores, those of the opened version included.
+        stores: Names of the task's stores, including stores of the opened version.
         working: The stores at the opened version.
         meta: The metadata of the task.
         changes: The changes of the batch; None before its end.
         sent: Number of records that the task sent into loops.
-        folder: None: output buffers in the temporary directory of the system.
-        restored: False: a replay reports no restore.
+        folder: Always None: output buffers are in the temporary directory of the system.
+        restored: Always False: a replay reports no restore.
     """
 
     folder = None
@@ -62,7 +62,7 @@ class ReplayedState:
         """Restore a version from the durable log.
 
         Raises:
-            StateCorruptError: An object of it is damaged, or was collected.
+            StateCorruptError: An object of the version is damaged or was deleted.
         """
         self._pointer = Pointer.empty() if pointer is None else Pointer.from_json(pointer)
         self.stores = sorted({*self.stores, *self._pointer.stores})
@@ -85,23 +85,23 @@ class ReplayedState:
         return self._log.objects
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Count what would go into loops."""
+        """Count the records that the task would send into loops."""
         self.sent += sum(table.num_rows for _, _, table in records)
         return ()
 
     def commit(self, changes: Changes) -> Pointer:
-        """Keep the changes."""
+        """Keep the changes in `changes`, without writing them."""
         self.changes = {store: changed for store, changed in changes.items() if changed}
         return self._pointer.with_meta(self.meta.to_json())
 
     def advanced(self) -> WorkingStore:
-        """Return the stores with the changes of the batch, in the place of those before it."""
+        """Apply the changes of the batch to `working`, and return `working`."""
         if self.changes:
             self.working.write(self.changes)
         return self.working
 
     def settle(self) -> None:
-        """Do nothing: nothing is written."""
+        """Do nothing, because a replay writes nothing."""
 
     def traffic(self) -> Traffic:
         """Return no traffic: a replay reports nothing."""

@@ -30,7 +30,7 @@ class TracedBatch:
         batch: The batch that processed the record; None if no retained batch did.
         wall_ms: Time of the commit by the app's clock, ms since the epoch.
         steps: The steps in order, task by task. Empty if the record had no effect: it belongs to an
-            aborted transaction, or a filter of the source left it out.
+            aborted transaction, or a filter of the source dropped it.
         not_run: The reason why the path is not known; empty if it is.
     """
 
@@ -42,7 +42,7 @@ class TracedBatch:
     not_run: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return the path as JSON data."""
         return {
             "query": self.query,
             "task": str(self.task),
@@ -68,12 +68,12 @@ class Trace:
     batches: tuple[TracedBatch, ...]
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data.
+        """Return the trace as JSON data.
 
-        The shape: `{app, topic, partition, offset, batches: [{query, task, batch or null,
-        wall_ms, not_run, steps: [{task, depth, node, what: "entered", "wrote", "left" or
-        "dropped", key, value, timestamp_ms, reason, store or null, before, after}]}]}`.
-        `before` and `after` are rows as in `Explanation.to_json`, of `store` at the record's key.
+        The shape: `{app, topic, partition, offset, batches: [{query, task, batch or null, wall_ms,
+        not_run, steps: [{task, depth, node, what: "entered", "wrote", "left" or "dropped", key,
+        value, timestamp_ms, reason, store or null, before, after}]}]}`. `before` and `after` are
+        rows as in `Explanation.to_json`, of `store` at the record's key.
         """
         topic, partition, offset = self.place
         return {
@@ -149,7 +149,7 @@ def _commits(query: ReplayedQuery) -> Iterator[Commit]:
 
 
 def _next(commit: Commit, task: TaskId, place: TopicPartition) -> int:
-    """Return the first offset of a partition that a task has not processed by a commit."""
+    """Return the first offset of a partition that a task has not processed at a commit."""
     text = commit.tasks.get(task)
     meta = TaskMeta() if text is None else TaskMeta.from_json(Pointer.from_json(text).meta)
     return meta.next_offsets.get(place, 0)

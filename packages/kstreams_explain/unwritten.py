@@ -26,7 +26,7 @@ class ReadOnlyIO(TopicIO):
     """A `TopicIO` that reads, and writes nothing.
 
     Attributes:
-        others: Reads, and knows what topics take.
+        others: The `TopicIO` that reads topics and returns their limits.
     """
 
     others: TopicIO
@@ -45,7 +45,7 @@ class ReadOnlyIO(TopicIO):
 
 
 class _NoWriter:
-    """A `Writer` that takes all and writes nothing."""
+    """A `Writer` that accepts all results and writes nothing."""
 
     def write(self, results: Results[Any, Any], commit: CommitId) -> tuple[()]:
         return ()
@@ -55,8 +55,8 @@ class _NoWriter:
 
 
 class UnwrittenSinks(SinkWriters):
-    """Gives the sinks of a task writers that write nothing; the sinks are not opened."""
+    """Returns writers that write nothing, without opening the sinks."""
 
     def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
-        """Return a writer of nothing."""
+        """Return a writer that writes nothing."""
         return _NoWriter()

@@ -20,9 +20,9 @@ __all__ = ("FileContents",)
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _MARK_BYTES = 4 * 1024 * 1024
-"""So far apart are the marks that are kept of a file."""
+"""The minimum distance between two stored marks of a file, in bytes."""
 _ENTRIES, _SCANNED_BYTES = 1_000, 256 * 1024 * 1024
-"""Of so many files, or so many bytes, offsets are written down before looking at others."""
+"""After this many scanned files or bytes, the offsets are stored before more files are scanned."""
 _MAX_PROBLEM_CHARS = 1_000
 
 
@@ -54,7 +54,7 @@ class FileContents:
 
     @property
     def log_id(self) -> str:
-        """The index's."""
+        """The id of the file index."""
         return self._index.log_id
 
     @property
@@ -63,7 +63,7 @@ class FileContents:
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
-        """Return the first offset of the first file that is still there, by partition."""
+        """Return the first offset of the first file that still exists, by partition."""
         if self._present is None:
             self.ends()
         index = self._index
@@ -125,7 +125,7 @@ class FileContents:
             yield some
 
     def _scanned(self, file: FileInfo) -> Scanned | None:
-        """Look through a file; None where it changes meanwhile: it is looked at another time."""
+        """Scan a file; return None if it changes meanwhile, so that a later search scans it."""
         try:
             with closing(self._files.open(file)) as data:
                 try:
@@ -143,11 +143,11 @@ class FileContents:
         return Scanned(file, end.record, marks, end.place, head)
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first record that is not before a time."""
+        """Return offset and time (ms) of the first record at or after a time, or None."""
         return self._index.first_since(partition, timestamp_ms)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield a piece a file."""
+        """Yield one piece for each file."""
         for entry in self._index.since(partition, start):
             low = max(entry.first, start)
             if low >= stop:
@@ -155,7 +155,7 @@ class FileContents:
             yield Piece(partition, low, min(entry.stop, stop), str(entry.place(low)))
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean of the file that has an offset."""
+        """Return the mean bytes of the records of the file that has an offset; None without one."""
         for entry in self._index.since(partition, offset)[:1]:
             return max(entry.end, entry.file.size) / entry.records
         return None
@@ -191,7 +191,7 @@ class FileContents:
 
 
 def _kept(marks: Iterable[Mark]) -> tuple[tuple[Mark, ...], Mark]:
-    """Return the marks to keep, and the last one."""
+    """Return the marks to store, and the mark of the end."""
     kept: list[Mark] = []
     last = Mark(0, 0)
     for mark in marks:

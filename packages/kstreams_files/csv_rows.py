@@ -1,4 +1,4 @@
-"""Files of CSV whose first row names the columns."""
+"""CSV files whose first row has the column names."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _SHOWN = 200
 class Csv(TextRecords[None, V]):
     """Each row after the first is an object of a type; keys are null (RFC 4180, UTF-8).
 
-    The first row names the columns: fields of the type are matched by name, in any order, and other
-    columns are ignored. A field without a column needs a default. A row with another number of
-    fields than the first row cannot be decoded; an empty line is dropped and counted as a null
+    The first row has the column names: fields of the type are matched by name, in any order, and
+    other columns are ignored. A field without a column needs a default. A row with another number
+    of fields than the first row cannot be decoded; an empty line is dropped and counted as a null
     value. Errors number the rows after the header from 1, as `record`.
 
     Args:
@@ -53,7 +53,7 @@ class Csv(TextRecords[None, V]):
     name: str = field(default="csv", init=False)
 
     def __post_init__(self) -> None:
-        """Make the serde; raises as `csv_row`."""
+        """Create the serde; raises the errors of `csv_row`."""
         object.__setattr__(self, "value", csv_row(self.type_, delimiter=self.delimiter))
 
     @property
@@ -61,7 +61,7 @@ class Csv(TextRecords[None, V]):
         return columns_of(self.type_)
 
     def head(self, data: FileData) -> str:
-        """Return the first row, if it names all columns that have to be there."""
+        """Return the first row; `DeserializationError` if it lacks a required column."""
         start = super().start(data)
         row = self._first_row(data, start)
         try:
@@ -72,7 +72,7 @@ class Csv(TextRecords[None, V]):
         return text
 
     def start(self, data: FileData) -> int:
-        """Return where the second row begins."""
+        """Return the byte offset of the second row."""
         start = super().start(data)
         return start + len(self._first_row(data, start))
 
@@ -113,7 +113,7 @@ class Csv(TextRecords[None, V]):
         return Rows(pa.array(values, pa.binary()), wrong=faults)
 
     def _picker(self, head: str) -> tuple[Callable[[list[bytes]], bytes] | None, int]:
-        """Return a function that reorders fields, None if they are in order, and their number."""
+        """Return a function that reorders fields (None if not needed), and the field count."""
         mark = self.delimiter.encode()
         names = [_unquoted(each.decode()) for each in divided(head.encode(), mark)]
         double = sorted({name for name in names if names.count(name) > 1})

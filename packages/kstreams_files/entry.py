@@ -1,4 +1,4 @@
-"""The permanent facts of a file: the offsets of its records, and their positions."""
+"""Index entries: the permanent offsets and positions of a file's records."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ("Entry", "Place")
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of an index.
+    """The entry of a file in an index.
 
     Attributes:
         file: The scanned version of the file.
         partition: The partition of its records.
         first: The offset of its first record.
-        records: The number of its records; one if it cannot be read.
+        records: The number of its records; 1 if the file cannot be read.
         marks: The positions of some records, including the first.
-        end: The position of its end, in the terms of the format.
-        head: The data about its beginning that readers need.
-        problem: The reason if it cannot be read; otherwise empty.
+        end: The position of the file's end, in the units of the format.
+        head: The data about the file's beginning that readers need.
+        problem: The reason if the file cannot be read; otherwise empty.
     """
 
     file: FileInfo
@@ -47,14 +47,14 @@ class Entry:
         return self.first + self.records
 
     def place(self, offset: int) -> Place:
-        """Return where a reader finds a record."""
+        """Return the location at which a reader starts to find a record."""
         record = offset - self.first
         number = bisect_right(self.marks, record, key=lambda mark: mark.record)
         mark = self.marks[number - 1] if number else Mark(0, 0)
         return Place(self.file, self.first, mark, self.head, self.problem)
 
     def to_json(self) -> list[Any]:
-        """Return plain data."""
+        """Return the entry as JSON data."""
         file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
         marks = [[mark.record, mark.place] for mark in self.marks]
         own = [self.partition, self.first, self.records, marks, self.end]
@@ -78,14 +78,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of records in a file; its text is part of plans.
+    """The location of records in a file; its text is part of plans.
 
     Attributes:
         file: The version of the file.
         first: The offset of its first record.
-        mark: The position to start at.
-        head: The data about its beginning that readers need.
-        problem: The reason if it cannot be read; otherwise empty.
+        mark: The position to start reading at.
+        head: The data about the file's beginning that readers need.
+        problem: The reason if the file cannot be read; otherwise empty.
     """
 
     file: FileInfo
@@ -95,17 +95,17 @@ class Place:
     problem: str = ""
 
     def __str__(self) -> str:
-        """Return the place as text."""
+        """Return the location as text."""
         file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
         mark = [self.mark.record, self.mark.place]
         return json.dumps([file, self.first, mark, self.head, self.problem], separators=(",", ":"))
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Read it again.
+        """Parse the text that `str` returns.
 
         Raises:
-            StateCorruptError: It is none.
+            StateCorruptError: The text is not a location.
         """
         try:
             file, first, mark, head, problem = json.loads(text)

@@ -1,4 +1,4 @@
-"""A place of files: which there are, and their bytes at one version."""
+"""The interface of a collection of files: its list, and the bytes of a file at one version."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class FileInfo:
     """A file at one version.
 
     Attributes:
-        name: Path below the place, with `/` between its steps.
-        version: Differs whenever its contents do: an ETag, or size and time of change.
-        size: In bytes.
-        modified_ms: When it was last changed, ms since the epoch: the time of its records.
+        name: The path of the file in the collection, with `/` between its components.
+        version: A text that changes with the content: an ETag, or size and modification time.
+        size: The size in bytes.
+        modified_ms: The time of the last change, ms since the epoch: also the time of the file's
+            records.
     """
 
     name: str
@@ -43,15 +44,15 @@ class FileData(ABC):
 
     @abstractmethod
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes from `start` on; fewer where the file ends earlier.
+        """Return `length` bytes from `start` on, or fewer at the end of the file.
 
         Raises:
-            FileChangedError: It is not that version any more.
-            SourceError: It cannot be read.
+            FileChangedError: The file has another version now.
+            SourceError: The file cannot be read.
         """
 
     def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield all from `start` on, none of it empty; raises as `read`."""
+        """Yield all bytes from `start` on, in blocks that are not empty; raises as `read`."""
         while block := self.read(start, BLOCK_BYTES):
             yield block
             start += len(block)
@@ -78,11 +79,11 @@ class Files(Protocol):
         ...
 
     def list(self) -> Iterator[FileInfo]:
-        """Yield the files that there are, in any order.
+        """Yield the existing files, in any order.
 
         Raises:
-            SourceError: The place is not as it has to be.
-            SourceUnavailableError: It does not answer.
+            SourceError: The collection is unsuitable, for example because it does not exist.
+            SourceUnavailableError: The storage does not answer.
         """
         ...
 
@@ -90,8 +91,8 @@ class Files(Protocol):
         """Open a file at its version.
 
         Raises:
-            FileChangedError: It has another version, or is gone.
-            SourceError: It cannot be read.
-            SourceUnavailableError: The place does not answer.
+            FileChangedError: The file has another version, or does not exist any more.
+            SourceError: The file cannot be read.
+            SourceUnavailableError: The storage does not answer.
         """
         ...

@@ -14,14 +14,14 @@ __all__ = ("FinishedFiles", "Finishing", "MoveTo", "WhenRead", "check_when_read"
 
 @dataclass(frozen=True)
 class MoveTo:
-    """Files that were read get another place, under the path that they had.
+    """Moves files that were read to a folder, with the same relative path.
 
     Args:
-        folder: Below the place that is read, where its name has a step that begins with `_` or
-            `.`, so that nothing there is read again: `_done`.
+        folder: The target, relative to the folder that is read. It begins with `_` or `.`, such as
+            `_done`, so that moved files are not read again.
 
     Raises:
-        ValueError: It leads elsewhere, or would be read.
+        ValueError: The target is outside of the folder, or its files would be read.
     """
 
     folder: str
@@ -41,12 +41,12 @@ WhenRead: TypeAlias = Literal["leave", "delete"] | MoveTo
 
 @runtime_checkable
 class FinishedFiles(Files, Protocol):
-    """A `Files` that can take files away."""
+    """A `Files` that can delete and move files."""
 
     def take_away(self, file: FileInfo, to: str) -> None:
         """Delete a file at its version, or rename it; a repeated call does nothing.
 
-        A file with another version, and a missing file, are left.
+        A file with another version is left unchanged, and a missing file is ignored.
 
         Args:
             file: A file that was read.
@@ -63,7 +63,7 @@ def check_when_read(name: str, files: Files, when_read: WhenRead) -> None:
     """Check that a collection supports the policy.
 
     Raises:
-        CompileError: It does not.
+        CompileError: The policy is invalid, or the collection does not support it.
     """
     if when_read != "leave" and not isinstance(files, FinishedFiles):
         raise CompileError(
@@ -78,7 +78,7 @@ def check_when_read(name: str, files: Files, when_read: WhenRead) -> None:
 
 
 class Finishing:
-    """Removes files that were read.
+    """Deletes or moves files that were read.
 
     Args:
         files: The files.

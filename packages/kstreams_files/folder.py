@@ -1,4 +1,4 @@
-"""The log that a directory of this machine is."""
+"""A log of the files in a directory of this machine."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def folder(
         format: The format of the files: `Lines`, `Csv`, `Parquet`, `Whole`, `Gzip`, `Zip`.
         pattern: The pattern of file names: `*.csv`.
         recursive: Whether to include files of subdirectories.
-        partitions: The number of tasks that may read at the same time, each another file; it must
-            never change.
+        partitions: The number of partitions: tasks that read different files at the same time. It
+            must never change.
         min_age: The minimum time since the last change of a file, if writers do not rename files.
         look_every: The interval between searches for new files, if there are many; zero searches
             for each batch.

@@ -17,7 +17,7 @@ __all__ = ("Format", "Mark", "Rows")
 K = TypeVar("K")
 """Type of the keys of a file's records."""
 V = TypeVar("V")
-"""Type of their values."""
+"""Type of the values of a file's records."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Mark:
 
     Attributes:
         record: The number of the record, from 0 on.
-        place: The position, in the terms of the format, such as a byte.
+        place: The position in the units of the format, such as a byte offset.
     """
 
     record: int
@@ -40,7 +40,7 @@ class Rows:
     Attributes:
         values: The values, `binary`; null is a null value.
         keys: The keys, `binary`; None if all are null.
-        wrong: By row, the reason if it cannot be read.
+        wrong: The reason for each row that cannot be read, by row number.
         headers: The headers of records; None if there are none.
     """
 
@@ -57,10 +57,10 @@ class Format(ABC, Generic[K, V]):
     decoded, for the `on_error` of its source.
 
     Attributes:
-        name: Identifies the rule for the boundaries of records; an index is for one such name.
+        name: Identifies the rule for the boundaries of records; an index belongs to one such name.
         key: The serde of the keys.
         value: The serde of the values.
-        reads_anywhere: Whether it needs random access to a file.
+        reads_anywhere: Whether the format needs random access to a file.
     """
 
     reads_anywhere = False
@@ -79,10 +79,10 @@ class Format(ABC, Generic[K, V]):
 
     @abstractmethod
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Look through a file: yield marks, the first record's first, at last that of its end.
+        """Scan a file; yield marks, first that of the first record, last that of the file's end.
 
         Raises:
-            DeserializationError: It cannot be read to its end, or is larger than it may be.
+            DeserializationError: The file cannot be read to its end, or exceeds a limit.
         """
 
     @abstractmethod
@@ -91,6 +91,6 @@ class Format(ABC, Generic[K, V]):
 
         Args:
             data: The file.
-            head: The result of `head` for it.
+            head: The result of `head` for the file.
             mark: A mark of `scan`.
         """

@@ -1,4 +1,4 @@
-"""Files compressed by gzip, of whichever format."""
+"""Gzip files, with content of any other format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("Gzip",)
 K = TypeVar("K")
 """Type of the keys of a file's records."""
 V = TypeVar("V")
-"""Type of their values."""
+"""Type of the values of a file's records."""
 
 _GZIP = 31
 _SLICE_BYTES = 16 * 1024
@@ -27,7 +27,7 @@ _SLICE_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class Gzip(Packed[K, V]):
-    """Each file is compressed, as one or several members.
+    """Each file is compressed, as one or more gzip members.
 
     Args:
         format: The format of the content.
@@ -46,14 +46,15 @@ class Gzip(Packed[K, V]):
         return self.format.scan(_Unzipped(self, data))
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read the content, from the beginning of the file on."""
+        """Read records from a mark on; the file is decompressed from its beginning."""
         return self.format.read(_Unzipped(self, data), head, mark)
 
 
 def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks in parts.
+    """Yield the blocks in small slices.
 
-    The rest of a part is copied at the end of each member, of which a few bytes are one.
+    zlib copies the rest of its input at the end of each member, and members may be a few bytes
+    long.
     """
     for block in blocks:
         for start in range(0, len(block), _SLICE_BYTES):

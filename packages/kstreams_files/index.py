@@ -1,8 +1,8 @@
 """The files of a log with their order and offsets: written once, permanently.
 
-A new file gets the offsets after all others of its partition with a conditional create. So several
-drivers and apps that read a folder agree on the offsets, and a restart, a fork or a reset reads the
-same records as before. No part of the index is changed or deleted.
+A new file gets the next offsets of its partition, with a conditional create. So several drivers and
+apps that read a folder agree on the offsets, and a restart, a fork or a reset reads the same
+records as before. Objects of the index are never changed or deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DAMAGED = "bring the index back from a copy; without it nobody knows which offs
 
 @dataclass(frozen=True)
 class Scanned:
-    """A file that was looked through and has no offsets yet; see `Entry`."""
+    """A scanned file without offsets; see `Entry` for the attributes."""
 
     file: FileInfo
     records: int
@@ -50,9 +50,9 @@ class FileIndex:
 
     Args:
         store: The storage of the index.
-        place: The name in texts.
+        place: The name of the index in error texts.
         partitions: The number of partitions of the log.
-        format_name: The rule for the boundaries of records.
+        format_name: The name of the format, which identifies the boundaries of records.
 
     Raises:
         SourceError: The index belongs to another log, or cannot be read or written.
@@ -75,7 +75,7 @@ class FileIndex:
             raise self._failed(exc) from exc
 
     def _begin(self, partitions: int, format_name: str) -> str:
-        """Return the index's id, of which the first driver makes one."""
+        """Return the id of the index, which the first driver creates."""
         made = {"format": 1, "id": uuid4().hex, "partitions": partitions, "records": format_name}
         try:
             data = self._store.get(_LOG)
@@ -96,7 +96,7 @@ class FileIndex:
         return found.text("id")
 
     def refresh(self) -> None:
-        """Read the entries that others have added."""
+        """Read the entries that other processes have added."""
         names = [name for name in self._store.list(_FILES) if name >= _name(self._read)]
         with ThreadPoolExecutor(_AT_ONCE, "kstreams-index") as pool:
             for name, data in zip(names, pool.map(self._store.get, names), strict=True):
@@ -128,8 +128,8 @@ class FileIndex:
         """Assign offsets to files, each in the partition with the fewest records.
 
         Returns:
-            False if another process has added files meanwhile: these are then known, and the
-                remaining files may be added again.
+            False if another process has added files meanwhile. Those files are then known, and the
+            caller may add its remaining files again.
 
         Raises:
             SourceError: The index cannot be written.
@@ -168,17 +168,17 @@ class FileIndex:
         return len(self._entries)
 
     def end(self, partition: int) -> int:
-        """Return the offset after the last one."""
+        """Return the offset after the last record of a partition."""
         entries = self._entries[partition]
         return entries[-1].stop if entries else 0
 
     def since(self, partition: int, offset: int) -> Sequence[Entry]:
-        """Return the files that have records from an offset on, in order."""
+        """Return the entries with records at or after an offset, in order."""
         first = max(bisect_right(self._firsts[partition], offset) - 1, 0)
         return [each for each in self._entries[partition][first:] if each.stop > offset]
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first record that is not before a time."""
+        """Return offset and time (ms) of the first record at or after a time, or None."""
         place = bisect_left(self._times[partition], timestamp_ms)
         if place == len(self._entries[partition]):
             return None

@@ -1,4 +1,4 @@
-"""Files of lines, each of which is a value: text, JSON, or bytes of another serde."""
+"""Files in which each line is a value: text, JSON, or bytes of another serde."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lines(TextRecords[None, V]):
     name: str = field(default="lines", init=False)
 
     def rows(self, records: Sequence[bytes], head: str) -> Rows:
-        """Take lines as they are."""
+        """Return the lines as values; empty lines are null with `blank="drop"`."""
         if self.blank == "drop":
             return Rows(pa.array([each or None for each in records], pa.binary()))
         return Rows(pa.array(records, pa.binary()))

@@ -1,4 +1,4 @@
-"""Files in a directory of this machine, or of a file system that all machines share."""
+"""Files in a directory of this machine or of a shared file system."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHANGED = (
 def is_unfinished(name: str) -> bool:
     """Return whether a file must not be read because of its name: hidden or incomplete.
 
-    A step of the name begins with `.` or `_`, or the name ends like that of a file in progress.
+    A component of the name begins with `.` or `_`, or the name has a suffix of unfinished files.
     """
     return name.endswith(_UNFINISHED) or any(step[:1] in "._" for step in name.split("/"))
 
@@ -57,10 +57,10 @@ class LocalFiles(FinishedFiles):
         return f"{self.root}/{'**/' if self.recursive else ''}{self.pattern}"
 
     def list(self) -> Iterator[FileInfo]:
-        """Yield the files that there are.
+        """Yield the existing files that match.
 
         Raises:
-            SourceError: There is no such directory, or it cannot be read.
+            SourceError: The directory does not exist or cannot be read.
         """
         before = SystemClock().now_ms() - self.min_age_ms
         root = os.path.realpath(self.root)
@@ -134,7 +134,7 @@ class LocalFiles(FinishedFiles):
             ) from exc
 
     def _is_still(self, path: Path, file: FileInfo) -> bool:
-        """Return whether a file exists at its version in the directory."""
+        """Return whether the directory still has a file with the same version."""
         try:
             known = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -143,7 +143,7 @@ class LocalFiles(FinishedFiles):
         return inside and _info(file.name, known).version == file.version
 
     def _link(self, path: Path, target: Path, to: str) -> None:
-        """Give a file another name, too, unless a killed one has done so."""
+        """Create a hard link with the new name, unless a killed process has already done so."""
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, target)
@@ -160,7 +160,7 @@ class _LocalData(FileData):
 
     Args:
         handle: The open handle; closed with this object.
-        path: The path, for texts.
+        path: The path, for error texts.
         file: The expected version.
     """
 

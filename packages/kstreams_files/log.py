@@ -1,4 +1,4 @@
-"""The log that files of one place are."""
+"""The log of a collection of files."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ class FileLog(Generic[K, V]):
 
     @property
     def key(self) -> Serde[K]:
-        """The format's."""
+        """The serde of the keys, from the format."""
         return self.format.key
 
     @property
     def value(self) -> Serde[V]:
-        """The format's."""
+        """The serde of the values, from the format."""
         return self.format.value
 
     @property
     def label(self) -> str:
-        """The place and the format."""
+        """The text in diagrams: the format and the collection."""
         return f"{self.format.name} of {self.files.label}"
 
     @property
@@ -102,11 +102,11 @@ class FileLog(Generic[K, V]):
         return "files are deleted" if self.when_read == "delete" else ""
 
     def contents(self) -> LogContents:
-        """Open the driver's side.
+        """Open the log on the driver.
 
         Raises:
-            SourceError: There is no such place, it cannot be read, or the index is another log's or
-                cannot be read or written.
+            SourceError: The collection does not exist or cannot be read; or the index belongs to
+                another log or cannot be read or written.
         """
         next(iter(self.files.list()), None)  # before the index, which may create the folder
         index = FileIndex(
@@ -124,5 +124,5 @@ class FileLog(Generic[K, V]):
         )
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Open the log for reading in a worker."""
         return FileReader(self.files, self.format)

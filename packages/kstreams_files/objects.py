@@ -1,4 +1,4 @@
-"""Objects of a bucket as files of a log, each at one version."""
+"""Files of a log that are objects of a bucket, each at one version."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class ObjectFiles(FinishedFiles):
-    """A `Files` of objects, in storage that reads an object at a version.
+    """A `Files` of objects, for storage that can read an object at a version.
 
-    Names with a step that begins with `.` or `_`, or that end with `/`, are ignored.
+    Names that end with `/`, or have a component that begins with `.` or `_`, are ignored.
 
     Args:
         pattern: The pattern of names after their last slash.
@@ -39,16 +39,16 @@ class ObjectFiles(FinishedFiles):
     @property
     @abstractmethod
     def where(self) -> str:
-        """The name of bucket and prefix in texts."""
+        """The bucket and the prefix, for error texts and diagrams."""
 
     @property
     @abstractmethod
     def part_bytes(self) -> int:
-        """The number of bytes that one request reads of a large object."""
+        """The number of bytes that one request reads from a large object."""
 
     @abstractmethod
     def all(self) -> Iterable[FileInfo]:
-        """Return all objects below the prefix, of any writer.
+        """Return all objects below the prefix.
 
         Raises:
             SourceError: The storage rejects the request.
@@ -57,19 +57,19 @@ class ObjectFiles(FinishedFiles):
 
     @abstractmethod
     def read(self, file: FileInfo, start: int, length: int) -> bytes | None:
-        """Return bytes of an object at its version; None where that is not there any more.
+        """Return bytes of an object at its version; None if the version no longer exists.
 
         Raises:
-            SourceError: The storage refuses.
-            SourceUnavailableError: It does not answer.
+            SourceError: The storage rejects the request.
+            SourceUnavailableError: The storage does not answer.
         """
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
         """Delete an object at its version, or rename it; return whether the new name is free.
 
-        An object with another version, and a missing object, are left; a copy of a killed process
-        counts.
+        An object with another version is left unchanged, and a missing object is ignored. A copy
+        that a killed process made counts as renamed.
 
         Raises:
             SourceError: The storage rejects the request.
@@ -77,11 +77,11 @@ class ObjectFiles(FinishedFiles):
         """
 
     def take_away(self, file: FileInfo, to: str) -> None:
-        """Delete an object at its version, or give it another name below the prefix.
+        """Delete an object at its version, or rename it below the prefix.
 
         Raises:
-            SourceError: The storage refuses, or has another object of that name.
-            SourceUnavailableError: It does not answer.
+            SourceError: The storage rejects the request, or another object has the new name.
+            SourceUnavailableError: The storage does not answer.
         """
         if not self.retire(file, to):
             raise SourceError(
@@ -92,7 +92,7 @@ class ObjectFiles(FinishedFiles):
 
     @property
     def label(self) -> str:
-        """Bucket, prefix and pattern."""
+        """The text in diagrams: bucket, prefix and pattern."""
         return f"{self.where}, {self.pattern}"
 
     @override
@@ -108,14 +108,14 @@ class ObjectFiles(FinishedFiles):
                 yield each
 
     def open(self, file: FileInfo) -> FileData:
-        """Return an object; nothing is asked before it is read."""
+        """Return an object; no request is sent before the first read."""
         if is_unfinished(file.name):
-            raise SourceError(f"object {file.name!r} is none that {self.where} is read for")
+            raise SourceError(f"object {file.name!r} of {self.where} is not read, by its name")
         return _ObjectData(self, file)
 
 
 class _ObjectData(FileData):
-    """The bytes of an object at a version: each request is for this one."""
+    """The bytes of an object at one version; each request names the version."""
 
     def __init__(self, files: ObjectFiles, file: FileInfo) -> None:
         self._files = files
@@ -144,7 +144,7 @@ class _ObjectData(FileData):
             start += len(part)
 
     def check(self) -> None:
-        """Do nothing: each answer was of the version."""
+        """Do nothing, because each request named the version."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing, because no resource is held."""

@@ -1,4 +1,4 @@
-"""The common part of compressed formats and their content."""
+"""The common base of compressed formats, and of their content."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ("Packed", "Unpacked")
 K = TypeVar("K")
 """Type of the keys of a file's records."""
 V = TypeVar("V")
-"""Type of their values."""
+"""Type of the values of a file's records."""
 
 _FREE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Packed(Format[K, V]):
-    """A format inside another, which is read sequentially.
+    """A compressed format around another format; the content is read sequentially.
 
     Args:
         format: The format of the content.
@@ -60,26 +60,26 @@ class Packed(Format[K, V]):
         object.__setattr__(self, "name", f"{self.packing}({self.format.name})")
 
     def check_bytes(self, data: FileData, count: int) -> None:
-        """See that so many bytes may come out of a file.
+        """Check the number of bytes that a file has when decompressed.
 
         Raises:
-            DeserializationError: They are too many.
+            DeserializationError: The number exceeds `max_ratio`.
         """
         most = max(_FREE_BYTES, data.size * self.max_ratio)
         if count > most:
             raise DeserializationError(
                 f"its {data.size:,} bytes become more than {most:,}",
-                hint=f"raise max_ratio of {type(self).__name__}, if it is right.",
+                hint=f"raise max_ratio of {type(self).__name__}, if the file is legitimate.",
             )
 
 
 class Unpacked(FileData):
-    """The content of a file.
+    """The decompressed content of a file.
 
     Args:
         data: The file; closed with this object.
         name: The name.
-        size: The size in bytes, if known; otherwise that of the file.
+        size: The size of the content in bytes if it is known; else the size of the file.
     """
 
     def __init__(self, data: FileData, name: str, size: int) -> None:
@@ -89,10 +89,10 @@ class Unpacked(FileData):
 
     @abstractmethod
     def all(self) -> Iterator[bytes]:
-        """Yield all that comes out.
+        """Yield the whole content in blocks.
 
         Raises:
-            DeserializationError: The file is damaged, or too much comes out.
+            DeserializationError: The file is damaged, or its content exceeds `max_ratio`.
         """
 
     @override
@@ -105,7 +105,7 @@ class Unpacked(FileData):
         return bytes(found)
 
     def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield the content, from a byte of it on."""
+        """Yield the content from byte `start` on."""
         passed = 0
         for block in self.all():
             passed += len(block)

@@ -1,4 +1,4 @@
-"""Files of Parquet."""
+"""Parquet files."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class Parquet(Format[None, V]):
     """Each row is an object of a type; keys are null.
 
     Columns are fields of the type, matched by name; other columns are not read. A field without a
-    column needs a default. Columns of other widths are accepted, such as int32 for `int` and float
-    for `float`; times must have a time zone. A row with an invalid value cannot be decoded.
+    column needs a default. Numbers of other widths are accepted, such as an int32 column for `int`;
+    times must have a time zone. A row with an invalid value cannot be decoded.
 
     Args:
-        type_: As for `csv_row`, whose text is the form of values between source and processors.
-        max_group_bytes: The maximum uncompressed bytes of a row group, because a worker holds one
-            in memory; a file with a larger one cannot be read.
-        max_group_rows: The maximum rows of a row group; a file with a larger one cannot be read.
+        type_: A type as for `csv_row`. Values are passed to processors in the format of `csv_row`.
+        max_group_bytes: The maximum uncompressed bytes of a row group, because a worker holds a row
+            group in memory. A file with a larger row group cannot be read.
+        max_group_rows: The maximum rows of a row group; a file with a larger row group cannot be
+            read.
     """
 
     type_: type[V]
@@ -55,7 +56,7 @@ class Parquet(Format[None, V]):
     reads_anywhere = True
 
     def __post_init__(self) -> None:
-        """Make the serde; raises as `csv_row`."""
+        """Create the serde; raises the errors of `csv_row`."""
         object.__setattr__(self, "value", csv_row(self.type_))
 
     @property
@@ -63,7 +64,7 @@ class Parquet(Format[None, V]):
         return columns_of(self.type_)
 
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Read the footer: rows are looked at when they are read."""
+        """Yield marks of row groups from the footer, without reading rows."""
         file = _opened(data, ())
         for column in self._columns:
             _check(column, file.schema_arrow)
@@ -81,14 +82,14 @@ class Parquet(Format[None, V]):
                 raise DeserializationError(
                     f"its row group {group + 1} has {about.num_rows:,} rows, more than "
                     f"{self.max_group_rows:,}",
-                    hint="raise max_group_rows of Parquet, if it is right.",
+                    hint="raise max_group_rows of Parquet, if the file is legitimate.",
                 )
             place += max(about.total_byte_size, 1)
             row += about.num_rows
             yield Mark(row, place)
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read row groups; the rows of a damaged one that cannot be read are bad records."""
+        """Read row groups; unreadable rows of a damaged row group are records with errors."""
         texts = [column.name for column in self._columns if pa.types.is_string(column.arrow)]
         file = _opened(data, texts)
         first = 0
@@ -130,14 +131,14 @@ class Parquet(Format[None, V]):
         return Rows(pa.array(values, pa.binary()), wrong=wrong)
 
     def _encoded(self, batch: pa.RecordBatch) -> pa.Array:
-        """Return rows as the serde reads them."""
+        """Encode rows in the format of the serde."""
         columns = [_filled(column, batch) for column in self._columns]
         struct = pa.StructArray.from_arrays(columns, [column.name for column in self._columns])
         return self.value.from_arrow(pa.ExtensionArray.from_storage(self.value.arrow_type, struct))
 
 
 def _opened(data: FileData, texts: Sequence[str]) -> pq.ParquetFile:
-    """Open a file; texts stay dictionaries, as they are written."""
+    """Open a file; the columns `texts` are read as dictionaries."""
     check_footer(data)
     try:
         return pq.ParquetFile(Seekable(data), read_dictionary=list(texts))
@@ -156,7 +157,7 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _text_bytes(batch: pa.RecordBatch) -> int:
-    """Return how many bytes the texts of dictionaries have where each row has its own."""
+    """Return the bytes of dictionary texts if each row had its own copy."""
     return sum(
         pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
         for column in batch.columns
@@ -165,7 +166,7 @@ def _text_bytes(batch: pa.RecordBatch) -> int:
 
 
 def _check(column: CsvColumn, schema: pa.Schema) -> None:
-    """Refuse a file that cannot fill a field."""
+    """Raise `DeserializationError` if a file has no suitable column for a field."""
     if column.name not in schema.names:
         if not column.required:
             return
@@ -194,7 +195,7 @@ def _is_text_dictionary(kind: pa.DataType) -> bool:
 
 
 def _filled(column: CsvColumn, batch: pa.RecordBatch) -> pa.Array:
-    """Return a column of a batch, or the default of its field."""
+    """Return a field's column of a batch, or a column of the field's default."""
     if column.name in batch.schema.names:
         return batch.column(column.name).cast(column.arrow)
     return pa.array([column.default] * batch.num_rows, column.arrow)

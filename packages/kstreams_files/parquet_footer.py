@@ -1,7 +1,7 @@
 """The footer of a Parquet file, checked before Arrow reads it.
 
-Arrow builds a schema by functions that call themselves: a file of a few hundred kilobytes whose
-groups are nested some ten thousand times ends the process.
+Arrow builds a schema recursively: a file of a few hundred kilobytes, with groups nested ten
+thousand levels deep, crashes the process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def check_footer(data: FileData) -> None:
     A file that is not Parquet passes: Arrow reports its error.
 
     Raises:
-        DeserializationError: Size or depth exceeds the limit of readers.
+        DeserializationError: The size or the depth exceeds the limit.
     """
     tail = data.read(max(data.size - _TAIL_BYTES, 0), _TAIL_BYTES)
     length = int.from_bytes(tail[:4], "little")
@@ -63,7 +63,7 @@ class _Footer:
             self._skip(kind)
 
     def _check_schema(self, count: int) -> None:
-        """Check the elements: each is followed by its children."""
+        """Check the schema elements, each of which is followed by its children."""
         if count > _MOST_COLUMNS:
             raise DeserializationError(
                 f"its schema has {count:,} columns and groups, more than {_MOST_COLUMNS:,}"
@@ -83,7 +83,7 @@ class _Footer:
                 )
 
     def _children(self) -> int:
-        """Read an element; return how many children it has."""
+        """Read a schema element; return its number of children."""
         number = found = 0
         while (field := self._field(number)) is not None:
             number, kind = field
@@ -135,7 +135,7 @@ class _Footer:
             self._item(kinds & 15, depth)
 
     def _item(self, kind: int, depth: int) -> None:
-        """Skip an item of a list or a map, where a bool is a byte."""
+        """Skip an item of a list or a map, in which a bool takes a byte."""
         self._skip(_BYTE if kind in _BOOLS else kind, depth + 1)
         if self._at > len(self._data):
             raise IndexError

@@ -1,4 +1,4 @@
-"""Read files in a worker, from batch to batch."""
+"""Read the records of files in a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("FileReader",)
 class FileReader:
     """Implements `kstreams.log.LogReader`; keeps the last file of each partition open.
 
-    So a file that is read from its beginning is not read again for each batch.
+    Thus a file that can only be read sequentially is not read again for each batch.
 
     Args:
         files: The files.
@@ -37,7 +37,7 @@ class FileReader:
         """Return the records of a piece.
 
         Raises:
-            FileChangedError: The file is gone, or has changed.
+            FileChangedError: The file was deleted or has changed.
             SourceError: The file cannot be read.
         """
         place = Place.parse(piece.place)
@@ -68,10 +68,10 @@ class FileReader:
 
 
 class _OpenFile:
-    """A file that is read from a mark to its end, some records at a time.
+    """An open file that is read from a mark to its end, over several calls.
 
     Attributes:
-        left: Whether it may have more records.
+        left: Whether the file may have more records.
     """
 
     def __init__(self, data: FileData, place: Place, form: Format[Any, Any]) -> None:
@@ -83,15 +83,15 @@ class _OpenFile:
         self.left = True
 
     def goes_on(self, place: Place, record: int) -> bool:
-        """Return whether a record of a file is the next one."""
+        """Return whether a record of a file is the next record to read here."""
         own = self._place
         return (own.file, own.first) == (place.file, place.first) and record == self._next
 
     def take(self, start: int, stop: int, max_bytes: int) -> tuple[list[Rows], bool]:
-        """Return records, and whether they are all that were asked for.
+        """Return the records `start` to `stop`, and whether they are complete.
 
         Raises:
-            FileChangedError: The file does not have them any more.
+            FileChangedError: The file has changed, or does not have the records any more.
         """
         found: list[Rows] = []
         size = 0
@@ -135,7 +135,7 @@ class _OpenFile:
 
 
 def _part(rows: Rows, start: int, stop: int) -> Rows:
-    """Return some of the rows."""
+    """Return the rows from `start` to `stop`."""
     return Rows(
         rows.values.slice(start, stop - start),
         None if rows.keys is None else rows.keys.slice(start, stop - start),
@@ -145,7 +145,7 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def _table(found: list[Rows], start: int, place: Place) -> pa.Table:
-    """Return rows as a log's reader does."""
+    """Return rows as a table with the columns of `LogReader.read`."""
     values = pa.chunked_array([rows.values for rows in found], pa.binary())
     keys = [pa.nulls(len(r.values), pa.binary()) if r.keys is None else r.keys for r in found]
     headers = [

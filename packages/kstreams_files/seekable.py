@@ -1,4 +1,4 @@
-"""A file of Python's on the bytes of a file."""
+"""A Python file object for `FileData`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ("Seekable",)
 
 
 class Seekable(io.RawIOBase):
-    """Reads a file's bytes from anywhere, as libraries want to.
+    """A seekable, read-only file object, for libraries that need random access.
 
     Args:
-        data: The file; stays open.
+        data: The file, which `close` leaves open.
     """
 
     def __init__(self, data: FileData) -> None:
@@ -34,7 +34,7 @@ class Seekable(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the current position."""
+        """Set and return the current position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._data.size}[whence]
         if base + offset < 0:
             raise OSError(f"there is no byte {base + offset}")  # as files of Python do
@@ -42,7 +42,7 @@ class Seekable(io.RawIOBase):
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return bytes; fewer where the file ends earlier."""
+        """Return up to `size` bytes; all remaining bytes if it is None or negative."""
         left = max(self._data.size - self._at, 0)
         wanted = left if size is None or size < 0 else min(size, left)
         found = self._data.read(self._at, wanted) if wanted else b""

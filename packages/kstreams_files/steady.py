@@ -1,4 +1,4 @@
-"""Files that have stopped changing, as far as observation shows."""
+"""Files whose version has not changed for some time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ("SteadyFiles",)
 
 
 class SteadyFiles(Files):
-    """A `Files` without files whose version was not constant for some time.
+    """A `Files` that leaves out files whose version has recently changed.
 
     The time is measured by this process's clock, not by that of writers or servers. The first
     search waits, so that a run to the end includes all files; later searches leave a changed file
-    to the next one.
+    to the next search.
 
     Args:
         files: All files.
@@ -32,7 +32,7 @@ class SteadyFiles(Files):
 
     @property
     def label(self) -> str:
-        """That of the files."""
+        """The label of the files."""
         return self._files.label
 
     def list(self) -> Iterator[FileInfo]:
@@ -51,7 +51,7 @@ class SteadyFiles(Files):
                 yield file
 
     def _look(self) -> Sequence[FileInfo]:
-        """List all, and note since when each has its version."""
+        """List all files, and store since when each file has had its version."""
         found = tuple(self._files.list())
         now = monotonic()
         before, self._since = self._since, {}

@@ -1,4 +1,4 @@
-"""Records of text that end with line ends: what lines and rows of CSV share."""
+"""The common base of text formats whose records end with line ends: lines and CSV."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ("MAX_RECORD_BYTES", "TextRecords", "record_ends")
 K = TypeVar("K")
 """Type of the keys of a file's records."""
 V = TypeVar("V")
-"""Type of their values."""
+"""Type of the values of a file's records."""
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
-"""The default maximum size of a record."""
+"""The default maximum size of a record, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -52,7 +52,7 @@ class TextRecords(Format[K, V]):
 
     Attributes:
         quoted: Whether line ends between quotes belong to the record.
-        max_record_bytes: The maximum size of a record; a file with a larger one cannot be read.
+        max_record_bytes: The maximum size of a record; a file with a larger record cannot be read.
     """
 
     quoted: bool
@@ -60,10 +60,10 @@ class TextRecords(Format[K, V]):
 
     @abstractmethod
     def rows(self, records: Sequence[bytes], head: str) -> Rows:
-        """Make rows of records, which have no line ends any more."""
+        """Convert records, whose line ends are removed, to rows."""
 
     def start(self, data: FileData) -> int:
-        """Return the byte where the first record begins: after a mark of UTF-8."""
+        """Return the byte offset of the first record, after the UTF-8 byte order mark if any."""
         first = data.read(0, len(_BOM))
         if first.startswith(_WIDE):
             raise DeserializationError("it is UTF-16, expected UTF-8")
@@ -114,7 +114,7 @@ class TextRecords(Format[K, V]):
     def _too_long(self, record: int) -> DeserializationError:
         return DeserializationError(
             f"record {record + 1} has more than {self.max_record_bytes:,} bytes",
-            hint="raise max_record_bytes of its format, if it is right.",
+            hint="raise max_record_bytes of its format, if the file is legitimate.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Files that are a value each."""
+"""Files of which each is one value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ V = TypeVar("V")
 """Type of the values."""
 
 _PATH = "kstreams-file"
-"""Header of the file's path, which stays when the record gets another key."""
+"""The header with the file's path, which is kept if the record's key changes."""
 
 
 @dataclass(frozen=True)
 class Whole(Format[str, V]):
-    """A file is a value, and its path below the folder the key, and in header `kstreams-file`.
+    """A file is a value; its path in the folder is the key and the header `kstreams-file`.
 
     Args:
         value: Serde of the file's bytes.
-        max_bytes: A larger file cannot be read.
+        max_bytes: The maximum bytes of a file; a larger file cannot be read.
     """
 
     value: Serde[V]
@@ -64,6 +64,6 @@ class Whole(Format[str, V]):
             if size > self.max_bytes:
                 raise DeserializationError(
                     f"it has more than {self.max_bytes:,} bytes",
-                    hint="raise max_bytes of its format, if it is right.",
+                    hint="raise max_bytes of its format, if the file is legitimate.",
                 )
         return b"".join(blocks)

@@ -1,4 +1,4 @@
-"""Archives of ZIP, whose members are files of whichever format."""
+"""ZIP archives, whose members are files of any other format."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ("Zip",)
 K = TypeVar("K")
 """Type of the keys of a member's records."""
 V = TypeVar("V")
-"""Type of their values."""
+"""Type of the values of a member's records."""
 
 _ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-"""Ways to compress whose readers take a bounded room: those of others say themselves how much."""
+"""Compression methods that need bounded memory; with other methods, the data sets the amount."""
 _ENTRY = b"PK\x01\x02"
 _ENTRY_BYTES = 640
 
@@ -38,8 +38,9 @@ _ENTRY_BYTES = 640
 class Zip(Packed[K, V]):
     """Each file is an archive, whose members are files, in the order of its directory.
 
-    No file is unpacked to a disk. Keys that are names, as those of `Whole`, are `archive/member`.
-    An archive cannot be read if a member is encrypted or its name leads out of the archive.
+    No member is extracted to a disk. Keys that are file names, such as the keys of `Whole`, are
+    `archive/member`. An archive cannot be read if a member is encrypted or its name leads out of
+    the archive.
 
     Args:
         format: The format of the members.
@@ -68,7 +69,7 @@ class Zip(Packed[K, V]):
             yield Mark(record, place)
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read members, the first one that begins at the mark first."""
+        """Read the members that begin at or after the mark."""
         place = 0
         for member in self._members(data):
             if place >= mark.place:
@@ -78,11 +79,11 @@ class Zip(Packed[K, V]):
             place += member.size + 1
 
     def _begin(self, member: FileData) -> Mark:
-        """Return where a member's first record is."""
+        """Return the mark of a member's first record."""
         return next(self.format.scan(member))
 
     def _members(self, data: FileData) -> Iterator[_Member]:
-        """Yield the members, without directories, as far as they are not too large together."""
+        """Yield the members without directories, after checking their number and total size."""
         with _zip_errors():
             archive = zipfile.ZipFile(_Directory(data, self.max_members))
         infos = [info for info in archive.infolist() if not info.is_dir()]
@@ -105,7 +106,7 @@ class Zip(Packed[K, V]):
 
 
 class _Directory(Seekable):
-    """An archive whose directory is not read if it has too many members.
+    """A file object for an archive that rejects a directory with too many members.
 
     Args:
         data: The archive.
@@ -117,11 +118,11 @@ class _Directory(Seekable):
         self._most = most
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return bytes; the whole directory is read at once."""
+        """Return bytes; `zipfile` reads the whole directory in one call."""
         if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
             raise DeserializationError(
                 f"its directory has {size:,} bytes, too many for {self._most:,} members",
-                hint="raise max_members of Zip, if it is right.",
+                hint="raise max_members of Zip, if the file is legitimate.",
             )
         found = super().read(size)
         if found.startswith(_ENTRY) and (count := found.count(_ENTRY)) > self._most:
@@ -132,7 +133,7 @@ class _Directory(Seekable):
 def _too_many(count: int, most: int) -> DeserializationError:
     return DeserializationError(
         f"it has {count:,} members, more than {most:,}",
-        hint="raise max_members of Zip, if it is right.",
+        hint="raise max_members of Zip, if the file is legitimate.",
     )
 
 
@@ -146,7 +147,7 @@ class _Member(Unpacked):
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Say of an error which member it is of."""
+        """Add the name of the member to decoding errors in the block."""
         try:
             yield
         except DeserializationError as exc:
@@ -155,7 +156,7 @@ class _Member(Unpacked):
             ) from exc
 
     def all(self) -> Iterator[bytes]:
-        """Yield all of it; checks its sum at the end."""
+        """Yield the whole content; its checksum is checked at the end."""
         with _zip_errors():
             stream: IO[bytes] = self._archive.open(self._info)
             with stream:

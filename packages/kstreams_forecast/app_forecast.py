@@ -28,7 +28,7 @@ class Prices:
 
     Attributes:
         puts: Dollars for 1,000 PUT requests.
-        storage: Dollars for a GB that is stored for a month.
+        storage: Dollars for storing a GB for a month.
     """
 
     puts: float = 0.005
@@ -75,7 +75,7 @@ class AppForecast:
         return None if self.speed is None else task.size_bytes / self.speed
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data, as `kstreams forecast --json` prints it."""
+        """Return the forecast as JSON data, as printed by `kstreams forecast --json`."""
         return {
             "app": self.app,
             "queries": [self._query(each) for each in self.queries],
@@ -156,7 +156,8 @@ def app_restore_speed(
         most_bytes: Maximum size of the task, which is restored into memory.
 
     Returns:
-        None if no task has state within the limit, or its version was deleted meanwhile.
+        Bytes per second; None if no task has state within the limit, or the version of the task was
+        deleted meanwhile.
     """
     sized = [
         (pointer.snapshot_bytes + pointer.delta_bytes, query, task, pointer)

@@ -83,7 +83,7 @@ class QueryForecast:
 
     @property
     def state_bytes(self) -> int:
-        """Current size of the state, compressed."""
+        """Current compressed size of the state, in bytes."""
         return sum(task.size_bytes for task in self.tasks)
 
 
@@ -111,8 +111,8 @@ def forecast_query(
 
     A longer trigger merges the input of several batches: a task that changed in any of them writes
     one delta with the last value of each key. The number of such tasks is counted in runs of
-    consecutive retained batches. A trigger shorter than the measured interval is used as it is, as
-    an upper bound.
+    consecutive retained batches. A trigger shorter than the measured interval scales the number of
+    batches, which gives an upper bound.
 
     Args:
         query: Name of the query.
@@ -121,7 +121,7 @@ def forecast_query(
         plans_too: Whether plans are also written to the paid storage.
 
     Returns:
-        None if there are fewer than two commits, or no time between them.
+        The forecast; None if there are fewer than two commits, or no time between them.
     """
     measured = [commit for commit in commits if commit.batch != SEED]
     steps = list(pairwise(measured))

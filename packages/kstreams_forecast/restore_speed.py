@@ -26,7 +26,7 @@ def measured_speed(pointer: Pointer, key: TaskKey, objects: ObjectStore) -> floa
         objects: The durable log.
 
     Returns:
-        None if a running app deleted the version meanwhile.
+        Bytes per second; None if a running app deleted the version meanwhile.
     """
     store = MemoryStore(pointer.stores)
     begun = time.perf_counter()

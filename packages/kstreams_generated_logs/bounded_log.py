@@ -1,4 +1,4 @@
-"""A log that is read as far as it goes at the start of a run."""
+"""A log of which a run reads only the records that exist at its start."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BoundedLog(Log[K, V]):
 
     @property
     def bounded(self) -> bool:
-        """Return True."""
+        """Always True."""
         return True
 
     @property
@@ -55,7 +55,7 @@ class BoundedLog(Log[K, V]):
 
     @property
     def lets_go(self) -> str:
-        """The log's; empty where all stays."""
+        """The effect of a commit on records of the inner log; empty if all records stay."""
         log: object = self.log
         return log.lets_go if isinstance(log, LetsGo) else ""
 

@@ -1,4 +1,4 @@
-"""A list as a log."""
+"""A log of the values in a list."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ class ItemLog(Generic[V]):
         return f"{len(self.given)} items"
 
     def count(self, clock: Clock) -> int:
-        """Return how many there are, whatever the time."""
+        """Return the number of items, which does not depend on the clock."""
         return len(self.given)
 
     def time_ms(self, number: int) -> int:
-        """Return the time of an item."""
+        """Return the time of an item, ms since the epoch."""
         return to_ms(self.start) + number * self._every_ms
 
     def values(self, numbers: range) -> Sequence[V]:
-        """Return some of the items."""
+        """Return the items with these numbers."""
         return self.given[numbers.start : numbers.stop : numbers.step]
 
     def contents(self) -> LogContents:
-        """Open the driver's side."""
+        """Open the log on the driver."""
         return NumberedContents(self, SystemClock())
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Open the log for reading in a worker."""
         return NumberedReader(self)
 
 
@@ -91,12 +91,13 @@ def items(
     start: datetime = _EPOCH,
     every: timedelta = timedelta(0),
 ) -> ItemLog[V]:
-    """Return a log of values: of a list, or of an iterator, which is read to its end.
+    """Return a log of the values of a list or an iterator, which is read to its end.
 
     The log is bounded: an app with only bounded sources ends by itself.
 
-    The values are sent to workers with the topology, so use thousands of them, not millions. Other
-    values are another log: an app that has read earlier values raises an error.
+    The values are sent to workers with the topology, so use thousands of them, not millions. If the
+    values change, the log is a different log: an app that has read the earlier values raises an
+    error.
 
     Args:
         name: The name of the log in checkpoints.

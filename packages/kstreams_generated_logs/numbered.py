@@ -1,4 +1,4 @@
-"""Logs whose records follow from their numbers, dealt round to the partitions."""
+"""Logs whose records are computed from their numbers, round-robin in the partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NumberedLog(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of its positions."""
+        """Name of the log in plans and commits."""
         ...
 
     @property
@@ -38,19 +38,19 @@ class NumberedLog(Protocol):
 
     @property
     def log_id(self) -> str:
-        """Differs where a number is another record."""
+        """An id that changes if a number would mean another record."""
         ...
 
     def count(self, clock: Clock) -> int:
-        """Return how many records there are by now."""
+        """Return the current number of records."""
         ...
 
     def time_ms(self, number: int) -> int:
-        """Return the time of a record, ms since the epoch; rises with the number."""
+        """Return the time of a record, ms since the epoch; it never decreases with the number."""
         ...
 
     def values(self, numbers: range) -> Sequence[Any]:
-        """Return the values of records."""
+        """Return the values of the records with these numbers."""
         ...
 
 
@@ -71,21 +71,21 @@ class NumberedContents:
 
     @property
     def log_id(self) -> str:
-        """The log's."""
+        """The id of the log."""
         return self._log.log_id
 
     def beginnings(self) -> dict[int, int]:
-        """Return zero for each partition: nothing is ever gone."""
+        """Return zero for each partition, because records are never deleted."""
         return dict.fromkeys(range(self._log.partitions), 0)
 
     def ends(self) -> dict[int, int]:
-        """Return how many records each partition has by now; never fewer than before."""
+        """Return the current number of records of each partition; it never decreases."""
         self._count = max(self._count, self._log.count(self._clock))
         parts = self._log.partitions
         return {part: (self._count - part + parts - 1) // parts for part in range(parts)}
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first record that is not before a time."""
+        """Return offset and time (ms) of the first record at or after a time, or None."""
         parts = self._log.partitions
         low, high = 0, (self._count - partition + parts - 1) // parts
         end = high
@@ -98,12 +98,12 @@ class NumberedContents:
         return None if low == end else (low, self._log.time_ms(partition + low * parts))
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield all as one."""
+        """Yield all records as one piece."""
         if start < stop:
             yield Piece(partition, start, stop)
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return None: it is not known."""
+        """Return None, because the size is not known."""
         return None
 
     def close(self) -> None:
@@ -154,4 +154,4 @@ class NumberedReader:
         )
 
     def close(self) -> None:
-        """Do nothing: there is nothing to give back."""
+        """Do nothing, because there are no resources."""

@@ -1,4 +1,4 @@
-"""Numbers that come at a rate, as a log."""
+"""A log of numbers at a fixed rate."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ class RateLog:
 
     @property
     def label(self) -> str:
-        """The rate."""
+        """The text in diagrams: the rate."""
         return f"{self.per_second} numbers a second"
 
     @property
     def log_id(self) -> str:
-        """Rate and beginning, which say the time of each number."""
+        """An id of rate, start and partitions, which determine the time of each number."""
         return f"{self.per_second}-{to_ms(self.start)}-{self.partitions}"
 
     def count(self, clock: Clock) -> int:
-        """Return how many numbers have come by now."""
+        """Return the number of records at the current time of a clock."""
         return max((clock.now_ms() - to_ms(self.start)) * self.per_second // 1000, 0)
 
     def time_ms(self, number: int) -> int:
-        """Return when a number comes."""
+        """Return the time of a number, ms since the epoch."""
         return to_ms(self.start) + number * 1000 // self.per_second
 
     def values(self, numbers: range) -> Sequence[int]:
@@ -64,11 +64,11 @@ class RateLog:
         return numbers
 
     def contents(self, clock: Clock | None = None) -> LogContents:
-        """Open the driver's side, by a clock; the system's is the default."""
+        """Open the log on the driver with a clock; the system clock by default."""
         return NumberedContents(self, clock or SystemClock())
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Open the log for reading in a worker."""
         return NumberedReader(self)
 
 

@@ -1,4 +1,4 @@
-"""Write messages to topics, and learn of each whether it is there."""
+"""Write messages to topics, with an outcome for each message."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class Appender:
         return Record(key, value, record.timestamp, headers)
 
     def append(self, records: Sequence[_Bytes]) -> list[KStreamsError | None]:
-        """Append records, and wait until it is known what became of each.
+        """Append records, and wait for the outcome of each.
 
         Returns:
-            For each, None if it is durable, or why it is not there. One that the topic does not
-            take spoils no other.
+            For each record, None if it is durable, else the error. A record that the topic rejects
+            does not affect the other records.
         """
         found = self._append(self._main, records)
         if len(records) > 1:  # a cluster refuses all that it got together
@@ -115,10 +115,10 @@ class Appender:
         return found
 
     def set_aside(self, letter: _Bytes, smaller: _Bytes) -> KStreamsError | None:
-        """Append a dead letter; where its topic does not take it, a smaller one.
+        """Append a dead letter; if its topic rejects the letter, append a smaller letter.
 
         Returns:
-            None if it is durable, or why it is not there.
+            None if a letter is durable, else the error.
         """
         if self._letters is None:
             raise ValueError("there is no topic for dead letters")

@@ -22,10 +22,10 @@ class Delivery:
 
     Attributes:
         value: The body.
-        receipt: The receiver's id of the delivery, unique among unsettled ones.
+        receipt: The receiver's id of the delivery, unique among unsettled deliveries.
         id: The source's id of the message, which is equal when it is delivered again. None without
             an id: duplicates are then not recognized.
-        key: The key of the record, in bytes; None for none.
+        key: The key of the record, in bytes; None for a null key.
         timestamp: The event time, ms since the epoch; None for the time of arrival.
         headers: The headers of the record. Names that begin with `kstreams-` belong to the library,
             and are removed.
@@ -54,12 +54,12 @@ class Gaps:
 
 @dataclass(frozen=True)
 class LastMessage:
-    """The last message of an intake in the topic at the start of the runner.
+    """The position of an intake in the topic at the start of the runner.
 
     Attributes:
-        id: The id of a message: that message and all earlier ones are in the topic, and few later
-            ones. None if it had no id.
-        age: The age of the newest record, by its time.
+        id: The id of a message: the message and all earlier messages are in the topic; a few later
+            messages may be too. None if the message had no id.
+        age: The age of the intake's newest record, by its timestamp.
     """
 
     id: str | None
@@ -70,7 +70,7 @@ class Receiver(ABC):
     """An open source: it returns messages, and gets the outcome of each.
 
     One thread makes all calls. Each delivery is settled, rejected or given back, once. Closing
-    gives back the remaining ones. The memory of a receiver is bounded for any input.
+    gives back the remaining deliveries. The memory of a receiver is bounded for any input.
     """
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Receiver(ABC):
 
         Args:
             limit: The maximum number.
-            wait: The maximum wait for the first message; then the result is empty.
+            wait: The maximum wait for the first message, after which the result is empty.
 
         Raises:
             IntakeUnavailableError: The source does not answer; the runner retries for a while.
@@ -113,7 +113,7 @@ class Receiver(ABC):
 
     @property
     def gaps(self) -> Gaps:
-        """The periods since the opening in which messages may have been missed."""
+        """The periods, since the receiver was opened, in which messages may have been missed."""
         return Gaps()
 
     def __enter__(self) -> Self:
@@ -129,14 +129,14 @@ class Receiver(ABC):
 
 
 class Intake(ABC):
-    """A source whose messages come once, as data: it opens nothing before `open`, shows no secret.
+    """The settings of a source that delivers each message once, without secrets in texts.
 
-    `IntakeRunner` takes its messages into a topic. Prove one of your own by `IntakeContract` of
-    `kstreams.testing`.
+    `IntakeRunner` writes the messages to a topic. No connection is opened before `open`.
+    `kstreams.testing.IntakeContract` tests your own intake.
 
     Attributes:
-        name: Names it in headers of its records, in errors and reports. Intakes that write to one
-            topic have unlike names; the name stays when the process starts again.
+        name: The name in headers of records, errors and reports. Intakes that write to the same
+            topic need different names. The name must be the same after a restart.
         tells_sender: Whether the sender learns that a message was rejected, and why.
     """
 
@@ -145,7 +145,7 @@ class Intake(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Names it in headers of its records."""
+        """The name in headers of records; see the class."""
 
     @abstractmethod
     def open(self, last: LastMessage | None) -> Receiver:

@@ -1,4 +1,4 @@
-"""The ids of messages in the topic: those at its end, and those that were written since."""
+"""The ids of the latest messages in the topic."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ("KnownIds", "TopicEnd", "read_end")
 
 
 class KnownIds:
-    """The latest ids.
+    """The set of the latest ids.
 
     Args:
-        most: The maximum number.
+        most: The maximum number of ids.
     """
 
     def __init__(self, most: int) -> None:
@@ -29,7 +29,7 @@ class KnownIds:
         return found in self._ids
 
     def add(self, new: str) -> None:
-        """Remember one, and forget the oldest where there are too many."""
+        """Add an id; remove the oldest id if there are too many."""
         self._ids[new] = None
         self._ids.move_to_end(new)
         while len(self._ids) > self._most:
@@ -41,9 +41,9 @@ class TopicEnd:
     """The state of an intake at the end of its topic.
 
     Attributes:
-        known: The ids of its messages.
+        known: The ids of the intake's last messages.
         last: The position to resume at; None without messages.
-        batch: The number of its last batch; -1 without one.
+        batch: The number of the intake's last batch; -1 without a batch.
     """
 
     known: KnownIds
@@ -91,7 +91,7 @@ def read_end(
 
 
 def _last_of(marks: Sequence[Mark]) -> str | None:
-    """Return the id after which a source resumes: it and all earlier messages are in the topic."""
+    """Return the id after which a source resumes: all messages up to it are in the topic."""
     newest = marks[-1].place
     rows = [mark for mark in marks if mark.place.batch == newest.batch]
     ids = [mark.id for mark in rows if mark.id is not None]

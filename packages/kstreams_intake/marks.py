@@ -1,4 +1,4 @@
-"""Headers by which an intake knows its records again."""
+"""Headers by which an intake recognizes its records."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _OURS = "kstreams-"
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a record among those of its intake.
+    """The position of a record among the records of its intake.
 
     Attributes:
         batch: The number of its batch; it increases, also over restarts.
         row: The number of the record in the batch.
         count: The number of records in the batch; 0 if earlier messages may still be delivered
             again.
-        before: The id of the last message before the batch such that it and all earlier ones were
-            in the topic or rejected; None if unknown.
+        before: The id of the last message before the batch that was, like all earlier messages, in
+            the topic or rejected; None if unknown.
     """
 
     batch: int = 0
@@ -42,7 +42,7 @@ class Mark:
     Attributes:
         intake: The name of the intake.
         id: The id of the message; None if it had none.
-        place: The place of the record.
+        place: The position of the record.
     """
 
     intake: str
@@ -51,7 +51,7 @@ class Mark:
 
 
 def marked(delivery: Delivery, intake: str, place: Place) -> Headers:
-    """Return the headers of a message's record: its own, and its mark."""
+    """Return the headers of a message's record: the message's headers, and the mark."""
     own = tuple((name, value) for name, value in delivery.headers if not name.startswith(_OURS))
     text = f"{place.batch} {place.row} {place.count} {place.before or ''}".rstrip(" ")
     found = (*own, (_NAME, intake.encode()), (_BATCH, text.encode()))
@@ -59,7 +59,7 @@ def marked(delivery: Delivery, intake: str, place: Place) -> Headers:
 
 
 def mark_in(headers: Headers) -> Mark | None:
-    """Return the mark that a record has; None if it has none that can be read."""
+    """Return the mark of a record; None if it has no mark or an invalid one."""
     found = {name: value for name, value in headers if value is not None}
     name, place, known = found.get(_NAME), found.get(_BATCH), found.get(MESSAGE_ID)
     if name is None or place is None:

@@ -30,7 +30,7 @@ class Patience:
         self._since, self._pause_s = None, _FIRST_PAUSE_S
 
     def pause(self, error: KStreamsError) -> float:
-        """Return for how many seconds to pause; raise the error when that was long enough."""
+        """Return the seconds until the next retry; raise the error after `give_up_after`."""
         now = time.monotonic()
         self._since = self._since or now
         if now - self._since >= self._longest_s:

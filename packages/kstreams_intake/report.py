@@ -13,7 +13,7 @@ __all__ = ("IntakeReport",)
 class IntakeReport:
     """The numbers of messages since the start, by outcome.
 
-    `received` is the sum of the next six.
+    `received` is the sum of the six outcomes.
 
     Attributes:
         received: The number of received messages.
@@ -38,7 +38,7 @@ class IntakeReport:
     gaps: Gaps = field(default_factory=Gaps)
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the counts as one line of text."""
         counts = (
             (self.duplicates, "came again"),
             (self.rejected, "rejected"),

@@ -1,4 +1,4 @@
-"""Writes the messages of an intake to a topic, and settles them when they are there."""
+"""The runner, which writes messages of an intake to a topic and then settles them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class IntakeRunner:
     """Writes the messages of an intake durably to a topic before it settles them.
 
     The process may be killed at any time: settled messages are in the topic; the source delivers
-    unsettled messages again, and their ids identify those in the topic. So with ids, each message
-    is in the topic once, if it is not delivered again after `remember` others, one process at a
-    time runs the intake, and ids are unique to the source; without ids, at least once. For stronger
-    guarantees, use `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
+    unsettled messages again, and the runner recognizes messages in the topic by their ids. With
+    ids, each message is in the topic exactly once, if it is not delivered again after `remember`
+    other messages, one process at a time runs the intake, and ids are unique in the source. Without
+    ids, each message is in the topic at least once. For stronger guarantees, use
+    `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
 
     Memory holds one batch and `remember` ids of each partition; the intake bounds its own buffers.
     Messages of a batch are written in the order of their arrival.
@@ -109,20 +110,20 @@ class IntakeRunner:
         return self._report
 
     def stop(self) -> None:
-        """Let the batch under way end, then return from `run`; from any thread."""
+        """Make `run` return after the current batch; may be called from any thread."""
         self._stop.set()
 
     def run(self, *, timeout: timedelta | None = None) -> IntakeReport:
-        """Take messages until `stop`, SIGTERM or Ctrl-C; the rest is then given back.
+        """Write messages until `stop`, SIGTERM or Ctrl-C, then give back unsettled messages.
 
         Args:
             timeout: Stop after this time.
 
         Raises:
-            IntakeError: The source is not as the intake needs it.
-            UnknownTopicError: A topic is missing, and the connection creates none.
+            IntakeError: The source is unsuitable for the intake.
+            UnknownTopicError: A topic does not exist, and the connection does not create topics.
             KStreamsError: Source or topic did not answer for `give_up_after`; or a message was
-                refused, under `fail`.
+                rejected with the policy `fail`.
         """
         end = None if timeout is None else time.monotonic() + timeout.total_seconds()
         restore = stopping_on_signals(self._stop)

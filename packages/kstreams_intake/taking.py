@@ -1,4 +1,4 @@
-"""Processes batches of messages: those in the topic are settled, and each is counted once."""
+"""Process batches of messages: write them, settle messages in the topic, and count each once."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _LONGEST_ID = 1_000
 _REASON_CHARS = 500
 _SMALL = TopicLimits(least_time=1, max_bytes=2_000, needs_key=True, plain_names=True)
-"""Of a dead letter that its topic does not take as it is."""
+"""The limits for a dead letter if its topic rejects the full letter."""
 
 _Bytes = Record["bytes | None", "bytes | None"]
 _Failed = list[tuple[Delivery, KStreamsError]]
 
 
 class NotWritten(KStreamsError):
-    """Messages were given back: the topic does not answer, for a reason that is its cause."""
+    """Messages were given back because the topic does not answer; `__cause__` has the error."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Rules:
         intake: The name of the intake.
         topic: The name of the topic.
         on_error: The policy for rejected messages.
-        complete: The user's function; None for none.
+        complete: The user's function; None without one.
         clock: The clock for messages without a time.
     """
 
@@ -73,7 +73,7 @@ class Rules:
             except Exception as exc:  # the user's code
                 raise RecordRefusedError(
                     f"complete raised {kind_of(exc)}: {text_of(exc)}",
-                    hint="the message is none that it knows, or it has a fault.",
+                    hint="complete does not know this kind of message, or has a bug.",
                 ) from exc
         if found.id is not None and not _is_id(found.id):
             raise RecordRefusedError(
@@ -88,7 +88,7 @@ class Rules:
         return found
 
     def letters(self, delivery: Delivery, error: KStreamsError) -> tuple[_Bytes, _Bytes]:
-        """Return the dead letter of a message, and a small one that any topic takes."""
+        """Return the dead letter of a message, and a smaller letter that every topic accepts."""
         now = self.clock.now_ms()
         plain = replace(
             delivery,
@@ -103,7 +103,7 @@ class Rules:
 
 @dataclass
 class _Round:
-    """Messages with distinct ids by their outcome; `later` has those with repeated ids."""
+    """Messages with distinct ids by outcome; `later` has messages with repeated ids."""
 
     again: list[Delivery] = field(default_factory=list)
     later: list[Delivery] = field(default_factory=list)
@@ -112,7 +112,7 @@ class _Round:
     failed: _Failed = field(default_factory=list)
 
     def fail(self, delivery: Delivery, error: KStreamsError) -> None:
-        """Note that one is not in the topic."""
+        """Record that a message is not in the topic."""
         (self.refused if is_of_message(error) else self.failed).append((delivery, error))
 
 
@@ -121,7 +121,7 @@ class Taking:
 
     Args:
         rules: The rules.
-        receiver: Gets the outcomes.
+        receiver: Receives the outcomes.
         appender: Writes the messages.
         end: The state of the topic at the start.
         counts: The numbers of messages, by outcome.
@@ -148,9 +148,9 @@ class Taking:
         """Write messages, and settle those in the topic.
 
         Raises:
-            NotWritten: Some messages were given back; others are settled.
-            KStreamsError: A message is rejected with the policy `fail`; others are settled or given
-                back.
+            NotWritten: Some messages were given back; the other messages are settled.
+            KStreamsError: A message is rejected with the policy `fail`; the other messages are
+                settled or given back.
         """
         self._counts["received"] += len(deliveries)
         rest: Sequence[Delivery] = deliveries

@@ -1,4 +1,4 @@
-"""The suite that every intake passes."""
+"""The test suite for intakes."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _SOON = timedelta(milliseconds=10)
 
 
 class _Killed(BaseException):
-    """The process is killed at a moment of a test."""
+    """Simulates that the process is killed."""
 
 
 class IntakeContract:
-    """Derive a test class that creates the intake and sends messages to its source.
+    """Derive a test class that implements `make` and `send`; pytest finds the tests.
 
     Example:
         class TestMine(IntakeContract):
@@ -54,11 +54,11 @@ class IntakeContract:
     secret: str = ""
 
     def make(self) -> Intake:
-        """Make the intake; several times in a test, for one source that the test has alone."""
+        """Create the intake. A test calls this repeatedly, for a source that only it uses."""
         raise NotImplementedError("say how the intake is made: override make()")
 
     def send(self, messages: Sequence[tuple[str, bytes]]) -> None:
-        """Give the source messages, ids and values, one after the other; do not wait for them."""
+        """Send messages (ids and values) to the source in order, without waiting for delivery."""
         raise NotImplementedError("say how the source gets messages: override send()")
 
     def test_what_is_sent_comes_in_order_with_its_id(self) -> None:
@@ -169,7 +169,7 @@ class IntakeContract:
         raise AssertionError("no message came")
 
     def _settled(self, receiver: Receiver, count: int, *, at_most: int = 10) -> list[Delivery]:
-        """Wait for messages, and settle each as it comes."""
+        """Wait for messages, and settle each message at once."""
         found: list[Delivery] = []
         end = time.monotonic() + self.patience.total_seconds()
         while len(found) < count and time.monotonic() < end:
@@ -181,7 +181,7 @@ class IntakeContract:
         return found
 
     def _run(self, intake: Intake, topics: Embedded, done: Callable[[int], bool]) -> IntakeRunner:
-        """Run until so many messages are known to be in the topic."""
+        """Run until `done` returns True for the number of messages known to be in the topic."""
 
         def look(_: object) -> None:
             report = runner.report

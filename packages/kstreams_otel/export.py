@@ -1,4 +1,4 @@
-"""OpenTelemetry's SDK for an app that the command line runs: OTLP over HTTP, in the driver."""
+"""Configure OpenTelemetry's SDK for `kstreams run`: OTLP over HTTP, in the driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def exporting(app: str) -> Iterator[None]:
     `OTEL_METRIC_EXPORT_INTERVAL`. Use it once per process.
 
     Args:
-        app: The service name, unless `OTEL_SERVICE_NAME` sets another.
+        app: The service name, unless `OTEL_SERVICE_NAME` is set.
     """
     resource = Resource.create()
     if str(resource.attributes.get("service.name")).startswith("unknown_service"):

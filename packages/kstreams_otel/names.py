@@ -1,6 +1,6 @@
 """Names of metrics, spans and attributes.
 
-Names of the conventions where they exist, else `kstreams.*`.
+Names follow the semantic conventions where these have one; other names are `kstreams.*`.
 
 The messaging conventions are in development, and a branch renames `messaging.system`. So all names
 are in this module.
@@ -61,4 +61,4 @@ DURATION_BOUNDS_S: Final = (
     7.5,
     10,
 )
-"""Buckets of durations, as the conventions advise."""
+"""Bucket bounds of durations in seconds, as the conventions recommend."""

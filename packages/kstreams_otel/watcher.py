@@ -34,7 +34,7 @@ _NS = 1_000_000_000
 _MS_NS = 1_000_000
 _TIMED = (READ, RESTORE, PROCESS, WRITE)
 _MOST_TASKS = 64
-"""Of a batch's tasks, the longest ones have spans."""
+"""The maximum number of tasks of a batch, the longest ones, that get spans."""
 
 
 class OtelWatcher:
@@ -104,10 +104,10 @@ class OtelWatcher:
     # ------------------------------------------------------------ events of the app
 
     def begin(self) -> None:
-        """Do nothing: no query has started."""
+        """Do nothing, because no query has started."""
 
     def opened(self, app: OpenApp) -> None:
-        """Learn which nodes read and write which topics."""
+        """Store which nodes read and write which topics."""
         embedded = isinstance(app.connection, Embedded)
         self._system = "kstreams_embedded" if embedded else "kafka"
         self._take_in(app.outline)
@@ -117,7 +117,7 @@ class OtelWatcher:
         self._state = state
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Begin the span of a batch, which lines of the log then name."""
+        """Start the span of a batch; log lines then contain its trace id."""
         now = self._now()
         start = now - int(planned_s * _NS)
         about: dict[str, str | int] = {
@@ -172,7 +172,7 @@ class OtelWatcher:
     # ------------------------------------------------------------ spans
 
     def _spans_of(self, task: TaskReport, job: Span, first: int, last: int) -> None:
-        """Make the spans of a task; within those of its job, whatever the worker's clock says."""
+        """Create a task's spans, limited to the span of its job even if clocks differ."""
         seconds = {phase: int(task.seconds.get(phase, 0.0) * _NS) for phase in _TIMED}
         began = task.began_ms * _MS_NS
         latest = max(last - sum(seconds.values()), first)

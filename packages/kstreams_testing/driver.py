@@ -52,12 +52,12 @@ S = TypeVar("S")
 
 
 class TopologyTestDriver(DriverOutside):
-    """Runs a topology on topics in memory, and shows the test everything.
+    """Runs a topology on topics in memory, and gives the test access to all topics and stores.
 
     The tasks are those that run on Spark; each call of `pipe` or `pipe_batch` is one micro-batch,
     which is committed at its end. Records that groups write to each other's topics and to loops are
-    processed in further batches until none is left. If a call raises, the failed batch is rolled
-    back, and the next call processes its records again.
+    processed in further batches until no record is left. If a call raises, the failed batch is
+    rolled back, and the next call processes its records again.
 
     `totals` has the counts of nodes so far, as in commits; `dropped` the drops by reason.
 
@@ -71,8 +71,8 @@ class TopologyTestDriver(DriverOutside):
             `close` removes.
         recreate_processors: Create new processors for each batch, as Spark may: a test then finds
             instance attributes that are used as state.
-        check_keys: Raise an error if a key reaches a stateful node in another partition than its
-            own, because equal keys could be in two tasks.
+        check_keys: Raise an error if a key reaches a stateful node in a partition that its
+            partitioner does not choose, because equal keys could be in two tasks.
         limits: The limits of topics by name, as Kafka configures them; other topics have none.
         real_sinks: Whether to write to sinks other than topics; else `results` returns the results.
         real_sources: Whether to read real logs: `run` reads their new records. Otherwise logs are
@@ -221,7 +221,7 @@ class TopologyTestDriver(DriverOutside):
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Write a record without processing it yet; `run` does, as one batch with others."""
+        """Write a record without processing it; `run` processes written records as one batch."""
         made = self._sources.topic(topic)
         key_bytes, value_bytes, headers = made.framed(
             None if key is None else made.key.serialize(key),
@@ -247,7 +247,7 @@ class TopologyTestDriver(DriverOutside):
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Write an encoded record without processing it yet; may be one that is not valid."""
+        """Write an encoded record, which may be invalid, without processing it."""
         source = self._sources.node(topic).topic
         record = RawRecord(topic, 0, 0, timestamp, key, value, headers)
         self._topics.append(record, source.partitioner, partition)
@@ -262,7 +262,7 @@ class TopologyTestDriver(DriverOutside):
     def finished(self) -> bool:
         """Whether a run of the app would end by itself now; see `App.run`.
 
-        A made-up log is unbounded: a test may write more to it.
+        Without `real_sources`, all logs are unbounded, because a test may write more records.
         """
         return all(
             self._sources.are_finished(self._tasks_of(groups), self._limits[groups[0].name])
@@ -285,7 +285,7 @@ class TopologyTestDriver(DriverOutside):
     def read(self, topic: Topic[K, V]) -> list[Record[K, V]]:
         """Return the decoded records of a topic that were not read before.
 
-        They come in the order they were written; see `read_rows` for partitions.
+        They are in the order of writing; see `read_rows` for partitions.
         """
         return [decoded(topic, row) for row in self._topics.read(topic.name)]
 
@@ -306,10 +306,11 @@ class TopologyTestDriver(DriverOutside):
         return self._sinks.read(sink)
 
     def store(self, spec: StoreSpec[S], partition: int | None = None) -> S:
-        """Return the live store of one task; the partition may be left out if there is one.
+        """Return the live store of a task; `partition` is optional if the store has one partition.
 
         Raises:
-            TopologyError: Several partitions and none named, or no such store.
+            TopologyError: The store does not exist, or has several partitions and `partition` is
+                None.
         """
         tasks = self._store_tasks(spec)
         if partition is None and len(tasks) != 1:
@@ -331,7 +332,7 @@ class TopologyTestDriver(DriverOutside):
         return contents
 
     def stream_time(self, group: str, partition: int = 0) -> int:
-        """Return a task's stream time, ms; -1 before any record."""
+        """Return a task's stream time, ms since the epoch; -1 before the first record."""
         return self._tasks[group][partition].state.meta.stream_time
 
     def close(self) -> None:
@@ -351,7 +352,7 @@ class TopologyTestDriver(DriverOutside):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the driver."""
         self.close()
 
     def _ms(self, timestamp: datetime | int | None) -> int:
@@ -370,7 +371,7 @@ class TopologyTestDriver(DriverOutside):
         always: bool = False,
         close_windows: bool = False,
     ) -> bool:
-        """Run one batch of chained groups; keep all of it, or nothing."""
+        """Run one batch of chained groups, atomically; return whether a batch was run."""
         tasks = self._tasks_of(groups)
         self._sources.look()
         limits = self._limits[groups[0].name]

@@ -19,7 +19,7 @@ __all__ = ("DriverBatch", "passed_by")
 
 
 def passed_by(tasks: Sequence[tuple[int, DriverTask]]) -> Counts:
-    """Return how many records have passed each limit of some tasks, by limit and task."""
+    """Return the number of records that have passed each limit, by limit and task."""
     return merged_counts((task.partition, task.state.meta.passed) for _, task in tasks)
 
 
@@ -28,7 +28,7 @@ class DriverBatch:
     """A batch of chained groups.
 
     Attributes:
-        tasks: The tasks, in order of their stages, with the number of the stage.
+        tasks: The number of the stage and the task, in the order of stages.
         slices: The input of each task.
         limits: The limits of the groups.
         read: Reads slices.
@@ -78,9 +78,9 @@ class DriverBatch:
     def _attempt(
         self, call: TaskCall, looped: Sequence[LoopPart], number: int, shares: Granted
     ) -> tuple[list[TaskStatus], Counts]:
-        """Run the tasks; return their statuses, and the records beyond shares of limits.
+        """Run the tasks; return their statuses, and the records of tasks that exceed their shares.
 
-        A stage is run to its end, and no other one after it, if one of its tasks has more.
+        If a task exceeds its share of a limit, its stage is completed, and later stages do not run.
         """
         forwarded: dict[tuple[int, int], list[Queue]] = {}
         statuses: list[TaskStatus] = []

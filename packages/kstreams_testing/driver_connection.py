@@ -16,7 +16,7 @@ __all__ = ("DriverConnection",)
 class DriverConnection:
     """The topics of one test driver. Implements `Connection` and `CreatesTopics`.
 
-    It belongs to the driver's process and thread: it cannot be pickled.
+    The connection belongs to the driver's process and thread, and cannot be pickled.
 
     Args:
         topics: The driver's topics.
@@ -32,15 +32,15 @@ class DriverConnection:
         return len(self._topics.records(topic))
 
     def admin(self) -> TopicAdmin:
-        """Open the administrative side."""
+        """Open a `TopicAdmin`."""
         return _DriverAdmin(self._topics)
 
     def reader(self) -> TopicReader:
-        """Open the reading side."""
+        """Open a `TopicReader`."""
         return _DriverReader(self._topics)
 
     def writer(self) -> TopicWriter:
-        """Open the writing side."""
+        """Open a `TopicWriter`."""
         return _DriverWriter(self._topics, self._run)
 
 
@@ -59,7 +59,7 @@ class _DriverAdmin:
         return self._topics.names()
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has."""
+        """Return the number of partitions of a topic."""
         return len(self._log(topic))
 
     def create(
@@ -88,7 +88,7 @@ class _DriverAdmin:
         return TopicEnds(self._topics.id_of(topic), self.end_offsets(topic))
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """Return the first offset with a timestamp not before the given one."""
+        """Return the first offset with a timestamp at or after the given one, by partition."""
         return {
             partition: next((r.offset for r in rows if r.timestamp >= timestamp_ms), len(rows))
             for partition, rows in enumerate(self._log(topic))
@@ -97,7 +97,7 @@ class _DriverAdmin:
     def first_since(
         self, places: Iterable[tuple[str, int]], timestamp_ms: int
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Return offset and timestamp of the first record not before a time, by partition."""
+        """Return offset and timestamp of the first record at or after a time, by partition."""
         found: dict[tuple[str, int], tuple[int, int]] = {}
         for topic, partition in places:
             for record in self._log(topic)[partition]:
@@ -156,7 +156,7 @@ class _DriverWriter:
         """Append a record, and process it as a batch of one.
 
         Raises:
-            KStreamsError: Processing failed; the record comes again with the next batch.
+            KStreamsError: Processing failed; the next batch processes the record again.
         """
         offset = self._append(topic, partition, key, value, timestamp, headers)
         self._run()
@@ -173,7 +173,7 @@ class _DriverWriter:
         timestamp: int,
         headers: Headers = (),
     ) -> None:
-        """Append a record, which the next `flush` processes in one batch with others."""
+        """Append a record; the next `flush` processes all queued records as one batch."""
         self._append(topic, partition, key, value, timestamp, headers)
         self._queued = True
 
@@ -184,7 +184,7 @@ class _DriverWriter:
             self._run()
 
     def close(self) -> None:
-        """Flush."""
+        """Process the queued records; see `flush`."""
         self.flush()
 
     def _append(

@@ -24,7 +24,7 @@ class DriverIO(TopicIO):
     """A `TopicIO` on lists of records; output is published when all tasks of the batch are done.
 
     Args:
-        topics: The lists.
+        topics: The lists of records.
         limits: The limits of topics, by name; other topics have none.
     """
 
@@ -48,10 +48,10 @@ class DriverIO(TopicIO):
     def write(
         self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> tuple[Output, ...]:
-        """Decide where a task's output goes; `publish` makes it visible.
+        """Assign partitions to a task's output; `publish` makes the output visible.
 
         Raises:
-            TopologyError: A partitioner names a partition that the topic does not have.
+            TopologyError: A partitioner returned a partition that the topic does not have.
         """
         for _, partitioner, table in outputs_of(output, group):
             self._waiting += self._topics.placed(table, partitioner)

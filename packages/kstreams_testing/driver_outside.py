@@ -57,7 +57,7 @@ class DriverOutside:
 
     @property
     def connection(self) -> Connection:
-        """The driver's topics as a `Connection`: for a `TopicView`, and for code that takes one."""
+        """The driver's topics as a `Connection`, for a `TopicView` and other code."""
         groups = self.topology.groups
         for _, topic in (*read_topics(groups), *written_topics(groups)):
             self._topics.ensure(topic)
@@ -66,11 +66,11 @@ class DriverOutside:
     def emitter(self, topic: Topic[K, V]) -> Emitter[K, V]:
         """Return an `Emitter` that writes to a topic of the driver, timed by the driver's clock.
 
-        `emit` processes its record at once, as a batch of one; `emit_many` processes its records
-        as one batch. What processing raises comes out of these calls.
+        `emit` processes its record at once, as a batch of one; `emit_many` processes its records as
+        one batch. These calls raise the errors of processing.
 
         Args:
-            topic: Any topic; one that no source reads just gets the records.
+            topic: Any topic. Records of a topic that no source reads are only stored.
 
         Source: goka's `NewEmitter` with a tester.
         """
@@ -84,10 +84,10 @@ class DriverOutside:
 
         Args:
             store: The topology's own definition of the store.
-            as_of: Stay at the version of a batch.
+            as_of: The batch whose version the view stays at; None for the newest.
 
         Raises:
-            CheckpointMismatchError: The topology has no such store, or by another definition.
+            CheckpointMismatchError: The topology has no such store, or another definition of it.
             StoreError: The version is not retained.
 
         Source: goka's `NewView` with a tester.
@@ -130,8 +130,8 @@ class DriverOutside:
         versioned store `VersionedValue`s. Keys of window and session stores are `Windowed`. Joins
         use the rows of a table; downstream nodes get no change.
 
-        A global table is filled by its store, also a table of another app, which need not exist
-        then.
+        A global table is filled by its store. If a table of another app is filled, the app need not
+        exist.
 
         Args:
             store: The topology's definition of the store.
@@ -179,7 +179,7 @@ class DriverOutside:
 
 
 class _Places(Generic[K]):
-    """Says in which partition a key of a store belongs."""
+    """Chooses the partition of a key of a store."""
 
     def __init__(
         self,

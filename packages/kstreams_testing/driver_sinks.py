@@ -21,7 +21,7 @@ __all__ = ("DriverSinks",)
 
 @dataclass(frozen=True)
 class _Kept(SinkWriters):
-    """Writers that record results for any sink."""
+    """Returns writers that record the results of all sinks."""
 
     sinks: dict[str, RecordingSink[Any, Any]] = field(default_factory=dict)
 

@@ -46,13 +46,13 @@ class DriverSources:
         self._ends: dict[str, dict[int, int]] = {}
 
     def counts(self) -> dict[str, int]:
-        """Return how many partitions each source has."""
+        """Return the number of partitions of each source."""
         self.look()
         found = {name: self._topics.count(name) for name in self._nodes if name not in self._logs}
         return found | {name: len(ends) for name, ends in self._ends.items()}
 
     def look(self) -> None:
-        """Look at where logs end: up to there the next batch reads."""
+        """Request the end offsets of logs; the next batch reads up to these offsets."""
         for name, log in self._logs.items():
             if name not in self._contents:
                 self._contents[name] = (
@@ -113,7 +113,7 @@ class DriverSources:
         """Return the source that reads a topic.
 
         Raises:
-            UnknownTopicError: There is none.
+            UnknownTopicError: No source reads the topic.
         """
         found = self._nodes.get(topic)
         if found is None:

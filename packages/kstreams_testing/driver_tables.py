@@ -34,7 +34,7 @@ class DriverTables:
         tasks: Returns the tasks of a group.
 
     Raises:
-        CheckpointMismatchError: The other app has no such table.
+        CheckpointMismatchError: Another app does not have the table that the topology reads.
     """
 
     def __init__(self, topology: Topology, tasks: Callable[[str], list[DriverTask]]) -> None:
@@ -77,7 +77,7 @@ class DriverTables:
             spec.kind.fill(store, key, value)
 
     def forget(self, store: str) -> None:
-        """Read a table of the topology again, because a test has filled it."""
+        """Discard the cached access to a table of the topology, because a test has filled it."""
         self._now.pop(store, None)
 
     def of(self, store: str) -> TableAccess:

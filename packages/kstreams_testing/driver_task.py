@@ -25,7 +25,7 @@ __all__ = ("DriverTask", "opened_store")
 def opened_store(
     group: PartitionGroup, partition: int, backend: StateBackend | None, home: Path | None
 ) -> WorkingStore:
-    """Open the stores of a task; in memory where there is no backend."""
+    """Open the stores of a task, in memory if there is no backend."""
     stores = [spec.name for spec in group.stores]
     if backend is None or home is None:
         return MemoryStore(stores)
@@ -61,12 +61,12 @@ class DriverTask:
         self.runner.prepare(self.state, wall_ms)
 
     def takes(self, part: LoopPart) -> bool:
-        """Return whether records in a loop are for this task."""
+        """Return whether a part of loop records is for this task."""
         loops = (loop.name for loop in self.group.loops)
         return part.task == self.partition and part.loop in loops
 
     def contents(self) -> Changes:
-        """Return all that the stores hold, as changes of empty stores."""
+        """Return the contents of the stores, as changes to empty stores."""
         working = self.state.working
         return {
             spec.name: StoreChanges(list(working.scan(spec.name, None, None)))

@@ -29,7 +29,7 @@ PlacedRows = tuple[str, Sequence[tuple[int, int, bytes | None, bytes | None, Hea
 
 
 class DriverTopics:
-    """Topics that come into being when they are first named."""
+    """Topics in memory, which are created when they are first used."""
 
     def __init__(self, partitions: int | Mapping[str, int]) -> None:
         counts = [partitions] if isinstance(partitions, int) else partitions.values()
@@ -42,13 +42,13 @@ class DriverTopics:
         self._deleted = 0
 
     def count(self, topic: str) -> int:
-        """Return a topic's partition count; 1 for one that is not named."""
+        """Return the configured partition count of a topic; 1 if none is configured."""
         if isinstance(self._partitions, int):
             return self._partitions
         return self._partitions.get(topic, 1)
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic with so many partitions, whatever is said of others."""
+        """Create a topic with a number of partitions, instead of the configured number."""
         self._logs[topic] = [[] for _ in range(partitions)]
 
     def ensure(self, topic: str) -> None:
@@ -90,10 +90,10 @@ class DriverTopics:
     def placed(self, table: pa.Table, partitioner: Partitioner) -> Iterator[PlacedRows]:
         """Yield a task's output by topic, each record with its partition.
 
-        In each topic, rows of null key take turns.
+        In each topic, rows with null keys are distributed round-robin.
 
         Raises:
-            TopologyError: A partitioner names a partition that the topic does not have.
+            TopologyError: A partitioner returned a partition that the topic does not have.
         """
         for topic, rows in by_topic(table):
             count = len(self.records(topic))
@@ -105,7 +105,7 @@ class DriverTopics:
             yield topic, list(zip(partitions, *columns, headers, strict=True))
 
     def add(self, placed: PlacedRows) -> None:
-        """Add records to the partitions that they name."""
+        """Add records to their partitions."""
         topic, rows = placed
         logs, unread = self.records(topic), self._unread.setdefault(topic, [])
         for partition, timestamp, key, value, headers in rows:
@@ -118,7 +118,7 @@ class DriverTopics:
         """Make sure that a topic has a partition.
 
         Raises:
-            TopologyError: It has not.
+            TopologyError: The topic does not have the partition.
         """
         count = len(self.records(topic))
         if not 0 <= partition < count:
@@ -129,7 +129,7 @@ class DriverTopics:
         return self._unread.pop(topic, [])
 
     def fresh(self, node: SourceNode, task: DriverTask) -> Slice | None:
-        """Return the records of a source that a task has not processed, or None."""
+        """Return the slice of unprocessed records of a source and task; None if there are none."""
         topic, partition = node.topic.name, task.partition
         start = task.state.meta.next_offsets.get(TopicPartition(topic, partition), 0)
         logs = self.records(topic)
@@ -158,7 +158,7 @@ class DriverTopics:
 
 
 def decoded(topic: Topic[K, V], row: RawRecord) -> Record[K, V]:
-    """Return a record of a topic as objects."""
+    """Decode a record of a topic."""
     key, value, headers = topic.unframed(row.key, row.value, row.headers)
     return Record(
         cast("K", None if key is None else topic.key.deserialize(key)),

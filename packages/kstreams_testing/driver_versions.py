@@ -1,4 +1,4 @@
-"""The committed versions of the test driver's stores, as views read them."""
+"""The committed versions of the test driver's stores, for views."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class DriverVersions:
         self.keep(batch, wall_ms, [(task, task.contents()) for task in found])
 
     def batches(self) -> list[int]:
-        """Return the batches whose state is retained, rising: the last hundred."""
+        """Return the batches whose state is retained, ascending: at most the last hundred."""
         return list(self._versions)
 
     def committed(self, batch: int) -> QueryVersion:
         """Return the state as of a batch.
 
         Raises:
-            StoreError: It is not retained.
+            StoreError: The batch is not retained.
         """
         found = self._versions.get(batch)
         if found is None:

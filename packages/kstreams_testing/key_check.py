@@ -1,4 +1,4 @@
-"""Find keys that reach a stateful node in a partition that is not theirs."""
+"""Detect keys that reach a stateful node in a partition that their partitioner does not choose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ("KeyCheck", "with_batch_checks")
 
 
 class KeyCheck:
-    """An interceptor around the stateful record processors of one group."""
+    """An interceptor that checks the keys of the stateful processors of a group."""
 
     def __init__(self, group: PartitionGroup, partitions: Mapping[str, int]) -> None:
         self._checks = _checks(group, partitions)
@@ -72,7 +72,7 @@ class KeyCheck:
 def with_batch_checks(
     group: PartitionGroup, partition: int, partitions: Mapping[str, int]
 ) -> PartitionGroup:
-    """Return one task's group with its stateful batch processors checked too."""
+    """Return a task's group in which stateful batch processors check their keys too."""
     checks = _checks(group, partitions)
     nodes = tuple(
         replace(node, supplier=_checked(node, checks[node.name], partition))
@@ -84,7 +84,7 @@ def with_batch_checks(
 
 
 class _Check:
-    """Knows which partition a key of one node belongs to."""
+    """Checks the partition of keys of one node."""
 
     def __init__(self, node: str, entry: Entry, partitions: int) -> None:
         self._node = node
@@ -98,7 +98,7 @@ class _Check:
             self._serde, self._partitioner, self._source = entry.key, entry.partitioner, entry.name
 
     def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
-        """Check one key; a windowed key stays where its key belongs."""
+        """Check one key, without its windows; a wrong partition is a `TopologyError`."""
         key = _without_windows(key, self._serde)
         if key is None:
             return
@@ -139,7 +139,7 @@ class _Check:
 
 
 def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
-    """Take the windows off a key that its entry's keys did not have."""
+    """Remove those windows from a key that the keys of the node's entry do not have."""
     given = key
     while serde.tail_bytes and isinstance(given, Windowed):
         given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite
@@ -149,7 +149,7 @@ def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # era
 
 
 def _is_anywhere(topic: Topic[Any, Any]) -> bool:
-    """Return whether the bytes do not determine the partition: a frame has more than the key."""
+    """Return whether keys of a topic are not checked: by its policy, or because of frames."""
     return topic.misplaced == "count" or topic.key.plain is not topic.key
 
 
@@ -192,7 +192,7 @@ class _CheckedProcessor(BatchProcessor[Any, Any, Any, Any]):
 
 
 def _entry(group: PartitionGroup, name: str) -> Entry:
-    """Return the first entry above a node."""
+    """Return the entry of the group (source, edge or loop) from which a node gets its keys."""
     nodes = {node.name: node for node in group.nodes}
     entries = {entry.name: entry for entry in group.entries}
     while name not in entries:

@@ -1,4 +1,4 @@
-"""The suite that every log passes."""
+"""The test suite for logs."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ("LogContract",)
 K = TypeVar("K")
 """Type of the log's keys."""
 V = TypeVar("V")
-"""Type of its values."""
+"""Type of the log's values."""
 
 _Row = tuple[int, int, object, object]
 """Offset, timestamp, key and value."""
 
 
 class LogContract(Generic[K, V]):
-    """Derive a test class and say how the log is made and filled; pytest finds the tests.
+    """Derive a test class that implements `make` and `add`; pytest finds the tests.
 
     Example:
         class TestMine(LogContract[None, str]):
@@ -39,7 +39,7 @@ class LogContract(Generic[K, V]):
     """
 
     def make(self) -> Log[K, V]:
-        """Make the log; several times in a test, of one place that the test has alone."""
+        """Create the log. A test calls this repeatedly, for one source that only the test uses."""
         raise NotImplementedError("say how the log is made: override make()")
 
     def add(self, values: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class LogContract(Generic[K, V]):
         raise NotImplementedError("say how records come to the place: override add()")
 
     def text(self, value: V) -> str:
-        """Return the added text of a value; by default the value itself."""
+        """Return the text that `add` got for a value; by default `str(value)`."""
         return str(value)
 
     def test_an_empty_place_has_no_records(self) -> None:
@@ -186,7 +186,7 @@ def _values(start: int, stop: int) -> list[str]:
 
 
 def _all(log: Log[K, V]) -> dict[int, list[_Row]]:
-    """Return all that a log has, by partition."""
+    """Return all records of a log by partition."""
     with closing(log.contents()) as contents:
         ends = contents.ends()
         begin = contents.beginnings()

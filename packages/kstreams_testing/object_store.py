@@ -1,4 +1,4 @@
-"""The suite that every durable storage passes."""
+"""The test suite for durable storages."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ObjectStoreContract:
-    """Derive a test class that opens the storage; pytest finds the tests.
+    """Derive a test class that implements `open`; pytest finds the tests.
 
     Example:
         class TestMine(ObjectStoreContract):
@@ -30,13 +30,13 @@ class ObjectStoreContract:
                 return Mine(bucket, prefix=place.name)
 
     Attributes:
-        races: The number of races for one name to run; use fewer if each takes seconds.
+        races: The number of races between creators of one name; use fewer if a race takes seconds.
     """
 
     races = 20
 
     def open(self, place: Path) -> ObjectStore:
-        """Open the storage that belongs to a test's own directory; several times, perhaps."""
+        """Open the storage of a test, given its directory. A test may call this repeatedly."""
         raise NotImplementedError("say how the storage is opened: override open()")
 
     def test_an_object_is_read_back(self, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ class ObjectStoreContract:
             assert list(store.list(prefix)) == expected, prefix
 
     def test_names_are_kept_as_they_are(self, tmp_path: Path) -> None:
-        """Such names have the objects of checkpoints."""
+        """Checkpoints have objects with such names."""
         store = self.open(tmp_path)
         names = [
             "commits/app.1f%2Fin!0001/-0000000000000000001.json",

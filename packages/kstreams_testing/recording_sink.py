@@ -23,7 +23,7 @@ class RecordingSink(Generic[K, V]):
 
     Attributes:
         commits: The published results, by commit.
-        writes: Each written commit in order, including repeated ones.
+        writes: Each written commit in order, including repeated commits.
     """
 
     label = "recording"
@@ -36,18 +36,18 @@ class RecordingSink(Generic[K, V]):
         self.writes: list[CommitId] = []
 
     def records(self) -> list[Record[K, V]]:
-        """Return all that was published, in the order of their commits."""
+        """Return all published results, in the order of their commits."""
         return [record for found in self.commits.values() for record in found]
 
     def prepare(self) -> None:
         """Do nothing."""
 
     def open(self) -> RecordingSink[K, V]:
-        """Return this."""
+        """Return this object, which is its own writer."""
         return self
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage results; a row that is refused is not among them."""
+        """Stage the results, without rejected rows."""
         self.writes.append(commit)
         taken: list[Record[K, V]] = []
         for number, record in enumerate(results.records()):

@@ -1,4 +1,4 @@
-"""Objects in memory: the records in loops of the test driver."""
+"""An object store in memory, for the records in loops of the test driver."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ("ResidentObjects",)
 
 
 class ResidentObjects:
-    """An `ObjectStore` in this process."""
+    """An `ObjectStore` in the memory of this process."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object unless it is there; see `ObjectStore`."""
+        """Create an object unless it exists; see `ObjectStore`."""
         return self._objects.setdefault(name, data) is data
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
@@ -31,6 +31,6 @@ class ResidentObjects:
         yield from sorted(name for name in self._objects if name.startswith(prefix))
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects."""
+        """Delete objects; missing objects are ignored."""
         for name in list(names):
             self._objects.pop(name, None)

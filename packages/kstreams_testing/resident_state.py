@@ -28,8 +28,7 @@ _NO_TRAFFIC = Traffic()
 class ResidentState:
     """A `TaskState` with one version, and the batch that may become the next version.
 
-    One overlay serves all batches, so processors may stay, and stores that `store` returned stay
-    valid.
+    One overlay serves all batches, so processors and the results of `store` stay valid.
 
     Args:
         working: The stores.
@@ -39,9 +38,9 @@ class ResidentState:
     Attributes:
         working: The stores.
         overlay: The overlay of the stores.
-        meta: The other state of the task.
-        folder: None: output is in temporary files of the system.
-        restored: False: there is no durable log.
+        meta: The state of the task besides its stores.
+        folder: Always None: output is in temporary files of the system.
+        restored: Always False: there is no durable log.
     """
 
     folder = None
@@ -69,23 +68,23 @@ class ResidentState:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Do nothing: `undo` is called for all tasks of a batch that failed."""
+        """Do nothing: after a failed batch, the driver calls `undo` for all tasks."""
 
     def rows(self) -> dict[str, int]:
         """Return no counts, because no report uses them."""
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return the records in loops for the task."""
+        """Return the task's pending loop records: results for topics that its query reads."""
         return read_loops(self._objects, parts)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write the records that the task sends to loops."""
+        """Write the records that the task sends to loops, and return their parts."""
         attempt = Attempt(new_attempt(), 0)
         return write_loops(self._objects, "loops/", attempt, self._partition, records)
 
     def commit(self, changes: Changes) -> Pointer:
-        """Remember the changes until the batch of all tasks is done: then `keep` is called."""
+        """Keep the changes until the batch of all tasks is done and `keep` is called."""
         self._changes = changes
         return _NO_POINTER
 
@@ -93,7 +92,7 @@ class ResidentState:
         """Do nothing: there is no durable log."""
 
     def traffic(self) -> Traffic:
-        """Return nothing: there is no durable log."""
+        """Return no traffic, because there is no durable log."""
         return _NO_TRAFFIC
 
     def keep(self) -> Changes:
@@ -104,7 +103,7 @@ class ResidentState:
         return self._changes
 
     def write(self, changes: Changes) -> None:
-        """Change the version that counts, between two batches."""
+        """Change the current version between two batches."""
         self.working.write(changes)
         self.overlay.forget()
 
@@ -115,7 +114,7 @@ class ResidentState:
         return waiting
 
     def undo(self) -> None:
-        """Return to the version that counts."""
+        """Return to the current version, without the changes of the failed batch."""
         self.overlay.forget()
         self.meta = TaskMeta.from_json(self._kept)
 

@@ -1,4 +1,4 @@
-"""The suite that every serde passes."""
+"""The test suite for serdes."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class SerdeContract(Generic[T]):
-    """Derive a test class that returns the serde and values; pytest finds the tests.
+    """Derive a test class that implements `serde` and `values`; pytest finds the tests.
 
     Each test uses `values()`, and with `strategy()` also examples of Hypothesis.
 
@@ -49,10 +49,10 @@ class SerdeContract(Generic[T]):
                 return [Order("tea", 1), Order("", -5)]
 
     Attributes:
-        recorded_name: The name that stores have recorded, if it must stay.
-        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is always
+        recorded_name: The serde's name in recorded stores, if the name must not change; else empty.
+        sorts: Whether to check that the bytes of `ordered` sort as the objects do. This is always
             checked if `ordered` is another serde.
-        examples: The number of lists of values hypothesis tries in each test.
+        examples: The number of lists of values that Hypothesis tries in each test.
     """
 
     recorded_name: str = ""
@@ -66,27 +66,27 @@ class SerdeContract(Generic[T]):
         raise NotImplementedError("say which serde: override serde()")
 
     def values(self) -> Sequence[T]:
-        """Return objects that it writes: unlike ones, the empty and the extreme among them."""
+        """Return various objects that the serde writes, including empty and extreme ones."""
         raise NotImplementedError("say which values: override values()")
 
     def strategy(self) -> SearchStrategy[T] | None:
-        """Return hypothesis' strategy for more objects, if hypothesis is installed."""
+        """Return a Hypothesis strategy for more objects; None by default."""
         return None
 
     def wrong_objects(self) -> Sequence[object]:
-        """Return objects that it must refuse to write."""
+        """Return objects that the serde must refuse to write."""
         return ()
 
     def bad_bytes(self) -> Sequence[bytes]:
-        """Return bytes that it must refuse to read."""
+        """Return bytes that the serde must refuse to read."""
         return ()
 
     def written(self) -> Sequence[WrittenBytes[T]]:
-        """Return bytes from elsewhere and from before, and the objects they must be read as."""
+        """Return bytes of other programs or earlier versions, with the expected objects."""
         return ()
 
     def fields(self) -> Mapping[str, pa.DataType]:
-        """Return fields of the objects that columns are made of, with the columns' types."""
+        """Return fields of the objects to test with `Serde.field`, with their column types."""
         return {}
 
     def in_column(self, value: T) -> object:
@@ -366,7 +366,7 @@ class SerdeContract(Generic[T]):
 
 
 def _with_nulls(values: Sequence[T]) -> list[list[T | None]]:
-    """Return lists of the values: without nulls, with some, of nothing else, and empty."""
+    """Return lists of the values: without nulls, with nulls between, only nulls, and empty."""
     apart: list[T | None] = [None]
     for value in values:
         apart += [value, None]
@@ -374,7 +374,7 @@ def _with_nulls(values: Sequence[T]) -> list[list[T | None]]:
 
 
 def _slices(data: Sequence[bytes | None]) -> list[tuple[pa.Array, int]]:
-    """Return columns of parts of some bytes, and where each begins; nulls may hide bytes."""
+    """Return slices of a column of the data, with their starts; nulls may have hidden bytes."""
     whole, hiding = pa.array(data, pa.binary()), with_hidden_bytes(data)
     middle = len(data) // 2
     return [

@@ -1,4 +1,4 @@
-"""The inputs of the serde suite, and its questions about objects."""
+"""The inputs of the serde test suite, and its checks of objects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 """The type that the serde converts."""
 
 E = TypeVar("E", bound=Exception)
-"""The error that is expected."""
+"""The expected error."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class WrittenBytes(Generic[T]):
     Args:
         data: The bytes.
         value: The object of the bytes.
-        schema: The schema of the writer, if it is not that of the serde.
+        schema: The schema of the writer, if it differs from the serde's.
         golden: Whether the serde writes the object as these bytes.
     """
 
@@ -63,7 +63,7 @@ class WrittenBytes(Generic[T]):
 
 
 def error_of(kind: type[E], action: Callable[[], object]) -> E:
-    """Return the error that an action ends with; nothing else may come out of it."""
+    """Return the error that an action raises; any other outcome is an `AssertionError`."""
     try:
         found = action()
     except KeyboardInterrupt:
@@ -78,7 +78,7 @@ def error_of(kind: type[E], action: Callable[[], object]) -> E:
 
 
 def outcome(action: Callable[[], object]) -> object:
-    """Return the result of an action, or its `DeserializationError`."""
+    """Return the result of an action, or the `DeserializationError` that it raises."""
     try:
         return action()
     except DeserializationError as error:
@@ -106,7 +106,7 @@ def damaged(data: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def with_hidden_bytes(items: Sequence[bytes | None]) -> pa.Array:
-    """Return a `binary` array whose nulls have bytes below them, as Arrow allows."""
+    """Return a `binary` array with data behind its nulls, as Arrow allows."""
     stored = [_HIDDEN if item is None else item for item in items]
     offsets = np.cumsum([0, *map(len, stored)]).astype(np.int32)
     valid = np.packbits(np.array([item is not None for item in items], bool), bitorder="little")
@@ -115,7 +115,7 @@ def with_hidden_bytes(items: Sequence[bytes | None]) -> pa.Array:
 
 
 def field_of(value: object, name: str) -> object:
-    """Return a field of an object, a key of a dict; None of None."""
+    """Return a field of an object or a value of a dict; None if the object is None."""
     if value is None:
         return None
     found: object = value[name] if isinstance(value, dict) else getattr(value, name)

@@ -1,4 +1,4 @@
-"""The suite that every sink passes."""
+"""The test suite for sinks."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ("GivenResults", "SinkContract")
 
 
 class _Killed(BaseException):
-    """The process is killed at a moment of a test."""
+    """Simulates that the process is killed."""
 
 
 @dataclass
 class GivenResults:
-    """The `Results` of a test: some records, and their rejections.
+    """The `Results` of a test: given records, and the recorded rejections.
 
     Args:
         given: The records.
@@ -40,7 +40,7 @@ class GivenResults:
     refused: list[RefusedRow] = field(default_factory=list)
 
     def __len__(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return len(self.given)
 
     def records(self) -> Sequence[Record[Any, Any]]:
@@ -52,17 +52,17 @@ class GivenResults:
         return SinkInput([list(self.given)]).columns()
 
     def refuse(self, row: RefusedRow) -> None:
-        """Note a row, or raise."""
+        """Record a rejected row, or raise `RecordRefusedError` if `fails` is set."""
         if self.fails:
             raise RecordRefusedError(row.reason, row.code)
         self.refused.append(row)
 
 
 class SinkContract:
-    """Derive a test class and say how the sink is made and its place read; pytest finds the tests.
+    """Derive a test class that implements `make` and `seen`; pytest finds the tests.
 
-    A key's last result is to be seen where the sink keeps one of a key (`keeps_last`), all
-    results in order where it appends.
+    If the sink keeps one result per key (`keeps_last`), the last result of each key must be
+    visible; if it appends, all results.
 
     Example:
         class TestMine(SinkContract):
@@ -73,15 +73,15 @@ class SinkContract:
                 return list(read_rows("totals"))
 
     Attributes:
-        keeps_last: Whether the place has one value of a key.
-        bad: A record that the place refuses; None if it takes all.
+        keeps_last: Whether the destination keeps only the last value of each key.
+        bad: A record that the destination rejects; None if it accepts all records.
     """
 
     keeps_last = True
     bad: Record[str, int] | None = None
 
     def make(self) -> Sink[str, int]:
-        """Make the sink; several times in a test, for one place that the test has alone."""
+        """Create the sink. A test calls this several times, for a destination that only it uses."""
         raise NotImplementedError("say how the sink is made: override make()")
 
     def seen(self) -> Iterable[tuple[str, int]]:
@@ -229,14 +229,14 @@ class SinkContract:
 
 
 class _Dying(GivenResults):
-    """Results of a process that is killed when they are asked for."""
+    """Results that simulate a kill of the process when they are read."""
 
     def records(self) -> Sequence[Record[Any, Any]]:
-        """Die."""
+        """Simulate a kill of the process."""
         raise _Killed
 
     def columns(self) -> pa.Table:
-        """Die."""
+        """Simulate a kill of the process."""
         raise _Killed
 
 

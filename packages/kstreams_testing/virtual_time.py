@@ -11,10 +11,10 @@ __all__ = ("VirtualTimeLoop",)
 
 
 class _HasFileno(Protocol):
-    """A file, as selectors take it."""
+    """A file object that selectors accept."""
 
     def fileno(self) -> int:
-        """Return its number."""
+        """Return the file descriptor."""
         ...
 
 
@@ -30,16 +30,16 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(_Jumping(self))
 
     def time(self) -> float:
-        """Return the virtual time, in seconds since the loop was made."""
+        """Return the virtual time, in seconds since the creation of the loop."""
         return self._now_s
 
     def jump(self, by_s: float) -> None:
-        """Let time pass."""
+        """Advance the virtual time by seconds."""
         self._now_s += by_s
 
 
 class _Jumping(selectors.BaseSelector):
-    """A selector that does not wait for a time, but makes it be that time."""
+    """A selector that does not wait for a timeout, but advances the loop's time by it."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         self._loop = loop

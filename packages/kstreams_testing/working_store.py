@@ -1,4 +1,4 @@
-"""The suite that every state backend passes."""
+"""The test suite for state backends."""
 # ruff: noqa: D102  # a test's name states its claim
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _EDGES = (
     b"\xff",
     b"\xff\xff",
 )
-"""Keys where an order other than bytewise shows, in bytewise order."""
+"""Keys in bytewise order that reveal any other order."""
 _BOUNDS = (None, *_EDGES, b"\x01", b"aa", b"z", b"\xff\xff\xff")
 
 
 class WorkingStoreContract:
-    """Derive a test class and say which backend; pytest finds the tests.
+    """Derive a test class that implements `backend`; pytest finds the tests.
 
     Example:
         class TestMine(WorkingStoreContract):
@@ -41,7 +41,7 @@ class WorkingStoreContract:
     """
 
     def backend(self) -> StateBackend:
-        """Return the backend to prove; called by each test."""
+        """Return the backend to test; called by each test."""
         raise NotImplementedError("say which backend: override backend()")
 
     @contextmanager

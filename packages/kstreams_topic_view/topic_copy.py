@@ -86,7 +86,7 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
         return self.state
 
     def remove(self, state: State[KeyValueStore[K, V]], changes: StoreChanges) -> None:
-        """Remove rows from the copy alone."""
+        """Remove rows from the copy; the topic does not change."""
         self.state = self.evict(state, changes)
 
     def save(self) -> None:
@@ -121,7 +121,7 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
             _LOG.warning("the view of a topic skips the record at %s: %s", place, reason)
 
     def _check_place(self, record: RawRecord, partitions: int) -> None:
-        """Notice keys that another partitioner has placed, by the first ones."""
+        """Check the partition of one of the first keys, and set `misplaced` if it differs."""
         if self._checked < _CHECKED_KEYS and not self.misplaced:
             self._checked += 1
             rule: Partitioner = self._topic.partitioner
@@ -129,6 +129,6 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
 
 
 def _recoded(data: bytes, read: Serde[Any], write: Serde[Any]) -> bytes:
-    """Return data as another serde writes it, and make sure that it can be read."""
+    """Convert data to the format of another serde, after checking that it can be decoded."""
     value = read.deserialize(data)
     return data if read is write else write.serialize(value)

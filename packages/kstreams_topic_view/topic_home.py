@@ -1,4 +1,4 @@
-"""The working copies of a topic view, which may be kept from one process to the next."""
+"""The directory of a topic view's working copies, which may outlive the process."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class SavedTopic:
         topic_id: The topic id.
         schema: The schema of the copies' store.
         saved_ms: The time of the save, ms since the epoch.
-        positions: By partition, the first offset that is not in its copy.
-        mark: The id of the save, which each copy has, too.
+        positions: The first offset that is not in the copy, by partition.
+        mark: The id of the save, which each copy contains too.
     """
 
     topic_id: str
@@ -56,7 +56,7 @@ class SavedTopic:
 
     @classmethod
     def from_json(cls, data: bytes) -> SavedTopic | None:
-        """Read the file's bytes; None where they are none of this version's."""
+        """Parse the file's bytes; return None if they have another format."""
         try:
             fields = Fields(json.loads(data))
             if fields.integer("f") != _FORMAT:
@@ -82,11 +82,11 @@ class TopicHome:
 
     Args:
         store: Name of the store.
-        backend: Keeps the copies.
-        directory: A directory that stays; None is a temporary one.
+        backend: The backend of the copies.
+        directory: A permanent directory; None creates a temporary directory.
 
     Raises:
-        StoreOpenError: Another view uses the directory, or it cannot be made.
+        StoreOpenError: Another view uses the directory, or the directory cannot be created.
     """
 
     def __init__(self, store: str, backend: StateBackend, directory: Path | None) -> None:
@@ -134,7 +134,7 @@ class TopicHome:
             mark: The required id of the copy's save; None creates an empty copy.
 
         Returns:
-            None if the copy has another id.
+            The copy; None if it has another id.
         """
         place = self._path / f"partition-{partition}"
         if mark is None:
@@ -156,7 +156,7 @@ class TopicHome:
         new.replace(path)
 
     def close(self) -> None:
-        """Remove a temporary directory; leave another one to the next view."""
+        """Remove the directory if it is temporary; else release its lock."""
         if self.stays:
             os.close(self._lock)
         else:

@@ -35,7 +35,7 @@ _MACHINE = SystemClock()
 
 
 class _Looked(tuple[int, ...]):
-    """Partitions of a key, chosen right after a look at the topic: a read needs no other one."""
+    """Partitions of a key, chosen after the copies were updated: a read need not update again."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class _Held:
     find: Callable[[object], Sequence[int]]
 
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be."""
+        """Return the partitions that may have a key."""
         return self.find(key)
 
 
@@ -60,7 +60,7 @@ class TopicReader(Generic[K, V]):
     Args:
         topic: The topic.
         connection: The connection of the topic.
-        settings: The settings; see there.
+        settings: The settings of the view.
 
     Raises:
         UnknownTopicError: The topic does not exist.
@@ -117,11 +117,11 @@ class TopicReader(Generic[K, V]):
             return sum(copy.position for copy in self._copies.values())
 
     def versions(self) -> list[int]:
-        """Return the present version: no other one is kept."""
+        """Return only the current version, because no other version is kept."""
         return [self.version or 0]
 
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be: one partition, or all where the partitioner does not fit."""
+        """Return the partitions that may have a key: all if keys are in unexpected partitions."""
         self._look()
         with self.lock:
             count = len(self._copies)
@@ -131,7 +131,7 @@ class TopicReader(Generic[K, V]):
         return _Looked((self._topic.partitioner.partition(data or b"", count),))
 
     def progress(self) -> dict[int, PartitionProgress]:
-        """Return how far each partition is."""
+        """Return the progress of each partition."""
         with self.lock:
             ends = self._ends.offsets
             return {
@@ -140,22 +140,22 @@ class TopicReader(Generic[K, V]):
             }
 
     def recovered(self) -> bool:
-        """Return whether all partitions have reached an end that the topic had."""
+        """Return whether all partitions were read to the end that the topic once had."""
         self._check_open()
         return len(self._reached) == len(self._copies)
 
     def recover(self, until_ms: int | None) -> bool:
-        """Read to the end; give up between chunks when the time comes."""
+        """Read to the end of the topic, or stop at the time; return the result of `recovered`."""
         self._move(until_ms)
         return self.recovered()
 
     def refresh(self) -> int | None:
-        """Read to the end of the topic; while an iteration is open, stay."""
+        """Read to the end of the topic, unless an iteration is open; return the version."""
         self._move(None)
         return self.version
 
     def advance(self) -> int | None:
-        """Do the same as `refresh` in the background thread; reads raise its error."""
+        """Call `refresh` in the background thread; the next read raises its error."""
         try:
             self.refresh()
             self._failure = None
@@ -167,7 +167,7 @@ class TopicReader(Generic[K, V]):
     def read(
         self, partitions: Sequence[int], look: Callable[[Sequence[KeyValueStore[K, V]]], T]
     ) -> T:
-        """Look at partitions; see `VersionReader`."""
+        """Call a function with the live stores of partitions; see `VersionReader`."""
         if not isinstance(partitions, _Looked):
             self._look()
         with self.lock:
@@ -178,7 +178,7 @@ class TopicReader(Generic[K, V]):
         partitions: Sequence[int],
         begin: Callable[[Sequence[KeyValueStore[K, V]]], Iterator[T]],
     ) -> ViewScan[T]:
-        """Begin an iteration, which keeps the view at its version until it ends."""
+        """Start an iteration; the view stays at its version until the iteration ends."""
         if not isinstance(partitions, _Looked):
             self._look()
         with self.lock:
@@ -187,7 +187,7 @@ class TopicReader(Generic[K, V]):
             return ViewScan(rows, self.lock, self._scan_ended)
 
     def hold(self) -> Pinned[KeyValueStore[K, V]]:
-        """Return the present version; it stays readable while held."""
+        """Return the current version; it stays readable while it is referenced."""
         self._look()
         with self.lock:
             self._check_open()
@@ -198,7 +198,7 @@ class TopicReader(Generic[K, V]):
     def evict(
         self, partitions: Sequence[int], remove: Callable[[KeyValueStore[K, V]], object]
     ) -> None:
-        """Remove rows from the working copies, until a record brings them back."""
+        """Remove rows from the working copies until a record writes their keys again."""
         with self._moving:
             for number in partitions:
                 with self.lock:
@@ -268,7 +268,7 @@ class TopicReader(Generic[K, V]):
             self.wall_ms = self._settings.clock.now_ms()
 
     def _find_ends(self) -> None:
-        """Notice where the topic ends, and whether it is still the same one."""
+        """Request the end offsets; start over if the topic was recreated or truncated."""
         before, found = self._ends, self._admin.ends(self._topic.name)
         self._ends = found
         same = found.topic_id == before.topic_id and len(found.offsets) == len(self._copies)
@@ -278,7 +278,7 @@ class TopicReader(Generic[K, V]):
                 self._begin()
 
     def _catch_up(self, number: int, end: int, until_ms: int | None) -> bool:
-        """Read a partition to an end; return False when the time has come before."""
+        """Read a partition to an end offset; return False if the time limit came first."""
         copy = self._copies[number]
         if copy.position < end:
             records = self._reader.read(self._topic.name, number, copy.position, end)
@@ -299,7 +299,7 @@ class TopicReader(Generic[K, V]):
     # ------------------------------------------------------------ the copies
 
     def _open(self) -> None:
-        """Continue with saved copies, where they are of this topic; else begin."""
+        """Continue with saved copies if they belong to this topic; else start with empty copies."""
         saved = self._home.saved() if self._home.stays else None
         if saved is None or not self._continues(saved, self._ends):
             self._begin()

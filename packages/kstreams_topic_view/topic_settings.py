@@ -31,7 +31,7 @@ class PartitionProgress:
 
     Attributes:
         offset: The next offset to read.
-        end: The offset after the last record, when the view last asked for it.
+        end: The offset after the last record, when the view last requested it.
         skipped: Number of skipped records: without a key, or not decodable.
     """
 

@@ -39,16 +39,16 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
 
     Args:
         topic: The topic with its serdes. A key is searched in the partition that its `partitioner`
-            chooses, or in all partitions if the first keys are in other ones.
+            chooses, or in all partitions if the first keys are in other partitions.
         connection: The connection of the topic.
         max_age: The maximum age of the known end of the topic before a read requests it again.
         advance_every: The interval at which a background thread reads the topic, so that only the
             first read waits for the topic. None starts no thread.
         backend: The backend of the working copies; memory by default.
-        directory: The directory of copies that stay from one process to the next, for one view at a
-            time; None removes the copies at `close`.
+        directory: The directory of copies that are kept for the next process; only one view at a
+            time can use it. None removes the copies at `close`.
         valid_for: The time after its `close` for which a kept copy is valid. At most the topic's
-            `delete.retention.ms`: tombstones older than that are gone from the topic.
+            `delete.retention.ms`: the topic no longer has older tombstones.
         on_error: The policy for a record that cannot be decoded: `"fail"` raises from the reads,
             `"skip"` counts the record in `progress`. Records without a key are counted in either
             case.
@@ -104,7 +104,7 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
             self._advancing = Following(self._reading.advance, _nothing, advance_every)
 
     def progress(self) -> dict[int, PartitionProgress]:
-        """Return how far the view is in each partition, as of its last look at the topic."""
+        """Return the progress of the view in each partition, at the last read of the topic."""
         return self._reading.progress()
 
     def close(self) -> None:
@@ -116,4 +116,4 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
 
 
 def _nothing(_: int) -> None:
-    """Do nothing at a new version: reads see it."""
+    """Do nothing at a new version, because reads see it anyway."""

@@ -19,7 +19,7 @@ _CLOSE = {"Connection": "close"}  # the rest of a body is not read
 
 
 def again(detail: str) -> Problem:
-    """Return the answer to a sender that is to try again."""
+    """Return the reply 503 for a sender that should retry."""
     return Problem(503, detail, headers={"Retry-After": "5"})
 
 
@@ -44,10 +44,10 @@ class Inbox:
         self._closed = False
 
     async def body(self, request: Request, most: int) -> bytearray:
-        """Return a request's body, which has its place in the bounds until `put` or `forget`.
+        """Read a request's body; its size is reserved until `put` or `forget`.
 
         Raises:
-            Problem: It is too large, or there is no room.
+            Problem: The body is too large, or the buffer is full.
         """
         data = bytearray()
         try:
@@ -67,21 +67,21 @@ class Inbox:
             raise Problem(503, "too much is under way", headers={**_CLOSE, "Retry-After": "5"})
 
     def forget(self, data: bytearray) -> None:
-        """Give back the place of a body."""
+        """Release the size that was reserved for a body."""
         self._bytes -= len(data)
         data.clear()
 
     async def put(self, data: bytearray, make: Callable[[int], Delivery]) -> None:
         """Pass a message to the runner, and wait until it is settled.
 
-        The message takes over the size that was reserved for its body.
+        The size that was reserved for the body stays reserved for the message until it is settled.
 
         Args:
             data: The body.
-            make: Makes the delivery of a receipt.
+            make: Creates the delivery for a receipt number.
 
         Raises:
-            Problem: The message is not accepted, or not in time.
+            Problem: The message is rejected, or is not settled in time.
         """
         if self._closed or len(self._sizes) >= _MOST_WAITING:
             self.forget(data)
@@ -101,7 +101,7 @@ class Inbox:
             raise problem
 
     def answer(self, receipts: Iterable[int], problem: Problem | None) -> None:
-        """Answer the senders of messages, and give back their places."""
+        """Reply to the senders of messages, and release the reserved sizes."""
         for receipt in receipts:
             self._bytes -= self._sizes.pop(receipt, 0)
             waiting = self._answers.pop(receipt, None)
@@ -109,12 +109,12 @@ class Inbox:
                 waiting.set_result(problem)
 
     def close(self) -> None:
-        """Take no more, and give back all that is left."""
+        """Accept no further messages, and reply 503 to the senders of unsettled messages."""
         self._closed = True
         self.answer(list(self._sizes), again("this server ends"))
 
     def taken(self, limit: int, wait_seconds: float) -> list[Delivery]:
-        """Return messages in their order, after waiting for the first."""
+        """Return up to `limit` messages in order, after waiting for the first message."""
         found: list[Delivery] = []
         try:
             found.append(self._queue.get(timeout=wait_seconds))

@@ -1,4 +1,4 @@
-"""The server of a webhook, in a thread: answers when it is known what became of a message."""
+"""The server of a webhook, in a thread: it replies when the outcome of a message is known."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ class WebhookReceiver(Receiver):
         return self._inbox.taken(limit, wait.total_seconds())
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Answer 204."""
+        """Reply 204 to the senders."""
         self._tell(deliveries, None)
 
     def reject(self, delivery: Delivery, reason: str) -> None:
-        """Answer 422, with the reason."""
+        """Reply 422 with the reason to the sender."""
         self._tell([delivery], Problem(422, reason))
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
-        """Answer 503."""
+        """Reply 503 to the senders."""
         self._tell(deliveries, again("the topic does not answer"))
 
     def close(self) -> None:
-        """Answer 503 to all that is left, and listen no more."""
+        """Reply 503 to the senders of unsettled messages, and stop the server."""
         self._call(self._inbox.close)
         self._server.should_exit = True
         self._thread.join(_END_S)
@@ -162,7 +162,7 @@ class WebhookReceiver(Receiver):
         await inbox.put(data, lambda receipt: Delivery(body, receipt, identity, headers=headers))
 
     def _checked(self, request: Request, body: bytes) -> str | None:
-        """Return a message's id, or refuse it."""
+        """Check signature and headers; return the message's id, or None if it has none."""
         webhook = self._webhook
         found = None
         if webhook.signature is not None:

@@ -1,4 +1,4 @@
-"""Signatures of messages with a secret that sender and receiver share."""
+"""Checks of message signatures, made with a secret that sender and receiver share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HmacSignature:
     sender supports it.
 
     Args:
-        secrets: The accepted secrets, so that secrets can be changed without a stop; at least 16
+        secrets: The accepted secrets, so that secrets can be rotated without a restart; at least 16
             bytes each. They do not appear in texts.
         header: The name of the header.
         prefix: The text before the signature, such as `sha256=`.
@@ -74,7 +74,7 @@ encoding='hex')
         _check_secrets([_bytes(secret) for secret in self.secrets])
 
     def check(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> str | None:
-        """Check a message; it has no id that is signed."""
+        """Check a message; return None, because the signature covers no id."""
         given = headers.get(self.header.lower(), "")
         if not given.startswith(self.prefix):
             raise ValueError(f"the header {self.header} has no signature")
@@ -146,6 +146,6 @@ def _check_secrets(secrets: list[bytes]) -> None:
 
 
 def _is_one_of(given: str, known: list[str]) -> bool:
-    """Compare with all signatures in constant time."""
+    """Return whether a signature is valid; the comparison takes constant time."""
     data = given.encode("utf-8", "replace")
     return sum(hmac.compare_digest(data, each.encode()) for each in known) > 0

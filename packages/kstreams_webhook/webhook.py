@@ -35,8 +35,8 @@ class Webhook(Intake):
         signature: The check of signatures.
         tokens: The accepted tokens of `Authorization: Bearer`, with 16 characters or more; instead
             of a signature, or in addition.
-        id_header: The header with the id of a message, which is equal in retries; then required.
-            Not needed with a signature that covers an id.
+        id_header: The header with the id of a message, which is equal in retries. If set, requests
+            must have the header. Not needed with a signature that covers an id.
         keep_headers: The headers to copy to the record, by names in lower case.
         host: The address of the server.
         port: The port; 0 uses a free port.
@@ -120,7 +120,7 @@ class Webhook(Intake):
 
 
 def listening_of(webhook: Webhook) -> Listening:
-    """Return where a webhook listens, and who may come in."""
+    """Return the server settings of a webhook: addresses, access and limits."""
     limits = replace(
         Limits(),
         body_bytes=webhook.max_bytes,
