@@ -163,7 +163,7 @@ class ForeignAnswers:
             self._forward(owns, results, now, np.array(times, np.int64))
 
     def _joined(self, values: Sequence[bytes], rights: Sequence[Any]) -> list[Any]:
-        """Return the results of left rows with right values, which may be None."""
+        """Join left rows with right values; a right value or a result may be None."""
         function = self._function
         if not self._inner or None not in rights:
             return list(map(function, self._lefts(values), rights))
