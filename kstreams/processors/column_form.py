@@ -1,9 +1,10 @@
 """The column form of a node: the interface between suppliers and the planner of executions.
 
 A supplier whose node can run by columns has a property `column_form`. It states, as data, the rows
-that each input of the node takes and the rows that the node forwards; `build` makes the processor.
-The planner (`kstreams.graph.execution`) compares these needs with the nodes around, and needs to
-know no supplier. A new operator, aggregation or join adds a property and changes no planner.
+that each input of the node accepts and the rows that the node forwards; `build` creates the
+processor. The planner (`kstreams.graph.execution`) compares these needs with the neighboring nodes,
+and does not depend on any supplier. A new operator, aggregation or join adds this property, and
+needs no change of the planner.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 __all__ = ("ColumnSupplier", "Input", "Need", "NodeForm", "Output", "Reason", "column_form_of")
 
 Reason: TypeAlias = str
-"""Why a node cannot run by columns. Empty for nodes that have one execution only."""
+"""The reason why a node cannot run by columns. Empty for nodes without a column form."""
 
 
 class Need(Flag):
-    """The rows that an input of a node can take; several if any of them will do.
+    """The kinds of rows that an input of a node accepts; flags can be combined.
 
     Attributes:
         RECORDS: Encoded records of sources and repartition edges directly above.
@@ -30,9 +31,9 @@ class Need(Flag):
         COLUMNS: Tables of the column processor directly above.
         RESULTS: Tables of the aggregation directly above, if only edges and topics are below.
         BATCH_END: Records that a node above forwards when the batch ends, and none before.
-        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node reads rows of the
-            table too.
-        ROWS: No rows: the node reads rows of the table above, which runs by columns.
+        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node also reads rows of
+            the table.
+        ROWS: No rows: the node looks up rows of its parent table, which runs by columns.
     """
 
     RECORDS = auto()
@@ -45,7 +46,7 @@ class Need(Flag):
 
 
 class Output(Enum):
-    """The rows that a node forwards by columns.
+    """The kind of rows that a node forwards if it runs by columns.
 
     Attributes:
         RESULTS: Results of an aggregation.
@@ -62,7 +63,7 @@ class Output(Enum):
 
 @dataclass(frozen=True)
 class Input:
-    """The rows that an input of a node gets.
+    """The rows that an input of a node receives.
 
     Args:
         need: The need that the rows meet.
@@ -76,10 +77,10 @@ class Input:
 
     @property
     def records(self) -> ColumnSource:
-        """Return the sources of an input of records.
+        """Return the source of an input of encoded or decoded records.
 
         Raises:
-            TypeError: The input gets other rows.
+            TypeError: The input receives other rows.
         """
         if self.source is None:
             raise TypeError(f"an input of {self.need} has no sources")
@@ -88,7 +89,7 @@ class Input:
 
 @dataclass(frozen=True)
 class NodeForm:
-    """The needs and the output of a node by columns, and its processor.
+    """The column form of a node: its needs, its output, and the creation of its processor.
 
     Args:
         needs: The rows that each input takes: of a join the left one, then the right one.
@@ -117,23 +118,23 @@ class NodeForm:
 
     @property
     def takes_columns(self) -> bool:
-        """Whether all inputs take tables of column processors."""
+        """Whether all inputs accept tables of column processors."""
         return all(need & (Need.COLUMNS | Need.CHANGES) for need in self.needs)
 
     @property
     def takes_changes(self) -> bool:
-        """Whether an input takes the changes of a table, and nothing else."""
+        """Whether an input accepts only the changes of a table."""
         return any(Need.CHANGES in need for need in self.needs)
 
     @property
     def looks_up(self) -> bool:
-        """Whether the node looks up rows of a table without taking its changes."""
+        """Whether the node looks up rows of a table without receiving its changes."""
         return Need.ROWS in self.needs
 
 
 @runtime_checkable
 class ColumnSupplier(Protocol):
-    """A supplier of record processors whose work can be done by columns too."""
+    """A supplier of record processors that also has a column form."""
 
     @property
     def column_form(self) -> NodeForm:
