@@ -1,4 +1,4 @@
-"""The column form of named aggregators side by side."""
+"""The column form of `combine` with named aggregators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("NamedForm",)
 
 
 class NamedForm:
-    """The form of `combine(name=aggregator, ...)`: the form of `combine`, with results by name.
+    """The column form of `combine(name=aggregator, ...)`: wraps the form of `combine`.
 
     Args:
         form: The form of the aggregators.
@@ -64,7 +64,7 @@ class NamedForm:
 
 
 class _NamedType(ObjectType):
-    """Results by name.
+    """The extension type of named results.
 
     Args:
         names: The names.
@@ -83,6 +83,6 @@ class _NamedType(ObjectType):
         self._make = make
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return the results of each row."""
+        """Convert rows of the storage to named results."""
         rows = zip(*map(objects_of, storage.flatten()), strict=True)
         return [self._make(row) for row in rows]

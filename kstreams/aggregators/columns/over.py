@@ -15,7 +15,7 @@ __all__ = ("OverForm",)
 
 
 class OverForm:
-    """The form of `over`.
+    """The column form of `over`.
 
     Args:
         part: Returns the parts of a column of values.
