@@ -76,7 +76,7 @@ class Tables:
         return found - {table.name}
 
     def changes_reason(self, table: ProcessorNode, joins: Collection[str]) -> Reason | None:
-        """Return why a table's neighbors prevent that it forwards changes by columns; or None.
+        """Return why a table cannot forward changes by columns because of its neighbors, or None.
 
         The columnar joins in `joins` read the store only after all rows of the batch are put, or
         read unchanged rows; other readers of the store are a reason.

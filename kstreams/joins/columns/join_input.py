@@ -17,7 +17,7 @@ from kstreams.state.stores.join.coding import write_headers
 __all__ = ("NO_KEY", "NO_VALUE", "Came")
 
 NO_KEY, NO_VALUE = -1, -2
-"""The codes of records that have a value and no key, and of those without a value."""
+"""The codes of records without a key (but with a value), and of records without a value."""
 
 
 class Came:

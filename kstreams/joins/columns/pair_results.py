@@ -20,7 +20,7 @@ __all__ = ("ended_results", "results_of")
 _NONE = -1
 """Marks a missing value instead of an index."""
 _EXPIRED, _OWN = 0, 1
-"""The order of a record's results: expired ones, then its own; 2 are pairs as a right record."""
+"""The sort order of results at a record: expired records, then own pairs (2: as right record)."""
 
 
 def results_of(

@@ -42,8 +42,9 @@ __all__ = (
 )
 
 ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
-"""The kinds of subscriptions: the row refers to this foreign key; it does, and referred to another
-before; it no longer does; it no longer does, and its result is deleted."""
+"""The kinds of subscriptions. `ENTER`: the left row refers to this foreign key, as before or for the
+first time. `MOVE`: it refers to this key now, and referred to another key before. `LEAVE`: it no
+longer refers to this key. `LEAVE_RESULT`: as `LEAVE`, and the result of the row is deleted."""
 
 _HEAD = struct.Struct(">BII")
 _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
@@ -51,7 +52,7 @@ _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
 """The first byte of a response: whether there is a result, and whether the left row has changed in
-this batch. A response about a row that a task sent before it left is older than a `NOW` one."""
+this batch (`NOW`). A `NOW` response is newer than any other response about the row in the batch."""
 
 _HAS_ROW, _NOW = 1, 2
 

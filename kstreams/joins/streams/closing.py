@@ -24,7 +24,7 @@ _PARTS = 8
 
 _Entry = tuple[int, int, int, int, int, Any, Headers]
 """Closing time, side, time, number, a tie-breaker, key and headers of a waiting record, as in
-`Open`. The tie-breaker prevents that keys are compared.
+`Open`. Because of the tie-breaker, keys are never compared.
 """
 
 _Closed = tuple[int, int, int]
