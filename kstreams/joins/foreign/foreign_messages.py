@@ -42,8 +42,8 @@ __all__ = (
 )
 
 ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
-"""The kinds of subscriptions. `ENTER`: the left row refers to this foreign key, as before or for the
-first time. `MOVE`: it refers to this key now, and referred to another key before. `LEAVE`: it no
+"""The kinds of subscriptions. `ENTER`: the left row refers to this foreign key, newly or as before.
+`MOVE`: it refers to this key now, and referred to another key before. `LEAVE`: it no
 longer refers to this key. `LEAVE_RESULT`: as `LEAVE`, and the result of the row is deleted."""
 
 _HEAD = struct.Struct(">BII")
