@@ -26,7 +26,7 @@ def collect(
     Args:
         value: Serde of the values.
         max_values: The maximum number of values in one state. A record that would exceed it raises
-            a `ProcessingError`, to which the source's `on_error` applies.
+            a `ProcessingError`, which `on_error` handles.
 
     Raises:
         ValueError: `max_values` is below 1.

@@ -103,8 +103,9 @@ def combine(*given: Any, **named: Any) -> Any:
     The combination can remove records, or merge states, if all its aggregators can.
 
     Args:
-        given: Two to four aggregators; or the class of the results, before named aggregators.
-        named: Aggregators by the name of their result.
+        given: Two to four aggregators; or, with named aggregators, optionally the class of the
+            results.
+        named: The aggregators by the name of their result.
 
     Raises:
         TopologyError: Positional aggregators are mixed with named ones, or the class of the results

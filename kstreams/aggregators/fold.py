@@ -46,11 +46,11 @@ def fold(
 
     Args:
         state: Serde of the state.
-        initial: Makes the state before the first record.
-        function: Returns the state after one more record; does not change its arguments.
-        merge: Returns the state of two states, the earlier first. Sessions and sliding windows need
-            it, and `windowed_aggregate` rejects a fold without it there.
-        remove: Returns the state without one of the records that were added; `regroup` needs it.
+        initial: Returns the state before the first record.
+        function: Returns the state after one further record; must not change its arguments.
+        merge: Returns the merged state of two states, the earlier one first. Sessions and sliding
+            windows require it: without it, `windowed_aggregate` rejects the fold.
+        remove: Returns the state after removing an added record; `regroup` requires it.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#aggregate`.
     """

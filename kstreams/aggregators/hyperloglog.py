@@ -38,8 +38,8 @@ def approx_count_distinct(
     and can be merged. The same records in the same order give the same count.
 
     Args:
-        value: Serde of the values: those of equal bytes are the same.
-        precision: From 4 to 21. A store of another precision is another store.
+        value: Serde of the values; values with equal bytes count as one.
+        precision: The precision, from 4 to 21. A store with another precision has another serde.
 
     Raises:
         ValueError: The precision is out of range.

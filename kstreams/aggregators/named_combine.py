@@ -85,10 +85,10 @@ class NamedCombined:
     """Combines named aggregators; the state is in the order of the sorted names.
 
     Args:
-        combined: The aggregators, sorted by name.
-        names: Their names, sorted.
-        order: Their names, in the order of the results.
-        make: Makes a result of keyword arguments; None makes `NamedResults`.
+        combined: The combination of the aggregators, sorted by name.
+        names: The names of the aggregators, sorted.
+        order: The names of the aggregators, in the order of the results.
+        make: Creates a result from keyword arguments; None creates a `NamedResults`.
     """
 
     made_by: ClassVar[str] = "combine"

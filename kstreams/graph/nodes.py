@@ -134,8 +134,8 @@ class ProcessorNode:
         types_out: Types of key and value of the output, as far as they are known.
         reads: Stores of tables that the node only reads.
         makes_table: Whether the node converts records to a table.
-        keyed: Stores whose keys are those of the input records.
-        valued: Stores whose values are those of the input records.
+        keyed: Stores whose keys are the keys of the input records.
+        valued: Stores whose values are the values of the input records.
     """
 
     name: str

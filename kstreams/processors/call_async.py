@@ -45,8 +45,8 @@ def call_async(
         at_once: The maximum number of concurrent calls, 1 or more.
         per_key: Whether calls for the same key run sequentially, in the order of the records.
         retries: The maximum number of retries of a failed call.
-        backoff: Delay before the second call; it doubles from call to call.
-        max_backoff: Longest delay between two calls.
+        backoff: The delay before the first retry; it doubles for each further retry.
+        max_backoff: The maximum delay between two calls.
         retry_on: Exceptions that are retried; other exceptions fail at once. Name the exceptions of
             clients that do not derive them from `OSError`, such as httpx.
         timeout: The maximum time for all calls and delays of one record, after which a running call

@@ -37,16 +37,16 @@ def call_external(
     request. Key, timestamp and headers do not change.
 
     Args:
-        function: Asks; gets the whole record and returns the new value.
-        retries: Calls after the first one; 0 calls once.
-        backoff: Delay before the second call; it doubles from call to call.
-        max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once, as they are.
-            `OSError` covers connections and time-outs, those of most clients too.
-        timeout: Time for all calls and delays of one record; None: no limit. A call that runs is
-            not broken off: give the client a time-out of its own.
-        sleep: Waits for a number of seconds; a test gives its own.
-        clock: Measures `timeout`; the machine's clock by default.
+        function: Calls the external system: takes the whole record and returns the new value.
+        retries: The maximum number of retries of a failed call.
+        backoff: The delay before the first retry; it doubles for each further retry.
+        max_backoff: The maximum delay between two calls.
+        retry_on: Exceptions that are retried; other exceptions are raised unchanged. `OSError`
+            covers the connection errors and timeouts of most clients.
+        timeout: The maximum time for all calls and delays of one record; None: no limit. A running
+            call is not interrupted: configure a timeout in the client, too.
+        sleep: Waits for a number of seconds; tests may pass another function.
+        clock: The clock that measures `timeout`; by default the machine's clock.
 
     Raises:
         ProcessingError: Raised by the processor if the last call fails, with the exception as its

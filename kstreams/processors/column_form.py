@@ -26,11 +26,11 @@ class Need(Flag):
     """The kinds of rows that an input of a node accepts; flags can be combined.
 
     Attributes:
-        RECORDS: Encoded records of sources and repartition edges directly above.
-        DECODED: These records as typed keys and values, if all nodes below take columns.
-        COLUMNS: Tables of the column processor directly above.
-        RESULTS: Tables of the aggregation directly above, if only edges and topics are below.
-        BATCH_END: Records that a node above forwards when the batch ends, and none before.
+        RECORDS: Encoded records of parents that are sources or repartition edges.
+        DECODED: Such records as typed keys and values, if all downstream nodes accept columns.
+        COLUMNS: Tables of a parent that is a column processor.
+        RESULTS: Tables of a parent that is an aggregation, if all children are edges and topics.
+        BATCH_END: Records of a parent that forwards only when the batch ends.
         CHANGES: Changes of a table that runs by columns. With `ROWS`, the node also reads rows of
             the table.
         ROWS: No rows: the node looks up rows of its parent table, which runs by columns.
@@ -50,9 +50,9 @@ class Output(Enum):
 
     Attributes:
         RESULTS: Results of an aggregation.
-        COLUMNS: Any rows of other nodes; a node below takes them by `Need.COLUMNS`.
-        CHANGES: Changes of the table that the node keeps.
-        NOTHING: Nothing: nodes below read the rows of the table that the node keeps.
+        COLUMNS: Rows of any other node; children accept them by `Need.COLUMNS`.
+        CHANGES: Changes of the table that the node stores.
+        NOTHING: No rows: children look up rows of the table that the node stores.
     """
 
     RESULTS = auto()
@@ -67,8 +67,8 @@ class Input:
 
     Args:
         need: The need that the rows meet.
-        source: The sources of `Need.RECORDS` and `Need.DECODED`; None for other rows.
-        punctuated: Whether a node below has a stream-time punctuator.
+        source: The source of the records of `Need.RECORDS` and `Need.DECODED`; None for other rows.
+        punctuated: Whether a later node of the group has a stream-time punctuator.
     """
 
     need: Need
@@ -92,18 +92,19 @@ class NodeForm:
     """The column form of a node: its needs, its output, and the creation of its processor.
 
     Args:
-        needs: The rows that each input takes: of a join the left one, then the right one.
-        build: Returns a new processor for an `Input` for each need, or a reason against it.
+        needs: The rows that each input accepts; a join has the left input, then the right one.
+        build: Takes an `Input` for each need; returns a new processor, or a reason against it.
         output: The rows that the node forwards.
         execution: The requested execution.
-        follower: Whether the node keeps nothing, and forwards in the order of its input: below a
-            node by columns, the checks of that node's surroundings hold for it.
-        at_batch_end: Whether the node forwards nothing before a batch ends, by records too.
-        may_stop: Whether by records the node may stop the task at a record. Then neither it nor an
-            operator above it takes decoded records.
-        is_view: Whether the node makes a table that it keeps no rows of: nodes that look the table
-            up read the table above.
-        looked_up: The form instead of this one if nodes below look the table up, or none reads it.
+        follower: Whether the node is stateless, and forwards in the order of its input. Below a
+            columnar node, the planner's checks for that node then also cover this node.
+        at_batch_end: Whether the node forwards only when a batch ends, also by records.
+        may_stop: Whether the node, by records, may stop the task at a record. If so, neither the
+            node nor an operator above it accepts decoded records.
+        is_view: Whether the node derives a table without storing rows: lookups read the rows of its
+            parent table.
+        looked_up: The form to use instead if children look up rows of the table, or if the table
+            has no readers; None for this form.
     """
 
     needs: tuple[Need, ...]

@@ -57,10 +57,10 @@ def limit(count: int) -> LimitSupplier:
     """Forward at most `count` records, counted over all tasks and restarts of the app.
 
     A run ends when every path from its sources leads through limits that are reached; see
-    `App.run`. A source all of whose paths lead through such limits is no longer read. A task
-    forwards its first records in the order of processing. Several tasks share the limit, and it
-    depends on the batch how many records each of them forwards: if you need the first records of
-    all partitions, put a `TopologyBuilder.repartition` with one partition above the node. Further
+    `App.run`. A source whose paths all lead through such limits is no longer read. A task forwards
+    its first records in the order of processing. Several tasks share the limit, and it depends on
+    the batch how many records each of them forwards: if you need the first records of all
+    partitions, put a `TopologyBuilder.repartition` with one partition above the node. Further
     records are not counted as dropped. A record that fails and is skipped does not count.
 
     Args:

@@ -153,8 +153,8 @@ class _Release:
     """Releases buffered records.
 
     Args:
-        buffer: The buffer, by the time at which a key may be forwarded again.
-        pace: Forwards them.
+        buffer: The buffer, ordered by the time at which a key may be forwarded again.
+        pace: Forwards released records.
     """
 
     def __init__(self, buffer: BufferRows[Any, Any], pace: _Pace) -> None:

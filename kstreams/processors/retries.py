@@ -21,8 +21,8 @@ class Retries:
     without jitter, so that a replay has the same delays.
 
     Args:
-        count: The number of calls after the first one; 0 calls once.
-        backoff: The delay before the second call.
+        count: The maximum number of retries.
+        backoff: The delay before the first retry.
         max_backoff: The maximum delay between two calls.
         retry_on: Exceptions that are retried; other exceptions fail at once.
         timeout: The maximum time for all calls and delays of one record; no call starts later.

@@ -65,8 +65,7 @@ def stores_of(
     """Return a node's distinct stores: first its supplier's, then the given stores.
 
     Raises:
-        TopologyError: The supplier's attribute `stores` is not a tuple or list of store
-            definitions.
+        TopologyError: The supplier's attribute `stores` does not contain store definitions.
     """
     found: list[StoreSpec[object]] = []
     for spec in (*_brought(name, supplier), *stores):

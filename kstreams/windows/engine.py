@@ -60,13 +60,13 @@ class WindowEngine:
         by_records: Creates a processor that aggregates by records.
         by_columns: Creates a processor that aggregates by columns; None if there is no columnar
             form.
-        windowed: Makes the serde of windowed keys from the serde of the keys.
-        in_time: Whether the windows are laid out in time. By columns, such windows can also have
-            `every()` and states that are objects.
+        windowed: Creates the serde of windowed keys from the serde of the keys.
+        in_time: Whether the windows are laid out in time. Only such windows support `every()` and
+            states that are objects in their columnar form.
         merges_states: Whether the aggregation merges states, so that the aggregator must support
             it.
-        never_ends: Whether a window has no end.
-        spans: Spans with the same windows, if the kind has them.
+        never_ends: Whether the windows have no end.
+        spans: The spans in which all times have the same windows, if the kind has such spans.
         problems: The problems of the definition, each as a sentence with the next step.
     """
 

@@ -76,8 +76,8 @@ def lateness_time(stream_time: T, close_time_ms: int) -> T:
     """Return the time (ms) by which lateness is determined.
 
     Args:
-        stream_time: Stream time.
-        close_time_ms: As of which stream time windows were closed early; -1 for never.
+        stream_time: Stream time, ms.
+        close_time_ms: The stream time as of which a run closed windows early; -1 for never.
     """
     if isinstance(stream_time, int):
         return max(stream_time, close_time_ms)

@@ -23,9 +23,9 @@ class NamedForm:
     """The column form of `combine(name=aggregator, ...)`: wraps the form of `combine`.
 
     Args:
-        form: The form of the aggregators.
-        names: Names of the aggregators.
-        make: Makes a result of the aggregators' results.
+        form: The column form of the combined aggregators.
+        names: The names of the aggregators.
+        make: Creates the named result from the aggregators' results.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class _NamedType(ObjectType):
     """The extension type of named results.
 
     Args:
-        names: The names.
-        kinds: Types of the results.
-        make: Makes a result of their results.
+        names: The names of the results.
+        kinds: The types of the results.
+        make: Creates the named result of a row from its results.
     """
 
     def __init__(

@@ -68,8 +68,7 @@ class BuilderBase:
                 partition.
 
         Raises:
-            TopologyError: The supplier does not return a processor, or returns the same processor
-                twice.
+            TopologyError: The supplier returns no processor, or returns the same one twice.
         """
         supplier = placed_below(supplier, self._nodes, parents)
         return self._add(self._processor(name, supplier, parents, stores=stores, reads=reads))

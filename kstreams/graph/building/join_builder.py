@@ -48,8 +48,7 @@ class JoinBuilder(TableBuilder):
             reads: Stores of tables that `context.reader` may return.
 
         Raises:
-            TopologyError: The supplier does not return a `JoinProcessor`, or returns the same one
-                twice.
+            TopologyError: The supplier returns no `JoinProcessor`, or the same one twice.
         """
         return self._add(self._joining(name, supplier, left, right, stores=stores, reads=reads))
 

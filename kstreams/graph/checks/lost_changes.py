@@ -175,8 +175,8 @@ class _Method(ast.NodeVisitor):
     """Collects the changes that a method makes to its object, and the methods that it calls.
 
     Args:
-        own: The name of its first parameter.
-        owner: The object.
+        own: The name of the method's first parameter, usually `self`.
+        owner: The object to which the method belongs.
     """
 
     def __init__(self, own: str, owner: object) -> None:

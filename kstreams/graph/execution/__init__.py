@@ -9,9 +9,9 @@ that runs by columns if only edges and topics are below them.
 
 A supplier states the column form of its node as data: a `Need` for each input, the `Output`, and a
 function that creates the processor (`kstreams.processors.column_form`). The planner imports no
-supplier. For each node, and at most once, it
+supplier. For each node, and at most once, the planner
 
-1. finds a need that the parents meet, for each input. The parents are planned before the node;
+1. finds, for each input, a need that the parents meet. The parents are planned before the node;
 2. looks for other nodes that would see a difference between the executions: they use the same
    store, or receive records from other nodes too;
 3. calls the function of the form. It returns the processor, or a reason that only the supplier

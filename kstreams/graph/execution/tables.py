@@ -82,8 +82,8 @@ class Tables:
         read unchanged rows; other readers of the store are a reason.
 
         Args:
-            table: The node that keeps the table.
-            joins: Joins of changes that run by columns.
+            table: The node that stores the table's rows.
+            joins: Joins of table changes that run by columns.
         """
         own = {name for name in joins if self._joins(name, table)}
         users = {user for spec in table.stores for user in self._neighbors.users[spec.name]}

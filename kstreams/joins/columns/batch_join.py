@@ -99,13 +99,13 @@ class BatchJoin:
         columns: Columnar access to the rows.
         tail: The tail of the store.
         setup: The time spans of the join.
-        keeps: Whether records of a side are forwarded alone, left and right.
         keeps: Whether unmatched records of the left and of the right side are forwarded.
+        came: The records of the batch.
         end: The stream time after the batch, ms.
 
     Attributes:
         sides: The number of sides: 1 for a self-join.
-        setup: The spans of the join.
+        setup: The time spans of the join.
         arrivals: The batch's records in the order of their positions.
     """
 

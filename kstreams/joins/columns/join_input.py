@@ -24,8 +24,8 @@ class Came:
     """The records of both inputs in a batch, ordered by batch position.
 
     Args:
-        tables: The left and the right table.
-        sources: Their inputs.
+        tables: The records of the left and of the right input.
+        sources: The left and the right source.
 
     Attributes:
         sides: The side of each record: 0 left, 1 right.

@@ -59,8 +59,8 @@ class Known:
     """Records that can be matched: first stored records, then records of the batch.
 
     Attributes:
-        sides: 0 left, 1 right.
-        codes: The numbers of their keys.
+        sides: The side of each record: 0 left, 1 right.
+        codes: The key number of each record.
         times: Timestamps, ms.
         places: The batch position of each record; -1 if it is stored.
         waits: Whether a record is stored and waits for a partner.
@@ -79,7 +79,7 @@ class Met:
 
     Attributes:
         left: The left record of each pair.
-        right: The right record.
+        right: The right record of each pair.
         earlier: The record of each pair that arrived first.
         places: The batch position of the record of each pair that arrived second.
         settled: For each known record, the batch position at which it first had a partner; -1 if

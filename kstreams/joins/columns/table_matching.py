@@ -55,8 +55,8 @@ class TableSide:
         """Return the history of the table's rows during the batch.
 
         Args:
-            changes: All taken changes.
-            codes: The numbers of their keys.
+            changes: All buffered changes.
+            codes: The key number of each change.
             places: The batch position of each change.
             keys_of: Returns keys by their numbers.
         """

@@ -41,8 +41,8 @@ class Came:
         foreign: The index of the foreign key in `keys`.
         prefix: The length of the encoded foreign key with which `row` begins.
         row: The row's key in the subscription store.
-        value: The encoded value.
-        time: The time, ms.
+        value: The encoded left value.
+        time: The time of the left row, ms.
     """
 
     keys: list[Any] = field(default_factory=list)

@@ -63,8 +63,8 @@ def subscriptions(says: Ints, prefixes: pa.Array, own: pa.Array, values: pa.Arra
     Args:
         says: The kinds of the changes: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
         prefixes: The encoded foreign keys, as prefixes of row keys.
-        own: The keys of the left rows.
-        values: The values; empty for removed rows.
+        own: The encoded keys of the left rows.
+        values: The encoded left values; empty for removed rows.
     """
     heads = np.empty(len(says), _HEADS)
     heads["says"] = says

@@ -49,8 +49,8 @@ class Closing:
         context: The context of the join.
 
     Attributes:
-        keeps: Whether a side has unmatched results, left and right.
-        setup: The join's spans.
+        keeps: Whether the left and the right side have unmatched results.
+        setup: The join's time spans.
         forgets_at: By side, the record time (ms) from which further rows expire.
         next: Stream time (ms) up to which no window closes.
     """

@@ -19,8 +19,8 @@ class Assigned:
 
     Attributes:
         rows: The row number of the record of each pair.
-        starts: The start of each window, ms.
-        ends: The end of each window, ms.
+        starts: The start of the window of each pair, ms.
+        ends: The end of the window of each pair, ms.
         grid: A common divisor of all differences between starts, ms.
     """
 

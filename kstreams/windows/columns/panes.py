@@ -49,8 +49,8 @@ def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
     States with doubles do: 0.0 and -0.0 are equal, and the order determines which is kept.
 
     Args:
-        form: Makes the states.
-        state: Their serde.
+        form: The columnar form of the states.
+        state: The serde of the states.
     """
     return form.exact and _is_whole(state)
 
@@ -68,8 +68,8 @@ def panes_of(batch: Batch, assigner: Assigner, form: StampedForm, closed: Ints) 
 
     Args:
         batch: The records.
-        assigner: Knows the windows.
-        form: Makes states that `merge_in_any_order`.
+        assigner: Assigns times to windows.
+        form: The columnar form of the states, for which `merge_in_any_order` is true.
         closed: For each record, the time (ms) at or before which windows that end are closed.
     """
     times, span = batch.times, assigner.pane_ms

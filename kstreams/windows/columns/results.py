@@ -27,8 +27,8 @@ class Results:
         starts: The starts of the windows, ms.
         ends: The ends of the windows, ms.
         values: The results; null for a deleted session.
-        times: The timestamps, ms.
-        unique: Whether each key and window occurs once.
+        times: The timestamps of the results, ms.
+        unique: Whether each pair of key and window occurs only once.
     """
 
     keys: pa.Array

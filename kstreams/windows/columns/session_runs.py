@@ -23,8 +23,8 @@ class SessionRuns:
     Attributes:
         order: The row numbers of the records, sorted by key, time and arrival.
         runs: The runs.
-        times: The times of the records in this order, ms.
-        lifted: The states of the records.
+        times: The times of the sorted records, ms.
+        lifted: The states of the sorted records, one per record.
         sessions: The session of each run; `rows` are the key numbers.
     """
 
@@ -42,8 +42,8 @@ class Joined:
     Attributes:
         sessions: The sessions, by key, then by start.
         changed: Whether the batch changed or created a session.
-        owner: For each stored session, the session that contains it now.
-        made: For each session of the batch, the session that contains it.
+        owner: For each stored session, the index of the session that now contains it.
+        made: For each run of the batch, the index of the session that contains it.
     """
 
     sessions: Sessions
@@ -73,8 +73,8 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
     Args:
         form: Merges states; stored states come first.
         stored: The stored open sessions, with more than a gap between them.
-        made: The sessions of the batch.
-        gap_ms: The gap.
+        made: The sessions of the batch's runs.
+        gap_ms: The inactivity gap, ms.
     """
     codes = np.concatenate((stored.rows, made.rows))
     starts = np.concatenate((stored.starts, made.starts))

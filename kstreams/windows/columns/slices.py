@@ -31,8 +31,8 @@ class MergedSlices:
     Attributes:
         places: The row number of each record in the batch; -1 for stored slices.
         state: The state of each row.
-        runs: The slices.
-        slices: The content of the slices.
+        runs: The merged slices, as runs of rows with the same key and time.
+        slices: The keys, times and states of the merged slices.
     """
 
     places: Ints
@@ -121,8 +121,8 @@ class SliceWindows:
 
         Args:
             merged: The records and the stored slices.
-            keys: The keys by number.
-            count: The number of places.
+            keys: The distinct keys, numbered.
+            count: The number of rows of the batch.
         """
         rows = np.flatnonzero(merged.places >= 0)
         rows = rows[np.argsort(merged.places[rows])]

@@ -19,10 +19,11 @@ class SlidingRanges:
     """Distinct windows that contain slices, one per row.
 
     Attributes:
-        owners: The slice that each is there for: its last one, or the one right before it.
-        starts: Their starts, ms.
-        lows: The first slice of each.
-        highs: The slice after the last one of each.
+        owners: The slice that defines each window: the window's last slice, or the slice right
+            before the window.
+        starts: The start of each window, ms.
+        lows: The index of the first slice in each window.
+        highs: The index after the last slice in each window.
     """
 
     owners: Ints

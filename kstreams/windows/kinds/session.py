@@ -24,8 +24,9 @@ class SessionWindows:
     record that joins two sessions merges them.
 
     Args:
-        gap: Longest silence inside a session.
-        grace: Stream time after its gap in which a session accepts records; or `forever`.
+        gap: The maximum time between successive records of a session.
+        grace: The stream time for which a session accepts records after its end and gap; or
+            `forever`.
 
     Raises:
         ValueError: A span is negative.

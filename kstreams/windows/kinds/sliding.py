@@ -25,8 +25,8 @@ class SlidingWindows:
     if that window contains records; records before `difference` share the window `[0, difference]`.
 
     Args:
-        difference: Largest span between two records of one window.
-        grace: Stream time after its end in which a window accepts records; or `forever`.
+        difference: The maximum time between two records of one window.
+        grace: The stream time for which a window accepts records after its end; or `forever`.
 
     Raises:
         ValueError: A span is negative.

@@ -65,7 +65,7 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         Args:
             store: The store of the states.
             clock: The clock that determines lateness.
-            emitter: Accepts changes, and final states if results are final.
-            late: Accepts late records.
+            emitter: Receives changes of windows; with `on_close()`, final states.
+            late: Receives late records.
             drop: Counts other dropped records, by reason.
         """

@@ -73,9 +73,9 @@ def session_join(
 
     Args:
         plan: The aggregation.
-        rows: The sessions.
-        emitter: Accepts changes, unless results are final.
-        late: Accepts late records.
+        rows: The store's sessions.
+        emitter: Receives changes, except with `on_close()`.
+        late: Receives late records.
     """
     gap, aggregator, all_deletions = plan.windows.gap_ms, plan.aggregator, plan.holds_back
     row_of, replace_row = rows.get, rows.replace

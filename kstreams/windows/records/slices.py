@@ -21,8 +21,8 @@ class Slices:
     """The slices of a key: one state per record time, sorted. A window is a range of slices.
 
     Args:
-        pairs: Time (ms) and state, by time.
-        span: From a window's start to its end, both inclusive, ms.
+        pairs: Time (ms) and state of each slice, sorted by time.
+        span: The time from a window's start to its end, both inclusive, ms.
         aggregator: Adds and merges states.
     """
 

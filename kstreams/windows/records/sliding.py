@@ -81,8 +81,8 @@ class Slicer:
 
     Args:
         plan: The aggregation.
-        rows: The slices.
-        emitter: Accepts changes and final states.
+        rows: The store's slices.
+        emitter: Receives changes and final states.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ class Emitter(ABC):
     There is one class for each emission of `kstreams.processors.emission`.
 
     Args:
-        result: Makes a result of a state.
-        forward: Takes results.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(self, result: Callable[[Any], Any], forward: Process) -> None:

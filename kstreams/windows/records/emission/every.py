@@ -21,11 +21,11 @@ class IntervalEmitter(Emitter):
     """Forwards the last state of each changed window at the end of an interval: `every(interval)`.
 
     Args:
-        context: The node's, in `init`.
-        rows: Keep changes until their interval is over.
-        interval_ms: Length of an interval.
-        result: Makes a result of a state.
-        forward: Takes results.
+        context: The context of the node, in `init`.
+        rows: The store of the changes until the end of their interval.
+        interval_ms: The length of an interval, ms.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(

@@ -23,11 +23,11 @@ class RateLimitEmitter(Emitter):
     """Forwards a key's changed windows at most once per interval: `at_most_every(interval)`.
 
     Args:
-        context: The node's, in `init`.
-        rows: When each key was forwarded last, and its changes since.
-        interval_ms: Least stream time between two times that a key is forwarded.
-        result: Makes a result of a state.
-        forward: Takes results.
+        context: The context of the node, in `init`.
+        rows: For each key, the time of its next emission and its buffered changes.
+        interval_ms: The minimum stream time between two emissions of a key, ms.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(
