@@ -98,12 +98,12 @@ def inner(function: Callable[[VL, VR], VO]) -> JoinerSupplier[VL, VR, VO, OneSid
 
 
 def left(function: Callable[[VL, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, OneSided]:
-    """Join every left value, with None where it has no partner."""
+    """Join every left value; its partner is None if it has none."""
     joiner: Joiner[VL, VR, VO, OneSided] = Joiner(function, "left")
     return lambda: joiner
 
 
 def outer(function: Callable[[VL | None, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, TwoSided]:
-    """Join every value of both sides, with None where it has no partner."""
+    """Join every value of both sides; its partner is None if it has none."""
     joiner: Joiner[VL, VR, VO, TwoSided] = Joiner(function, "outer")
     return lambda: joiner

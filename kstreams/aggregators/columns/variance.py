@@ -74,7 +74,8 @@ def _merged(earlier: Any, later: Any) -> Any:  # noqa: ANN401  # columns, or sin
 def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> None:
     """Add each run's further rows, which are single values, to its first state, in order.
 
-    Processes all long enough runs together, row by row, while there are many; then run by run.
+    While more than `_FEW` runs have further rows, one row of each is added per step; then run by
+    run.
     """
     order = np.argsort(-runs.lengths, kind="stable")
     firsts, lengths = runs.firsts[order], runs.lengths[order]

@@ -363,7 +363,7 @@ class TopologyBuilder(
             name: Name of the node; its two outputs are `<name>.valid` and `<name>.invalid`.
             parent: The node that forwards the records.
             check: Returns None for a valid record, otherwise the reason. If it raises a
-                `ValueError`, the message is the reason.
+                `ValueError`, the error's text is the reason.
         """
         root: Node[K, Any] = self.add_processor(name, Validate.supplier(name, check), parent)
         valid: Node[K, V] = self._through(f"{name}.valid", root)

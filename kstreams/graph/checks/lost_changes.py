@@ -196,24 +196,24 @@ class _Method(ast.NodeVisitor):
         self._tested.pop()
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Record an assignment."""
+        """Record assignments to attributes of the object."""
         for target in node.targets:
             self._note(target, may_be_made=True)
         self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Record an assignment with an annotation."""
+        """Record an annotated assignment to an attribute of the object."""
         if node.value is not None:
             self._note(node.target, may_be_made=True)
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Record an in-place change."""
+        """Record an in-place change of an attribute, such as `+=`."""
         self._note(node.target)
         self.visit(node.value)
 
     def visit_Delete(self, node: ast.Delete) -> None:
-        """Record a deletion."""
+        """Record the deletion of an attribute or of its items."""
         for target in node.targets:
             self._note(target)
 

@@ -55,7 +55,7 @@ class TableSide:
         """Return the history of the table's rows during the batch.
 
         Args:
-            changes: All buffered changes.
+            changes: All buffered changes of the table.
             codes: The key number of each change.
             places: The batch position of each change.
             keys_of: Returns keys by their numbers.

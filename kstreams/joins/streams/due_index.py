@@ -21,7 +21,7 @@ _PARTS = 8
 
 
 class Upcoming(Generic[E]):
-    """Buffers the next entries of a store, and returns those that are due.
+    """Buffers the next entries of a store, and returns the due entries.
 
     The next entries are in memory, so a record that makes no entry due costs one comparison, and a
     record that makes entries due needs no scan of the store. The caller checks that an entry is

@@ -57,7 +57,7 @@ def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
 def settle(
     rows: JoinRows[Any, Any, Any], handles: list[Any], first: int, last: int, final: int
 ) -> None:
-    """Mark records within a time range as joined, except those that were forwarded unmatched."""
+    """Mark records within a time range as joined, except records that were forwarded unmatched."""
     overlay = rows.overlay
     for handle in handles:
         row: Row = overlay.get(handle)

@@ -154,7 +154,7 @@ def _counting(step: _Step) -> _Changed:
 
 
 def _rounding(step: _Step, rounded: Callable[[Any], Any]) -> _Changed:
-    """Wrap a step so that the entry of a group also has the exact state, which results round."""
+    """Wrap a step so that the entry of a group also has the exact state; states are rounded."""
 
     def rounding(
         kept: tuple[int, Any] | None, _: object, change: Change[Any], record: Record[Any, Any]

@@ -37,7 +37,7 @@ def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
 
 
 class _ClosedEarly:
-    """The lateness clock of a node that has closed windows before stream time reached their end."""
+    """The lateness clock of a node whose windows a run has closed early."""
 
     def __init__(self, context: ProcessorContext[Any, Any], close_time_ms: int) -> None:
         self._context = context
