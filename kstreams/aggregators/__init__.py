@@ -1,16 +1,17 @@
-"""Aggregators for `aggregate` and `windowed_aggregate`: they combine the records of a key.
+"""Aggregators, which combine the records of a key, for `aggregate` and `windowed_aggregate`.
 
-- `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: numbers, by columns where possible.
-- `first`, `last`, `collect`, `top_n`: values. `count_distinct`, `approx_count_distinct`: the number
-  of distinct values (the second in little memory; needs the extra `sketches`).
+- `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: aggregate numbers, by columns if possible.
+- `first`, `last`, `collect`, `top_n`: keep values. `count_distinct`, `approx_count_distinct`: count
+  distinct values (the second in little memory; it needs the extra `sketches`).
 - `over(part, aggregator)`: aggregates a part of each value; `over(field("price", DOUBLE), ...)`
   decodes only that field of a JSON value.
 - `combine(...)`: several aggregators at once, by position or by name. `reducing(function, serde)`,
-  `fold(...)`: aggregators made of functions.
-- `Aggregator`: the protocol of a custom aggregator; `InvertibleAggregator` the protocol of one that
-  can remove records, as `regroup` needs: counts, sums, means, variances, and combinations of them.
+  `fold(...)`: aggregators defined by functions.
+- `Aggregator`: the protocol of a custom aggregator; `InvertibleAggregator`: the protocol of an
+  aggregator that can remove records, as `regroup` requires: counts, sums, means, variances, and
+  combinations of these.
 
-The store's `value=` is the aggregator's `state`. Names that Python already uses end in `_`.
+The store's `value=` must be the aggregator's `state`. Names of Python builtins end in `_`.
 
 Example:
     >>> from kstreams import DOUBLE, TEXT, aggregate, timestamped_store

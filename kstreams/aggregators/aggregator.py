@@ -1,4 +1,4 @@
-"""The contract of an aggregator."""
+"""The protocols of aggregators, and functions that inspect aggregators."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ K_contra = TypeVar("K_contra", contravariant=True)
 V_contra = TypeVar("V_contra", contravariant=True)
 """Type of the values."""
 S = TypeVar("S")
-"""Type of the state that is kept."""
+"""Type of the stored state."""
 A_co = TypeVar("A_co", covariant=True, default=S)
-"""Type of the results; by default that of the state."""
+"""Type of the results; by default the type of the state."""
 
 
 class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
     """Combines records into one result: creates a state, adds records, and merges states.
 
-    States are values: `add` and `merge` return a new state and do not change their arguments, so
-    a failing record has no effect. `merge` is associative, and gets the state of the earlier
-    times first; only sessions and sliding windows call it. An aggregator can be pickled, and
-    compares by value or is a constant.
+    States are values: `add` and `merge` return a new state and do not change their arguments, so a
+    failing record has no effect. `merge` must be associative; its first argument is the state of
+    the earlier times. Only sessions and sliding windows call it. An aggregator must support
+    pickling, and must compare by value or be a constant.
 
     An attribute `identity`, a text, names the aggregator in checkpoints: the next start rejects
-    states of another identity. Without the attribute, the identity is the name of the class, with
-    the fields of a dataclass that are texts, numbers or spans.
+    states of another identity. Without the attribute, the identity is the name of the class and,
+    for a dataclass, its fields that are texts, numbers or spans.
 
-    Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one; the first record
-    creates the state, as `min` and `reduce` need it.
+    Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one object; the first
+    record creates the state, as `min` and `reduce` require.
     """
 
     @property
     def state(self) -> Serde[S]:
-        """Return the serde of the state: the `value` of the store's definition."""
+        """Return the serde of the state, which must be the `value` of the store's definition."""
         ...
 
     def init(self, record: Record[K_contra, V_contra]) -> S:
-        """Return the state of one record."""
+        """Return the state for a first record."""
         ...
 
     def add(self, state: S, record: Record[K_contra, V_contra]) -> S:
-        """Return the state after one more record."""
+        """Return the state after one further record."""
         ...
 
     def merge(self, earlier: S, later: S) -> S:
@@ -73,18 +73,18 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
         ...
 
     def result(self, state: S) -> A_co:
-        """Return the result of a state, which is forwarded."""
+        """Return the result of a state."""
         ...
 
 
 class InvertibleAggregator(
     Aggregator[K_contra, V_contra, S, A_co], Protocol[K_contra, V_contra, S, A_co]
 ):
-    """An aggregator that can remove a record, as `TopologyBuilder.regroup` needs it.
+    """An aggregator that can remove a record, as `TopologyBuilder.regroup` requires.
 
     Counts, sums, means and variances are invertible. Minima and maxima, first and last values are
     not, because the state does not know the next value. `fold` and `reducing` are invertible if
-    they have a `remove` function, `over` and `combine` if all their parts are.
+    they have a `remove` function; `over` and `combine` are invertible if all their parts are.
 
     `remove` undoes one `add` of an equal value, in any order. It may round as `add` does; an
     aggregator whose rounding would drift has an attribute `unrounded`: see
@@ -94,7 +94,7 @@ class InvertibleAggregator(
     """
 
     def remove(self, state: S, record: Record[K_contra, V_contra]) -> S:
-        """Return the state without one record that was added before."""
+        """Return the state after removing a record that was added before."""
         ...
 
 
@@ -107,7 +107,8 @@ def remove_of(aggregator: object) -> Callable[[Any, Record[Any, Any]], Any]:
     """Return the function that removes a record from a state.
 
     Raises:
-        AttributeError: The aggregator cannot remove records, and so no aggregator made of it can.
+        AttributeError: The aggregator, and so any aggregator that contains it, cannot remove
+            records.
     """
     remove: Callable[[Any, Record[Any, Any]], Any] | None = getattr(aggregator, "remove", None)
     if remove is None:
@@ -124,7 +125,7 @@ def merge_of(aggregator: object) -> Callable[[Any, Any], Any]:
     """Return the function that merges two states.
 
     Raises:
-        AttributeError: The aggregator cannot merge, and so no aggregator that is made of it can.
+        AttributeError: The aggregator, and so any aggregator that contains it, cannot merge states.
     """
     merge: Callable[[Any, Any], Any] | None = getattr(aggregator, "merge", None)
     if merge is None:
@@ -135,18 +136,18 @@ def merge_of(aggregator: object) -> Callable[[Any, Any], Any]:
 def is_exact(aggregator: object) -> bool:
     """Return whether merges of an aggregator's states give the same state in any order.
 
-    Sums of doubles do not (`exact = False`): code that merges many states has to keep their order.
+    Sums of doubles do not (`exact = False`): code that merges many states must keep their order.
     """
     found: bool = getattr(aggregator, "exact", True)
     return found
 
 
 def aggregator_identity(aggregator: object) -> str:
-    """Return a text that differs where the states of two aggregators mean different things.
+    """Return a text that differs if the states of two aggregators have different meanings.
 
-    It is the aggregator's attribute `identity`. Without one it is the name of the class, with
-    the fields of a dataclass that are texts, numbers or spans. Functions are no part of it: two
-    of them cannot be compared.
+    The text is the aggregator's attribute `identity`. Without the attribute, the text is the name
+    of the class and, for a dataclass, its fields that are texts, numbers or spans. Functions are
+    not included, because they cannot be compared.
     """
     found = getattr(aggregator, "identity", None)
     if isinstance(found, str):
@@ -161,5 +162,5 @@ def aggregator_parameters(aggregator: object) -> Parameters:
 
 
 def part_identity(part: object) -> str:
-    """Return a text for the part that a function returns: a field's name, else "a function"."""
+    """Return an identity for the function of `over`: the name of a field, or "a function"."""
     return f"field {part.name!r}" if isinstance(part, Field) else "a function"

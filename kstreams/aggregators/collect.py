@@ -1,4 +1,4 @@
-"""Gather values."""
+"""Collect values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def collect(
 ) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
     """Collect all values of a window, in order of arrival; merged states are in order of time.
 
-    The state is the whole tuple, which is copied for each record: use it for windows of few
-    records. For long lists use a `list_store` in a processor, which stores each element apart.
+    The state is the whole tuple, which is copied for each record: use `collect` for windows of few
+    records. For long lists use a `list_store` in a processor, which stores each element separately.
 
     Args:
         value: Serde of the values.
-        max_values: The number of values that one state may keep. A record that would add another
-            raises a `ProcessingError`, which the source's `on_error` handles.
+        max_values: The maximum number of values in one state. A record that would exceed it raises
+            a `ProcessingError`, which `on_error` handles.
 
     Raises:
         ValueError: `max_values` is below 1.

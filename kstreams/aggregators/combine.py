@@ -1,4 +1,4 @@
-"""Several aggregators in one pass over one store."""
+"""Run several aggregators in one pass over one store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kstreams.aggregators.named_results import NamedResults
 __all__ = ("combine",)
 
 S1 = TypeVar("S1")
-"""Type of the first state; the others accordingly."""
+"""Type of the first state."""
 S2 = TypeVar("S2")
 """Type of the second state."""
 S3 = TypeVar("S3")
@@ -92,23 +92,24 @@ def combine(
     result: Callable[..., R], /, **aggregators: AnyAggregator[K, V, object]
 ) -> Aggregator[K, V, tuple[object, ...], R]: ...
 def combine(*given: Any, **named: Any) -> Any:
-    """Run several aggregators side by side, in one pass over one store.
+    """Combine several aggregators into one, with one pass over one store.
 
-    Positional aggregators, two to four, give a tuple. Named ones give results by name:
-    `NamedResults`, whose results share one type, or objects of a class that comes first, such as
-    a dataclass or a `NamedTuple`, whose fields have a type each. The names are part of the
-    state's serde: a state is never read under other names, and their order in the call does not
-    matter.
+    Two to four positional aggregators give a tuple of results. Named aggregators give a
+    `NamedResults`, which types all results alike, or, if the first argument is a class such as a
+    dataclass or a `NamedTuple`, an object of this class, whose fields have individual types. The
+    names are part of the state's serde, so a state is never read with other names; the order of the
+    names in the call does not matter.
 
-    Records can be taken out again, and states merged, if all aggregators can do that.
+    The combination can remove records, or merge states, if all its aggregators can.
 
     Args:
-        given: Two to four aggregators; or the class of the results, before named aggregators.
-        named: Aggregators by the name of their result.
+        given: Two to four aggregators; or, with named aggregators, optionally the class of the
+            results.
+        named: The aggregators by the name of their result.
 
     Raises:
-        TopologyError: Positional aggregators are mixed with named ones, or the class of the
-            results does not take these names.
+        TopologyError: Positional aggregators are mixed with named ones, or the class of the results
+            does not accept these names.
 
     Example:
         >>> from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Aggregators side by side."""
+"""A combination of aggregators with positional results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ("Combined",)
 
 @dataclass(frozen=True)
 class Combined:
-    """Runs aggregators side by side; state and result are tuples, one item per aggregator."""
+    """Combines aggregators; state and result are tuples with one item per aggregator."""
 
     made_by: ClassVar[str] = "combine"
 
@@ -34,12 +34,12 @@ class Combined:
 
     @property
     def identity(self) -> str:
-        """Return the name that is recorded with states."""
+        """Return the identity that is recorded with states."""
         return f"combine({', '.join(map(aggregator_identity, self.aggregators))})"
 
     @property
     def exact(self) -> bool:
-        """Return whether states merge to the same in any order."""
+        """Return whether merges give the same state in any order."""
         return all(map(is_exact, self.aggregators))
 
     @property
@@ -48,17 +48,17 @@ class Combined:
         return TupleSerde(*(each.state for each in self.aggregators))
 
     def init(self, record: Record[Any, Any]) -> tuple[Any, ...]:
-        """Return the state of one record."""
+        """Return the state for a first record."""
         return tuple(each.init(record) for each in self.aggregators)
 
     def add(self, state: tuple[Any, ...], record: Record[Any, Any]) -> tuple[Any, ...]:
-        """Return the state after one more record."""
+        """Return the state after one further record."""
         pairs = zip(self.aggregators, state, strict=True)
         return tuple(each.add(own, record) for each, own in pairs)
 
     @property
     def remove(self) -> Callable[[tuple[Any, ...], Record[Any, Any]], tuple[Any, ...]]:
-        """Return the function that removes a record."""
+        """Return the function that removes a record; raises `AttributeError` if there is none."""
         removes = tuple(map(remove_of, self.aggregators))
 
         def remove(state: tuple[Any, ...], record: Record[Any, Any]) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ class Combined:
 
     @property
     def unrounded(self) -> _UnroundedCombined | None:
-        """Return the aggregators that do not round, if any rounds."""
+        """Return the combination with unrounded states; None if no aggregator rounds."""
         found = tuple(map(unrounded, self.aggregators))
         if not any(found):
             return None
@@ -80,7 +80,7 @@ class Combined:
 
     @property
     def merge(self) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
-        """Return the function that merges states."""
+        """Return the function that merges states; raises `AttributeError` if there is none."""
         merges = tuple(map(merge_of, self.aggregators))
 
         def merge(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ class Combined:
         return tuple(each.result(own) for each, own in pairs)
 
     def columns(self, value: Serde[Any]) -> CombineForm | None:
-        """Return the form for columns, if all aggregators have one."""
+        """Return the column form; None if an aggregator has none."""
         parts = []
         for each in self.aggregators:
             form, layout = column_form(each, value), fixed_layout(each.state)
@@ -107,7 +107,7 @@ class Combined:
 
 @dataclass(frozen=True)
 class _UnroundedCombined(Combined):
-    """The unrounded form: for aggregators that round, the results are their rounded states."""
+    """The unrounded combination; results of rounding aggregators are their rounded states."""
 
     rounds: tuple[bool, ...]
 

@@ -16,7 +16,7 @@ __all__ = ("count",)
 
 
 def count() -> InvertibleAggregator[object, object, int, int]:
-    """Count records; never looks at a value, so that it is not even decoded.
+    """Count records, without reading or decoding their values.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#count`.
     """

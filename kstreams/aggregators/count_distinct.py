@@ -1,4 +1,4 @@
-"""Count different values, exactly."""
+"""Count distinct values exactly."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ V = TypeVar("V")
 def count_distinct(
     value: Serde[V], *, max_values: int = MAX_VALUES
 ) -> Aggregator[object, V, frozenset[V], int]:
-    """Count distinct values exactly: the state keeps all values, and is copied for each new one.
+    """Count distinct values exactly. The state has all values, and is copied for each new value.
 
     Args:
-        value: Serde of the values, which are hashable.
-        max_values: The number of values that one state may keep. A record that would add another
-            raises a `ProcessingError`, which the source's `on_error` handles. Use
+        value: Serde of the values, which must be hashable.
+        max_values: The maximum number of values in one state. A record that would exceed it raises
+            a `ProcessingError`, to which the source's `on_error` applies. Use
             `approx_count_distinct` for many values.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Keep the first or the last value, by time."""
+"""Keep the first or the last value, by timestamp."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ("Edge", "first", "last")
 
 @dataclass(frozen=True)
 class Edge(Generic[V]):
-    """The common part of `first` and `last`; subclasses choose which of two values is kept.
+    """Base class of `first` and `last`; subclasses choose which of two values is kept.
 
     Attributes:
-        latest: Whether the value with the latest time is kept, for the column form.
+        latest: Whether the value with the latest time is kept; used by the column form.
         state: Serde of the value and its time.
     """
 
@@ -38,7 +38,7 @@ class Edge(Generic[V]):
         return state[0]
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the column form, if the values are numbers."""
+        """Return the column form; None if the values are not numbers."""
         own = self.state.parts[0]
         floats = not is_number(own, whole=True)
         if not (is_number(own) and is_number(value, whole=not floats)):
@@ -47,7 +47,7 @@ class Edge(Generic[V]):
 
 
 def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
-    """Keep the value with the earliest timestamp; of equal times the first to arrive.
+    """Keep the value with the earliest timestamp; among equal times, the first to arrive.
 
     Args:
         value: Serde of the values.
@@ -67,7 +67,7 @@ class _First(Edge[V]):
 
 
 def last(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
-    """Keep the value with the latest timestamp; of equal times the last to arrive.
+    """Keep the value with the latest timestamp; among equal times, the last to arrive.
 
     Args:
         value: Serde of the values.

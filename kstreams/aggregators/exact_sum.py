@@ -1,9 +1,9 @@
-"""Sums of doubles without rounding, from which values can be removed again.
+"""Exact sums of doubles, from which values can be removed.
 
-A double is an integer over a power of two, and so is any sum of doubles. In this form,
-`a + b - b` is exactly `a`, in any order and however often. An aggregator whose states are rounded
-sums has an attribute `unrounded`: an aggregator of the same records whose states are exact sums
-and whose results are the states of the rounding aggregator.
+A double is an integer divided by a power of two, and so is any sum of doubles. In this form, `a + b
+- b` is exactly `a`, for any order and number of operations. An aggregator whose states are rounded
+sums has an attribute `unrounded`: an aggregator of the same records whose states are exact sums and
+whose results are the states of the rounding aggregator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kstreams.serde.base import Serde
 __all__ = ("EXACT_SUM", "NOTHING", "ExactSum", "ExactSumSerde", "nearest", "unrounded")
 
 _HEAD = struct.Struct(">HQQQ")
-"""Power of two, and the numbers of infinities, negative infinities and NaNs."""
+"""The power of two, and the numbers of infinities, negative infinities and NaNs."""
 
 
 class ExactSum(NamedTuple):
@@ -27,7 +27,7 @@ class ExactSum(NamedTuple):
 
     Attributes:
         numerator: The numerator; an odd integer unless the power is 0.
-        power: The sum is the numerator over two to this power.
+        power: The exponent: the sum is the numerator divided by two to this power.
         infinities: The number of positive infinities in the sum.
         negative_infinities: The number of negative infinities in the sum.
         nans: The number of NaNs in the sum.
@@ -59,7 +59,7 @@ class ExactSum(NamedTuple):
         return self.plus_ratio(times * own * own, 2 * (divisor.bit_length() - 1))
 
     def plus_ratio(self, numerator: int, power: int) -> ExactSum:
-        """Return the sum plus an integer over a power of two."""
+        """Return the sum plus `numerator` divided by two to the `power`."""
         if power > self.power:
             total = (self.numerator << (power - self.power)) + numerator
         else:
@@ -72,13 +72,13 @@ class ExactSum(NamedTuple):
         return ExactSum(total, power, *self[2:])
 
     def merged(self, other: ExactSum) -> ExactSum:
-        """Return the sum of both."""
+        """Return the sum of two sums."""
         total = self.plus_ratio(other.numerator, other.power)
         specials = zip(self[2:], other[2:], strict=True)
         return ExactSum(*total[:2], *(one + more for one, more in specials))
 
     def rounded(self) -> float:
-        """Return the double that is nearest: never -0.0, and infinite where it is too large."""
+        """Return the nearest double: never -0.0; infinite if the sum is too large for a double."""
         if not self.is_finite:
             if self.nans or (self.infinities and self.negative_infinities):
                 return math.nan
@@ -87,11 +87,11 @@ class ExactSum(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Whether it has finite numbers only."""
+        """Whether all numbers in the sum are finite."""
         return not (self.infinities or self.negative_infinities or self.nans)
 
     def fraction(self) -> Fraction:
-        """Return the sum of the finite numbers."""
+        """Return the exact sum of the finite numbers."""
         return Fraction(self.numerator, 1 << self.power)
 
 
@@ -100,7 +100,7 @@ NOTHING = ExactSum()
 
 
 def nearest(number: Fraction) -> float:
-    """Return the double that is nearest to a fraction; infinite where it is too large."""
+    """Return the double that is nearest to a fraction; infinite if it is too large for a double."""
     try:
         return number.numerator / number.denominator
     except OverflowError:
@@ -108,7 +108,7 @@ def nearest(number: Fraction) -> float:
 
 
 class ExactSumSerde(Serde[ExactSum]):
-    """26 bytes of power and counts, then the numerator (big-endian, two's complement)."""
+    """Encodes power and counts in 26 bytes, then the numerator (big-endian, two's complement)."""
 
     name = "exact-sum"
     type_token = ExactSum
@@ -130,14 +130,14 @@ class ExactSumSerde(Serde[ExactSum]):
         return packed + numerator.to_bytes(numerator.bit_length() // 8 + 1, "big", signed=True)
 
     def deserialize(self, data: bytes) -> ExactSum:
-        """Convert back; fewer than 27 bytes are a `DeserializationError`."""
+        """Decode a sum; raises `DeserializationError` for fewer than 27 bytes."""
         if len(data) <= _HEAD.size:
             raise DeserializationError(f"the bytes of an exact sum are truncated: {data[:40]!r}")
         head = _HEAD.unpack_from(data)
         return ExactSum(int.from_bytes(data[_HEAD.size :], "big", signed=True), *head)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is an `ExactSumSerde` too."""
+        """Return whether the other object is also an `ExactSumSerde`."""
         return isinstance(other, ExactSumSerde)
 
     def __hash__(self) -> int:

@@ -28,7 +28,7 @@ class Extreme(Generic[V]):
 
     @property
     def identity(self) -> str:
-        """Return the name that is recorded with states."""
+        """Return the identity that is recorded with states."""
         return "max" if self.greatest else "min"
 
     def init(self, record: Record[Any, V]) -> V:
@@ -36,11 +36,11 @@ class Extreme(Generic[V]):
         return record.value
 
     def add(self, state: V, record: Record[Any, V]) -> V:
-        """Return the smaller or greater of the state and the value."""
+        """Return the smaller or the greater of the state and the record's value."""
         return self.merge(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:
-        """Return the smaller or greater of two states; if they are equal, the earlier."""
+        """Return the smaller or the greater of two states; of equal states, the earlier one."""
         further = later > earlier if self.greatest else later < earlier
         return later if further or earlier != earlier else earlier  # NaN
 
@@ -49,7 +49,7 @@ class Extreme(Generic[V]):
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the form for columns, of numbers, text and bools."""
+        """Return the column form, for numbers, text and bools; None for other values."""
         if not is_number(self.state):
             return reducing_form(self.merge, self.state, value)
         floats = not is_number(self.state, whole=True)
@@ -59,7 +59,7 @@ class Extreme(Generic[V]):
 
 
 def min_(value: Serde[V]) -> Aggregator[object, V, V, V]:
-    """Keep the smallest value; of equal ones the first, and NaN only among NaN.
+    """Keep the smallest value; of equal values the first. NaN is kept only if all values are NaN.
 
     Args:
         value: Serde of the values.
@@ -68,7 +68,7 @@ def min_(value: Serde[V]) -> Aggregator[object, V, V, V]:
 
 
 def max_(value: Serde[V]) -> Aggregator[object, V, V, V]:
-    """Keep the greatest value; of equal ones the first, and NaN only among NaN.
+    """Keep the greatest value; of equal values the first. NaN is kept only if all values are NaN.
 
     Args:
         value: Serde of the values.

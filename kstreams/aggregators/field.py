@@ -1,4 +1,4 @@
-"""A field of each value, by its name."""
+"""Read a field of each value by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True)
 class Field(Generic[N]):
-    """Takes a field out of a value; made by `field`."""
+    """Reads a field of a value; created by `field`."""
 
     name: str
     number: Serde[N]

@@ -1,4 +1,4 @@
-"""A custom aggregator, made of functions."""
+"""A custom aggregator that is defined by functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.serde.base import Serde
 __all__ = ("fold",)
 
 S = TypeVar("S")
-"""Type of the state, and of the result."""
+"""Type of the state and of the result."""
 
 
 @overload
@@ -42,15 +42,15 @@ def fold(
     merge: Callable[[Any, Any], Any] | None = None,
     remove: Callable[[Any, Record[Any, Any]], Any] | None = None,
 ) -> Any:
-    """Fold records into a state, which is the result too.
+    """Fold records into a state, which is also the result.
 
     Args:
         state: Serde of the state.
-        initial: Makes the state before the first record.
-        function: Returns the state after one more record; does not change its arguments.
-        merge: Returns the state of two states, the earlier first. Sessions and sliding windows
-            need it, and `windowed_aggregate` rejects a fold without it there.
-        remove: Returns the state without one of the records that were added; `regroup` needs it.
+        initial: Returns the state before the first record.
+        function: Returns the state after one further record; must not change its arguments.
+        merge: Returns the merged state of two states, the earlier one first. Sessions and sliding
+            windows require it: without it, `windowed_aggregate` rejects the fold.
+        remove: Returns the state after removing an added record; `regroup` requires it.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#aggregate`.
     """

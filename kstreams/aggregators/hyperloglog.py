@@ -1,7 +1,7 @@
-"""Count different values, about, in little space: HyperLogLog.
+"""Count distinct values approximately, in bounded memory, with HyperLogLog.
 
-By Apache DataSketches: kept by its project, with wheels for each Python, and with sketches
-that are small while there are few values, merge, and have a stable format.
+Uses Apache DataSketches, which is maintained, has wheels for each Python version, and has mergeable
+sketches with a stable format that are small while there are few values.
 """
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ _PRECISIONS = range(4, 22)
 def approx_count_distinct(
     value: Serde[V], *, precision: int = 12
 ) -> Aggregator[object, V, bytes, int]:
-    """Count different values about: `count_distinct` in bounded space.
+    """Count distinct values approximately, in bounded memory.
 
-    Next to exact for few values, then off by a standard error of 1.04 / sqrt(2 **
-    precision): 1.6 % with 12. The state of a window grows to 2 ** precision bytes: 4 KiB.
-    Sessions and sliding windows merge it. The same records in the same order give the
-    same count.
+    The count is almost exact for few values; for many values its standard error is 1.04 / sqrt(2 **
+    precision), 1.6 % by default. A state has at most about 2 ** precision bytes, 4 KiB by default,
+    and can be merged. The same records in the same order give the same count.
 
     Args:
-        value: Serde of the values: those of equal bytes are the same.
-        precision: From 4 to 21. A store of another precision is another store.
+        value: Serde of the values; values with equal bytes count as one.
+        precision: The precision, from 4 to 21. A store with another precision has another serde.
 
     Raises:
         ValueError: The precision is out of range.
-        ImportError: At import: the extra `sketches` is not installed.
+        ImportError: Raised at import if the extra `sketches` is not installed.
 
     Source: Spark's `approx_count_distinct`, with Apache DataSketches' HLL.
     """
@@ -54,7 +53,7 @@ def approx_count_distinct(
 
 
 class _SketchSerde(Serde[bytes]):
-    """Sketches of one precision, as their library writes them."""
+    """Serde of sketches of one precision, in the format of DataSketches."""
 
     type_token = bytes
     immutable = True

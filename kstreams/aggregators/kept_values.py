@@ -1,4 +1,4 @@
-"""Limits for the number of values in one state."""
+"""Limits of the number of values in a state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kstreams.errors import ProcessingError
 __all__ = ("MAX_VALUES", "checked_limit", "within")
 
 MAX_VALUES = 50_000
-"""The default limit for the values in one state.
+"""The default maximum number of values in a state.
 
-A state is copied for each record, and written whole once a batch: the last of so many values
-costs about 1 ms, and all of them together 20 s.
+A state is copied for each record, and written as a whole once per batch: at this size, adding one
+value takes about 1 ms, and adding all values takes 20 s in total.
 """
 
 T = TypeVar("T", bound=Sized)
@@ -21,14 +21,14 @@ T = TypeVar("T", bound=Sized)
 
 
 def checked_limit(max_values: int) -> int:
-    """Return a limit; a `ValueError` when it is below 1."""
+    """Return a limit; raises `ValueError` if it is below 1."""
     if max_values < 1:
         raise ValueError(f"max_values is {max_values}, expected 1 or more")
     return max_values
 
 
 def within(state: T, most: int, *, otherwise: str = "") -> T:
-    """Return a state, or raise a `ProcessingError` if it keeps too many values."""
+    """Return a state; raises `ProcessingError` if it has too many values."""
     if len(state) > most:
         raise ProcessingError(
             f"the state of a key would keep {len(state):,} values, and {most:,} is the most",

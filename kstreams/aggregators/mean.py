@@ -23,10 +23,10 @@ _EXACT = TupleSerde[_Exact](INT64, EXACT_SUM)
 
 
 def mean() -> InvertibleAggregator[object, float, tuple[int, float], float]:
-    """Return the arithmetic mean of values; its state is how many, and their sum.
+    """Compute the arithmetic mean of values; the state is their number and their sum.
 
-    Doubles are added in the order of the records; exactly, and rounded once, where records are
-    taken out again (`regroup`).
+    Doubles are added in the order of the records. In `regroup`, which removes records, sums are
+    exact and rounded once.
     """
     return _Mean()
 

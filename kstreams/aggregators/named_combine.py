@@ -1,4 +1,4 @@
-"""Aggregators side by side, with results by name."""
+"""A combination of aggregators with results by name."""
 
 from __future__ import annotations
 
@@ -28,42 +28,43 @@ A_co = TypeVar("A_co", covariant=True)
 """Type of the results."""
 
 _State = tuple[Any, ...]
-"""The states of the aggregators, in the order of their names."""
+"""The states of the aggregators, in the order of the sorted names."""
 
 
 class AnyAggregator(Protocol[K_contra, V_contra, A_co]):
-    """An aggregator with a state of any type: each `Aggregator` is one."""
+    """An aggregator with a state of any type; every `Aggregator` is an `AnyAggregator`."""
 
     def init(self, record: Record[K_contra, V_contra]) -> object:
-        """Return the state of one record."""
+        """Return the state for a first record."""
         ...
 
     @property
     def result(self) -> Callable[..., A_co]:
-        """Return the function that makes the result of a state."""
+        """Return the function that converts a state to a result."""
         ...
 
 
 class AnyInvertibleAggregator(
     AnyAggregator[K_contra, V_contra, A_co], Protocol[K_contra, V_contra, A_co]
 ):
-    """An aggregator that can take a record out again, with a state of any type."""
+    """An aggregator that can remove a record, with a state of any type."""
 
     @property
     def remove(self) -> Callable[..., object]:
-        """Return the function that takes a record out of a state."""
+        """Return the function that removes a record from a state."""
         ...
 
 
 def named_combined(given: Sequence[Any], named: Mapping[str, Any]) -> NamedCombined:
-    """Return aggregators side by side, with results by name.
+    """Combine aggregators, with results by name.
 
     Args:
         given: The class of the results, if any.
         named: The aggregators by name.
 
     Raises:
-        TopologyError: Something else is given, or the names do not fit.
+        TopologyError: A positional argument is not the class of the results, or a name is not
+            valid.
     """
     if len(given) > 1 or any(not callable(each) for each in given):
         raise TopologyError(
@@ -81,13 +82,13 @@ def named_combined(given: Sequence[Any], named: Mapping[str, Any]) -> NamedCombi
 
 @dataclass(frozen=True)
 class NamedCombined:
-    """Runs aggregators side by side; the state is in the order of the sorted names.
+    """Combines named aggregators; the state is in the order of the sorted names.
 
     Args:
-        combined: The aggregators, sorted by name.
-        names: Their names, sorted.
-        order: Their names, in the order of the results.
-        make: Makes a result of keyword arguments; None makes `NamedResults`.
+        combined: The combination of the aggregators, sorted by name.
+        names: The names of the aggregators, sorted.
+        order: The names of the aggregators, in the order of the results.
+        make: Creates a result from keyword arguments; None creates a `NamedResults`.
     """
 
     made_by: ClassVar[str] = "combine"
@@ -99,42 +100,42 @@ class NamedCombined:
 
     @property
     def identity(self) -> str:
-        """Return the name that is recorded with states."""
+        """Return the identity that is recorded with states."""
         parts = zip(self.names, self.combined.aggregators, strict=True)
         named = (f"{name}={aggregator_identity(each)}" for name, each in parts)
         return f"combine({', '.join(named)})"
 
     @property
     def exact(self) -> bool:
-        """Return whether states merge to the same in any order."""
+        """Return whether merges give the same state in any order."""
         return self.combined.exact
 
     @property
     def state(self) -> Serde[_State]:
-        """Return the serde of the state, which has the names."""
+        """Return the serde of the state, which contains the names."""
         return FieldsSerde(self.names, *(each.state for each in self.combined.aggregators))
 
     def init(self, record: Record[Any, Any]) -> _State:
-        """Return the state of one record."""
+        """Return the state for a first record."""
         return self.combined.init(record)
 
     def add(self, state: _State, record: Record[Any, Any]) -> _State:
-        """Return the state after one more record."""
+        """Return the state after one further record."""
         return self.combined.add(state, record)
 
     @property
     def merge(self) -> Callable[[_State, _State], _State]:
-        """Return the function that merges states."""
+        """Return the function that merges states; raises `AttributeError` if there is none."""
         return merge_of(self.combined)
 
     @property
     def remove(self) -> Callable[[_State, Record[Any, Any]], _State]:
-        """Return the function that takes a record out."""
+        """Return the function that removes a record; raises `AttributeError` if there is none."""
         return remove_of(self.combined)
 
     @property
     def unrounded(self) -> object:
-        """Return the aggregators that do not round, if any rounds."""
+        """Return the combination with unrounded states; None if no aggregator rounds."""
         return unrounded(self.combined)
 
     def result(self, state: _State) -> object:
@@ -142,13 +143,13 @@ class NamedCombined:
         return self.named(self.combined.result(state))
 
     def named(self, results: Sequence[Any]) -> object:
-        """Return results by name; they come in the order of the sorted names."""
+        """Create the named result from results in the order of the sorted names."""
         by_name = dict(zip(self.names, results, strict=True))
         ordered = {name: by_name[name] for name in self.order}
         return NamedResults(ordered) if self.make is None else self.make(**ordered)
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the form for columns, if all aggregators have one."""
+        """Return the column form; None if an aggregator has none."""
         form = self.combined.columns(value)
         return None if form is None else NamedForm(form, self.names, self.named)
 

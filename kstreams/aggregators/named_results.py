@@ -1,4 +1,4 @@
-"""Results by name."""
+"""Results of named aggregators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A = TypeVar("A")
 class NamedResults(Generic[A]):
     """The results of `combine(name=aggregator, ...)`: `results.name`, or `results["name"]`.
 
-    Immutable, and equal if names and results are equal.
+    Objects are immutable, and equal if names and results are equal.
 
     Args:
         results: The results by name.
@@ -28,21 +28,21 @@ class NamedResults(Generic[A]):
         object.__setattr__(self, "_results", dict(results))
 
     def __getattr__(self, name: str) -> A:
-        """Return the result of a name; `AttributeError` if there is none."""
+        """Return the result with a name; raises `AttributeError` if there is none."""
         if name.startswith("_") or name not in self._results:
             raise AttributeError(name)
         return self._results[name]
 
     def __getitem__(self, name: str) -> A:
-        """Return the result of a name; `KeyError` if there is none."""
+        """Return the result with a name; raises `KeyError` if there is none."""
         return self._results[name]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Raise an `AttributeError`: results are immutable."""
+        """Raise `AttributeError`: results are immutable."""
         raise AttributeError(f"results are immutable: {name}")
 
     def as_dict(self) -> dict[str, A]:
-        """Return the results by name, in the order of the call."""
+        """Return the results by name, in the order of the names in the call of `combine`."""
         return dict(self._results)
 
     def __eq__(self, other: object) -> bool:
@@ -59,5 +59,5 @@ class NamedResults(Generic[A]):
         return f"NamedResults({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the results."""
+        """Pickle the results."""
         return NamedResults, (self._results,)

@@ -1,4 +1,4 @@
-"""Combine values of one type, two at a time."""
+"""Combine values of one type with a function, two at a time."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def reducing(
     """Combine values with a function, two at a time.
 
     Args:
-        function: Returns the combined value of the value so far and a new value. It is
-            associative; the value of the earlier window parts comes first.
+        function: Returns the combination of the previous result and a new value, or of two results,
+            the earlier one first. It must be associative.
         value: Serde of the values.
-        remove: Returns the combined value without one of its values, given both; `regroup`
-            needs it.
+        remove: Takes a combined value and one of its values; returns the combination without this
+            value. `regroup` requires it.
 
     Source: `org.apache.kafka.streams.kstream.Reducer`.
     """
@@ -62,14 +62,14 @@ class Reducing(Generic[V]):
 
     @property
     def remove(self) -> Callable[[V, Record[Any, V]], V]:
-        """Return the function that removes a record; `AttributeError` without one."""
+        """Return the function that removes a record; raises `AttributeError` if there is none."""
         removing = self.removing
         if removing is None:
             raise AttributeError("remove")
         return lambda state, record: removing(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:
-        """Return the two states combined."""
+        """Return the combination of two states."""
         return self.function(earlier, later)
 
     def result(self, state: V) -> V:
@@ -77,5 +77,5 @@ class Reducing(Generic[V]):
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the form for columns, of numbers, text and bools."""
+        """Return the column form; see `reducing_form`."""
         return reducing_form(self.function, self.state, value)

@@ -23,11 +23,11 @@ N = TypeVar("N", int, float)
 def sum_(number: Serde[N]) -> InvertibleAggregator[object, N, N, N]:
     """Sum up values: integers exactly, doubles in the order of the records.
 
-    Where records are taken out again (`regroup`), sums of doubles are exact and rounded once.
+    In `regroup`, which removes records, sums of doubles are exact and rounded once.
 
     Args:
-        number: `INT64`, `INT32` or `DOUBLE`; a sum that it cannot write is a
-            `SerializationError` of the store.
+        number: The serde of values and sums: `INT64`, `INT32` or `DOUBLE`. A sum outside of its
+            range raises a `SerializationError` in the store.
     """
     return _DoubleSum(number) if number == DOUBLE else _Sum(number)
 

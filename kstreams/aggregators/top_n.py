@@ -19,20 +19,20 @@ C = TypeVar("C", bound="Comparable")
 
 
 class Comparable(Protocol):
-    """A value that can be sorted: numbers, text, dates, tuples of them."""
+    """A value that can be sorted, such as numbers, text, dates and tuples of these."""
 
     def __lt__(self: C, other: C, /) -> bool:
-        """Return whether this value comes before another of its type."""
+        """Return whether this value is less than another value of its type."""
         ...
 
 
 def top_n(
     n: int, value: Serde[V], *, by: Callable[[V], C] | None = None
 ) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
-    """Keep the n greatest values, the greatest first; of equal ones the first to arrive.
+    """Keep the n greatest values, the greatest first; among equal values, the first to arrive.
 
     Args:
-        n: The number of values, 1 or more. The state is sorted and copied for each record.
+        n: The maximum number of values, 1 or more. The state is sorted and copied for each record.
         value: Serde of the values.
         by: Returns the part of a value to compare; by default the value itself.
 

@@ -24,12 +24,12 @@ _EXACT = TupleSerde[_Exact](INT64, EXACT_SUM, EXACT_SUM)
 
 
 def variance(*, sample: bool = False) -> InvertibleAggregator[object, float, _Moments, float]:
-    """Return the variance of values, in one pass that loses no digits to large means.
+    """Compute the variance of values in one pass, without loss of precision for large means.
 
-    Where records are taken out again (`regroup`), it is exact and rounded once.
+    In `regroup`, which removes records, the variance is exact and rounded once.
 
     Args:
-        sample: Divide by one less than the count, as for a sample of a population; the
+        sample: Whether to divide by the count minus one, as for a sample of a population; the
             result for a single value is then NaN.
 
     Source: Welford's method; merging as by Chan, Golub and LeVeque (1979).
@@ -39,7 +39,7 @@ def variance(*, sample: bool = False) -> InvertibleAggregator[object, float, _Mo
 
 @dataclass(frozen=True)
 class _Variance:
-    """State: count, mean, and sum of squared distances from the mean."""
+    """Aggregates count, mean, and sum of squared deviations from the mean."""
 
     identity: ClassVar[str] = "variance"
     exact: ClassVar[bool] = False
@@ -86,7 +86,7 @@ class _Variance:
 
 @dataclass(frozen=True)
 class _UnroundedVariance:
-    """State: count, sum, and sum of squares."""
+    """Aggregates count, sum, and sum of squares, all exactly."""
 
     @property
     def state(self) -> Serde[_Exact]:

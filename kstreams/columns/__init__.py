@@ -1,5 +1,5 @@
-"""Work on columns of numbers: rows in groups and runs, numbered keys, states merged in order.
+"""Operations on numpy columns: group rows, sum and merge runs of rows, number keys.
 
-Aggregators, windows and stores use it to work by columns. Read `Runs` and `grouped` first.
+Aggregators, windows and stores use it for columnar execution. Read `Runs` and `grouped` first.
 Depends only on serdes.
 """

@@ -1,4 +1,4 @@
-"""Bring rows of one group together."""
+"""Sort rows so that the rows of one group are adjacent."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Grouped:
     """Rows sorted by group, and within a group by row number.
 
     Attributes:
-        order: The row numbers in this order.
-        runs: The runs of rows of one group.
+        order: The row numbers in sorted order.
+        runs: The groups, as runs of the sorted rows.
     """
 
     order: Ints
@@ -26,7 +26,7 @@ class Grouped:
 
     @property
     def first(self) -> Ints:
-        """The place of each group's first row."""
+        """Return the row number of each group's first row."""
         return self.order[self.runs.firsts]
 
 

@@ -1,7 +1,7 @@
-"""Merge states in the order of their rows, one by one, as aggregation by record does.
+"""Merge states in the order of their rows, as record-by-record aggregation does.
 
-Sums of doubles depend on the order. With the order of the rows, columns give the same bits as
-records, however a stream is cut into batches.
+Sums of doubles depend on the order. Because these functions keep the order of the rows, aggregation
+by columns and by records gives bit-identical results, however a stream is split into batches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kstreams.serde.layout import Columns
 __all__ = ("added_up", "running_sums", "scanned", "seeded")
 
 _LONG = 64
-"""A run with more rows is processed by itself; shorter runs are processed side by side."""
+"""A run with more rows is processed alone; shorter runs are processed together."""
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def added_up(column: _Doubles, runs: Runs) -> _Doubles:
 
 
 def running_sums(column: _Doubles, runs: Runs) -> _Doubles:
-    """Return, for each row, the sum of its run's doubles up to it, from left to right."""
+    """Return, for each row, the sum of its run's doubles from the first up to this row."""
     found: _Doubles = column.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in _steps(runs):
@@ -46,10 +46,10 @@ def running_sums(column: _Doubles, runs: Runs) -> _Doubles:
 
 
 def scanned(merge: Callable[[Any, Any], Any], state: Columns, runs: Runs) -> Columns:
-    """Return the state of each row merged with all before it in its run, from left to right.
+    """Return each row's state merged with the earlier states of its run, from left to right.
 
     Args:
-        merge: Merges states row by row; also those of single rows, as tuples of numbers.
+        merge: Merges states row by row: columns of many rows, or tuples of numbers for one row.
         state: The state of each row.
         runs: The runs.
     """
@@ -71,7 +71,7 @@ def scanned(merge: Callable[[Any, Any], Any], state: Columns, runs: Runs) -> Col
 def seeded(
     merge: Callable[[Any, Any], Any], state: Columns, runs: Runs, before: Columns, places: Ints
 ) -> Columns:
-    """Return the states with the first of some runs merged into an earlier state.
+    """Return the states after merging an earlier state into the first row of selected runs.
 
     Args:
         merge: Merges states row by row.
@@ -94,7 +94,7 @@ def seeded(
 
 
 def _steps(runs: Runs) -> Iterator[Ints]:
-    """Yield the second rows of all runs that are not long, then the third ones, ..."""
+    """Yield the second rows of all short runs, then their third rows, and so on."""
     short = np.flatnonzero(runs.lengths <= _LONG)
     order = short[np.argsort(-runs.lengths[short], kind="stable")]
     firsts, shorter = runs.firsts[order], -runs.lengths[order]

@@ -1,4 +1,4 @@
-"""The keys of a batch as numbers."""
+"""Distinct keys of a batch, numbered."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ("KeyCodes", "has_key_codes")
 
 
 def has_key_codes(key: Serde[Any]) -> bool:
-    """Return whether a serde is one whose keys differ exactly if their encoded bytes differ."""
+    """Return whether keys of this serde differ exactly if their encoded bytes differ."""
     return key in (TEXT, BYTES, INT64, INT32, BOOL)
 
 
 class KeyCodes:
-    """Distinct keys, numbered in the order of their bytes in stores.
+    """Distinct keys, numbered in the order of their encoded bytes in stores.
 
     Args:
-        keys: A column of encoded keys, as topics have them; none is null.
+        keys: A column of keys as encoded in topics, without nulls.
         serde: Serde of the keys, for which `has_key_codes` is true.
 
     Attributes:
         codes: The number of each row's key.
-        typed: The keys by number, as the serde's `to_arrow` makes them.
-        stored: The keys by number, as stores keep them.
+        typed: The distinct keys by number, converted by the serde's `to_arrow`.
+        stored: The distinct keys by number, as encoded in stores.
     """
 
     def __init__(self, keys: pa.Array, serde: Serde[Any]) -> None:

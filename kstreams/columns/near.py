@@ -1,4 +1,4 @@
-"""Pairs of rows of one group whose times are near each other."""
+"""Find pairs of rows that have the same group and nearby times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LIMIT = 1 << 62
 
 
 class _Ranges:
-    """The rows of the right side, sorted, and the range of them that matches each left row.
+    """The sorted rows of the right side, and for each left row the range of matching right rows.
 
     Args:
         left: Groups and times (ms) of the left rows.
@@ -50,11 +50,11 @@ class _Ranges:
 def near_pairs(
     left: tuple[Ints, Ints], right: tuple[Ints, Ints], before: int, after: int
 ) -> tuple[Ints, Ints]:
-    """Return left and right rows with one group and `-before <= right - left time <= after`.
+    """Return the row numbers of all pairs of one group with `-before <= right - left <= after`.
 
     Args:
-        left: Groups, from 0 on, and times (ms) of the left rows.
-        right: Groups, from 0 on, and times (ms) of the right rows.
+        left: Group numbers (0 or more) and times (ms) of the left rows.
+        right: Group numbers (0 or more) and times (ms) of the right rows.
         before: The span (ms) before a left row in which right rows match.
         after: The span (ms) after a left row in which right rows match.
     """

@@ -1,4 +1,4 @@
-"""The states of ranges of rows that may overlap."""
+"""Merge the states of row ranges, which may overlap."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Col
 
 
 def merged_before(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
-    """Merge the states of each range of rows, which may be empty, then one state of `last` each."""
+    """Merge the states of each row range, which may be empty, and then the range's `last` state."""
     rows = np.flatnonzero(highs > lows)
     earlier = merged_ranges(form, state, lows[rows], highs[rows])
     return _replaced(last, rows, form.merge(earlier, _taken(last, rows)))

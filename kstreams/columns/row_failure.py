@@ -1,4 +1,4 @@
-"""A user's function that fails at one row of many."""
+"""Call a user's function for many rows, and report the row at which it fails."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 __all__ = ("RowFailure", "called", "combined", "folded")
 
 _OF_MANY: tuple[Callable[..., Any], ...] = (max, min)
-"""Functions that compare the same pairs in the same order if they are given all at once."""
+"""Builtins that compare the same pairs in the same order if they get all rows in one call."""
 
 
 class RowFailure(Exception):
-    """An exception of a user's function at a row; the caller adds the row's record.
+    """A user's function raised at a row; the caller adds the record to the error.
 
     Attributes:
         row: The row's number.

@@ -1,4 +1,4 @@
-"""The state after each record, rather than after all records."""
+"""Running aggregates: the state after each row instead of the state after all rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _Array = npt.NDArray[Any]
 
 
 class Merging(Protocol):
-    """An object that merges states."""
+    """Merges two states."""
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """Merge states row by row."""
+        """Merge the states of two columns row by row."""
         ...
 
 
@@ -45,7 +45,7 @@ def running(form: Merging, state: Columns, runs: Runs) -> Columns:
 
 
 def replaced(column: _Array, rows: _Array, new: _Array) -> _Array:
-    """Return a column with some rows replaced; of Python's integers if the new ones are."""
+    """Return a column with the given rows replaced; Python integers if the new values are."""
     kind = object if "O" in (column.dtype.kind, new.dtype.kind) else column.dtype
     found = column.astype(kind)
     found[rows] = new

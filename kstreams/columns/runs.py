@@ -1,4 +1,4 @@
-"""Runs of rows that belong together, one after the other."""
+"""Runs: consecutive rows that belong together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ("Runs",)
 
 
 class Runs:
-    """Rows in runs; no run is empty.
+    """Rows divided into consecutive, nonempty runs.
 
     Args:
-        firsts: The first row of each run, rising from 0.
+        firsts: The row number of each run's first row, ascending from 0.
         count: The number of rows.
     """
 
@@ -30,18 +30,18 @@ class Runs:
 
     @cached_property
     def lasts(self) -> npt.NDArray[np.int64]:
-        """The last row of each run."""
+        """The row number of each run's last row."""
         return self.firsts + self.lengths - 1
 
     @cached_property
     def of_row(self) -> npt.NDArray[np.int64]:
-        """The run of each row."""
+        """The run number of each row."""
         return np.repeat(np.arange(len(self.firsts)), self.lengths)
 
     def repeat(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return for each row the value of its run."""
+        """Repeat each run's value for all of its rows."""
         return np.repeat(column, self.lengths)
 
     def highest(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return each run's maximum."""
+        """Return the maximum of each run's rows."""
         return np.maximum.reduceat(column, self.firsts)

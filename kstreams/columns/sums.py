@@ -1,4 +1,4 @@
-"""Columns added up: integers exactly, doubles in their order."""
+"""Sums of columns: integers are exact, and doubles are added in row order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT = 1 << 63
 
 
 def added(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Add two columns; beyond int64 as Python's integers."""
+    """Add two columns row by row; the result has Python integers if int64 would overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         total: npt.NDArray[Any] = one + other
     if total.dtype.kind == "i" and np.any(((one ^ total) & (other ^ total)) < 0):
@@ -27,7 +27,7 @@ def added(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def totals(column: npt.NDArray[Any], runs: Runs) -> npt.NDArray[Any]:
-    """Return the sum of each run; integers beyond int64 as Python's, doubles in their order."""
+    """Return the sum of each run; Python integers if int64 would overflow."""
     if column.dtype.kind == "f":
         return added_up(column, runs)
     if column.dtype.kind == "i" and runs.count:
@@ -39,10 +39,10 @@ def totals(column: npt.NDArray[Any], runs: Runs) -> npt.NDArray[Any]:
 
 
 def integers(column: npt.NDArray[Any]) -> pa.Array:
-    """Return a column of int64.
+    """Convert a column to an Arrow array of int64.
 
     Raises:
-        SerializationError: A number is not an int64.
+        SerializationError: A number is outside the range of int64.
     """
     try:
         return pa.array(column, pa.int64())

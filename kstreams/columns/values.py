@@ -20,15 +20,15 @@ __all__ = ("PartColumn", "ValueColumn", "is_number", "wide")
 
 
 def is_number(serde: Serde[Any], *, whole: bool = False) -> bool:
-    """Return whether a serde's values are numbers for columns; with `whole` only integers count."""
+    """Return whether a serde encodes int32, int64 or (unless `whole`) double values."""
     return serde in ((INT32, INT64) if whole else (INT32, INT64, DOUBLE))
 
 
 class ValueColumn:
-    """The values of some records.
+    """A column of record values, decoded when needed.
 
     Args:
-        data: The values in their form for columns (`carried`).
+        data: The values as an Arrow array, converted by `carried`.
         serde: Serde of the values.
     """
 
@@ -51,11 +51,11 @@ class ValueColumn:
         return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers
 
     def take(self, rows: npt.NDArray[np.int64]) -> ValueColumn:
-        """Return the values of some rows."""
+        """Return the values of the given rows."""
         return ValueColumn(self.data.take(pa.array(rows)), self.serde)
 
     def field(self, name: str, number: Serde[Any]) -> ValueColumn:
-        """Return one field of each value, of a number's type; no other is decoded."""
+        """Return one numeric field of each value, without decoding the other fields."""
         return ValueColumn(self.serde.field(self._fields, name, number.arrow_type), number)
 
     def objects(self) -> list[Any]:
@@ -67,7 +67,7 @@ class ValueColumn:
         return carried_objects(self.serde, self.data)
 
     def parts(self, part: Callable[[Any], Any]) -> PartColumn:
-        """Return the results of a function for each value.
+        """Apply a function to each value, and return the results.
 
         Raises:
             RowFailure: The function raised at a row.
@@ -76,12 +76,12 @@ class ValueColumn:
 
     @cached_property
     def _fields(self) -> pa.Array:
-        """The data that fields are read from, decoded once for all fields."""
+        """The decoded data that all fields are read from."""
         return carried_fields(self.serde, self.data)
 
 
 class PartColumn(ValueColumn):
-    """The results of a function for some values, available only as objects.
+    """The results of a function for record values, available only as objects.
 
     Args:
         data: The values.
@@ -99,5 +99,5 @@ class PartColumn(ValueColumn):
 
 
 def wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return int64 for int32; any other column as it is."""
+    """Convert int32 to int64; return any other column unchanged."""
     return column.astype(np.int64) if column.dtype == np.int32 else column

@@ -1,7 +1,7 @@
-"""The graph: build, check, divide into groups, and draw a topology.
+"""The topology graph: build it, check it, divide it into partition groups, and draw it.
 
-Read `TopologyBuilder` first, then `Topology` and `PartitionGroup`. Knows nothing of how
-a topology is run, and imports no pyspark.
+Read `TopologyBuilder` first, then `Topology` and `PartitionGroup`. This package does not run
+topologies, and does not import pyspark.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ from kstreams.graph.nodes import AnyNode, ProcessorNode
 __all__ = ("MAX_DEPTH", "deepest")
 
 MAX_DEPTH = 2_500
-"""Maximum number of record processors of a group in one chain.
+"""Maximum number of record processors in one chain of a group.
 
-Each forwards by calling the next one. CPython 3.12 and 3.13 allow 10,000 nested calls through C,
-whatever the recursion limit, and a forward may go through C three times.
+Each processor forwards a record by calling the next processor. CPython 3.12 and 3.13 allow 10,000
+nested calls through C, regardless of the recursion limit, and one forward may need three such
+calls.
 """
 
 

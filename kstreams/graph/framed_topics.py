@@ -1,4 +1,4 @@
-"""Get the topics of a topology ready whose serdes have frames, before anything runs."""
+"""Prepare the topics whose serdes have frames, before the app runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ("prepare_topics",)
 
 
 def prepare_topics(topology: Topology) -> None:
-    """Look up what reading and writing the topics will need; on the driver, once.
+    """Prepare the serdes of all topics for reading or writing, such as by registering schemas.
 
     Raises:
-        KStreamsError: A topic cannot be read or written so; names the node.
+        KStreamsError: A topic cannot be read or written with its serdes; the error names the node.
     """
     for source in topology.sources:
         prepare(source.topic.key, source.topic.value, writes=False, node=source.name)

@@ -1,4 +1,4 @@
-"""Global tables as data, and the typed handle on one."""
+"""Definitions of global tables, and their typed handles."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class AppTable(Generic[K, V]):
-    """A table of another app, read at that app's commits, without a topic in between.
+    """A table of another app, read directly from that app's committed state.
 
     Args:
         checkpoint: The other app's checkpoint: its directory, URL or storage, or the app id of a
-            checkpoint below `.kstreams`. The driver reads it; executors need only its durable log.
-        store: The other app's own definition of the store.
+            checkpoint below `.kstreams`. The driver reads the checkpoint; executors need access
+            only to its durable log.
+        store: The store's definition in the other app.
         log: The other app's durable log, if it is not in its checkpoint.
-        partitioner: The partitioner of the other app's keys, if it is not Kafka's default;
-            it only makes reads faster.
+        partitioner: The partitioner of the other app's keys, if it is not Kafka's default; the
+            partitioner only makes reads faster.
 
     Source: goka's `Lookup` of a group table, at one commit.
     """
@@ -43,9 +44,9 @@ class AppTable(Generic[K, V]):
 
 @dataclass(frozen=True)
 class GlobalTable(Generic[K, V]):
-    """A handle on a global table: all of it is in every task, read by any key.
+    """A handle on a global table, whose rows every task can read by any key.
 
-    It is no node: nothing hangs below it, and it decides no partitions.
+    A global table is not a node: it has no children, and does not affect partitions.
     """
 
     name: str
@@ -69,5 +70,5 @@ class GlobalDefinition:
 
     @property
     def owner(self) -> str:
-        """The checkpoint of the app whose table it is; empty for this topology's own."""
+        """The checkpoint of the app that owns the table; empty for this topology's tables."""
         return "" if self.app is None else str(self.app.checkpoint)

@@ -1,4 +1,4 @@
-"""Divide nodes into partition groups: connected by forwarding, or by a shared store."""
+"""Divide nodes into partition groups, connected by forwarding or by a shared store."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ("partition_groups", "topological_order")
 
 
 def topological_order(nodes: Mapping[str, AnyNode]) -> tuple[list[AnyNode], list[str]]:
-    """Sort nodes so that parents come first, otherwise in the order of addition.
+    """Sort nodes so that parents come before children, and otherwise in the order of addition.
 
     Returns:
-        The sorted nodes, and the names of those on or below a cycle.
+        The sorted nodes, and the names of the nodes on or below a cycle.
     """
     places = {name: place for place, name in enumerate(nodes)}
     in_order = list(nodes.values())
@@ -55,7 +55,7 @@ class _Sets:
 def partition_groups(
     ordered: list[AnyNode], idle_timeout_ms: int | None = None, settle_ms: int = 0
 ) -> tuple[PartitionGroup, ...]:
-    """Divide topologically ordered nodes into groups, in topological order of the groups."""
+    """Divide topologically sorted nodes into partition groups, sorted topologically."""
     edges = {node.name: node for node in ordered if isinstance(node, RepartitionNode)}
     sets = _Sets(node.name for node in ordered)
     entered: dict[str, str] = {}
@@ -90,9 +90,9 @@ def _group(
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
-    """Sort groups so that each comes after the groups of its entries, topics and global tables.
+    """Sort groups so that each follows the groups that feed its entries, topics and global tables.
 
-    Cycles keep the order of addition.
+    Groups on a cycle keep the order of addition.
     """
     by_exit = {edge.name: group.name for group in groups for edge in group.exits}
     by_topic: dict[str, list[str]] = {}
@@ -125,9 +125,10 @@ def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
 def _least_bound(
     waiting: list[PartitionGroup], by_exit: Mapping[str, str], names: set[str]
 ) -> PartitionGroup:
-    """Break a cycle: never put a group before one that feeds it by an edge, if that can be.
+    """Return the next group of a cycle: if possible, one that no remaining group feeds by an edge.
 
-    It cannot when edges alone form a cycle, through a shared store; `build` reports that.
+    This is not possible if edges form a cycle because of a shared store; `build` reports such a
+    cycle.
     """
     for group in waiting:
         if not {by_exit[entry.name] for entry in group.entries} & (names - {group.name}):

@@ -1,4 +1,4 @@
-"""Topics that a topology names before any record is read."""
+"""Topics that a topology defines by name, independent of its records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
 def written_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
     """Yield nodes and stores that write topics, each with the topic's name.
 
-    Those of sinks that choose a topic for each record are left out.
+    Sinks that choose a topic for each record are omitted.
     """
     for group in groups:
         for sink in group.sinks:
@@ -35,7 +35,7 @@ def written_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]
 
 
 def dead_letter_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
-    """Yield the nodes that set records aside, each with the name of its topic of dead letters."""
+    """Yield the nodes that write dead letters, each with the name of its dead-letter topic."""
     for group in groups:
         policies = [(entry.name, entry.on_error) for entry in (*group.sources, *group.from_tasks)]
         policies += [(sink.name, sink.on_refused) for sink in group.sinks]

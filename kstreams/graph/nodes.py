@@ -1,4 +1,4 @@
-"""The nodes of a topology as data, and the typed handles that a user wires them with."""
+"""The nodes of a topology as data, and the typed handles with which users connect nodes."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ __all__ = (
 )
 
 K = TypeVar("K")
-"""Type of the keys that leave a node."""
+"""Type of the keys that a node forwards."""
 V = TypeVar("V")
-"""Type of the values that leave a node."""
+"""Type of the values that a node forwards."""
 
 Start = Literal["earliest", "latest"] | datetime
-"""The start of a source without a checkpoint; a time must have a time zone."""
+"""The start position of a source if there is no checkpoint; a time must have a time zone."""
 
 _TOPICS_OWN = EventTime()
 
@@ -61,12 +61,12 @@ AnyProcessor = (
     | BatchProcessor[Any, Any, Any, Any]
     | JoinProcessor[Any, Any, Any, Any, Any]
 )
-"""A processor of any form."""
+"""A processor of any kind."""
 
 
 @dataclass(frozen=True)
 class NodeHandle:
-    """A handle on a node of a builder, whatever leaves the node."""
+    """A handle on a node of a builder, without the types of its records."""
 
     name: str
     builder: object
@@ -79,9 +79,9 @@ class Node(NodeHandle, Generic[K, V]):
 
 @dataclass(frozen=True)
 class Table(Node[K, Change[V]], Generic[K, V]):
-    """One value a key, as it changes: a node of changes, and how its rows are read.
+    """A handle on a table: a node that forwards changes, and the definition of the table's rows.
 
-    Any processor may be hung below it and gets a `Change` for each row that changes.
+    Any processor can be a child of a table, and receives a `Change` for each row that changes.
 
     Source: `org.apache.kafka.streams.kstream.KTable`.
     """
@@ -91,7 +91,7 @@ class Table(Node[K, Change[V]], Generic[K, V]):
 
 @dataclass(frozen=True)
 class VersionedTable(Table[K, V]):
-    """A table that has the value of a key at a time.
+    """A handle on a table whose rows can be read as of a time.
 
     `derive` of a versioned table returns a versioned table.
     """
@@ -101,12 +101,12 @@ class VersionedTable(Table[K, V]):
 
 @dataclass(frozen=True)
 class Loop(Node[K, V]):
-    """A loop: a node to read from, to which `close_loop` writes."""
+    """A handle on a loop: a node that forwards the records which `close_loop` sends to it."""
 
 
 @dataclass(frozen=True)
 class SourceNode:
-    """Reads a topic, or a log as if it were one.
+    """Reads a topic or a log.
 
     Attributes:
         topic: Name and serdes of the topic or log.
@@ -124,18 +124,18 @@ class SourceNode:
 
 @dataclass(frozen=True)
 class ProcessorNode:
-    """Runs a processor for each record, or for tables of records.
+    """Runs a processor on single records, or on tables of records.
 
     Attributes:
         stores: Stores that the node reads and writes.
         keeps_key: Whether forwarded records have the key of the input record.
-        batch: Whether the processor takes tables of records.
+        batch: Whether the processor receives tables of records.
         types_in: Types of key and value of the input, as far as they are known.
         types_out: Types of key and value of the output, as far as they are known.
-        reads: Stores of tables that the node reads.
-        makes_table: Whether the node makes a table of records.
-        keyed: Stores whose keys are those of the input records.
-        valued: Stores whose values are those of the input records.
+        reads: Stores of tables that the node only reads.
+        makes_table: Whether the node converts records to a table.
+        keyed: Stores whose keys are the keys of the input records.
+        valued: Stores whose values are the values of the input records.
     """
 
     name: str
@@ -154,16 +154,16 @@ class ProcessorNode:
 
     @property
     def terms(self) -> Terms:
-        """The recorded terms of a join; empty for other nodes, and for joins without terms."""
+        """The recorded settings of a join; empty for other nodes and joins without settings."""
         return terms_of(self.supplier)
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Parameters that the rows of its stores depend on, by store."""
+        """The parameters on which the rows of the node's stores depend, by store name."""
         return store_parameters_of(self.supplier)
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
-        """Return the types of key and value that it takes from a parent, by input."""
+        """Return the key and value types that the node accepts from a parent, by input."""
         return (self.types_in,)
 
 
@@ -172,15 +172,15 @@ class JoinNode(ProcessorNode):
     """Runs a processor with two inputs.
 
     Attributes:
-        ports: The left parent and the right one; they may be the same node.
-        types_right: Types of key and value on the right.
+        ports: The names of the left and the right parent, which may be the same node.
+        types_right: Types of key and value of the right input.
     """
 
     ports: tuple[str, str] = ("", "")
     types_right: tuple[object, object] = (object, object)
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
-        """Return the types of key and value that it takes from a parent, by input."""
+        """Return the key and value types that the node accepts from a parent, by input."""
         types = zip(self.ports, (self.types_in, self.types_right), strict=True)
         return tuple(found for port, found in types if port == parent)
 
@@ -190,10 +190,10 @@ class RepartitionNode:
     """Moves records to the tasks that own their keys: an edge between two groups.
 
     Attributes:
-        nulls: Whether values may be None, for the check of types: `pass` or `drop`.
-        counts_hops: Whether records keep their number of hops, because the topology has loops.
-        way_out: The hint, as a sentence, for an edge that leads back into its own group.
-        null_keys: Whether keys may be None, for the check of types: `pass` or `drop`.
+        nulls: Whether the type check permits values of None: `pass` or `drop`.
+        counts_hops: Whether the edge transmits hop counts, because the topology has loops.
+        way_out: The hint of the error if the edge leads back into its own group.
+        null_keys: Whether the type check permits keys of None: `pass` or `drop`.
     """
 
     name: str
@@ -211,7 +211,7 @@ class RepartitionNode:
 
 @dataclass(frozen=True)
 class LoopNode:
-    """Forwards the records that the previous batch wrote to a loop: an entry of its group.
+    """An entry of a group, which forwards the records that the previous batch wrote to a loop.
 
     Attributes:
         max_hops: Maximum number of hops of a record and the records derived from it.
@@ -228,7 +228,7 @@ class LoopNode:
 
 @dataclass(frozen=True)
 class LoopEndNode:
-    """Writes its input to a loop, for the next batch."""
+    """Writes records to a loop; the next batch reads them."""
 
     name: str
     loop: LoopNode
@@ -244,7 +244,7 @@ class StdoutSink:
 
 @dataclass(frozen=True)
 class FunctionSink(Generic[K, V]):
-    """Calls a function with each record, on the executor; made by `to_function`."""
+    """Calls a function with each record, on the executor; created by `to_function`."""
 
     function: Callable[[Record[K, V]], None]
     label: str
@@ -253,12 +253,12 @@ class FunctionSink(Generic[K, V]):
 SinkTarget = (
     Topic[Any, Any] | TopicChoice[Any, Any] | StdoutSink | FunctionSink[Any, Any] | Sink[Any, Any]
 )
-"""The target of a sink."""
+"""The destination of a sink."""
 
 
 @dataclass(frozen=True)
 class SinkNode:
-    """Writes its input to a topic, to standard output, to a function or to another `Sink`."""
+    """Writes records to a topic, to standard output, to a function or to another `Sink`."""
 
     name: str
     target: SinkTarget
@@ -271,11 +271,11 @@ AnyNode = SourceNode | ProcessorNode | RepartitionNode | LoopNode | LoopEndNode 
 """Any node of a topology."""
 
 Entry = SourceNode | RepartitionNode | LoopNode
-"""A node by which records come into a group."""
+"""A node through which records enter a group."""
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key serde and the value serde of the records of an entry, without frames."""
+    """Return the key serde and the value serde of an entry's records, without frames."""
     if isinstance(entry, SourceNode):
         return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

@@ -1,4 +1,4 @@
-"""Sinks that are not topics."""
+"""Sinks that write to standard output or call a function."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ("to_batches", "to_function", "to_stdout")
 def to_stdout() -> StdoutSink:
     """Print each record on the driver's standard output, after its batch is committed.
 
-    Made for looking on: at most 1,000 records of a task and batch are printed, and how
-    many more there were.
+    Intended for development: prints at most 1,000 records of each task and batch, and the number of
+    further records.
     """
     return StdoutSink()
 
@@ -36,25 +36,25 @@ def to_batches(function: Callable[[Results[K, V], CommitId], None]) -> Sink[K, V
     """Call a function with the results of each task in each batch, on the executor.
 
     Delivery is at least once: a failed batch is retried under the same `CommitId`, with the same
-    results in the same order. A function that remembers commit ids makes delivery exactly once. An
-    exception fails the batch; `Results.refuse` rejects single results.
+    results in the same order. Delivery is exactly once if the function stores commit ids and
+    ignores repeated ones. An exception fails the batch; `Results.refuse` rejects single results.
     """
     return _FunctionOfBatches(function, getattr(function, "__qualname__", repr(function)))
 
 
 @dataclass(frozen=True)
 class _FunctionOfBatches(Generic[K, V]):
-    """A sink, and its writer, which calls a function."""
+    """A sink that is its own writer, and calls a function."""
 
     function: Callable[[Results[K, V], CommitId], None]
     label: str
     guarantee: Guarantee = "at-least-once"
 
     def prepare(self) -> None:
-        """Do nothing: a function has no setup."""
+        """Do nothing: a function needs no setup."""
 
     def open(self) -> _FunctionOfBatches[K, V]:
-        """Return this."""
+        """Return the sink itself, as its writer."""
         return self
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
@@ -63,7 +63,7 @@ class _FunctionOfBatches(Generic[K, V]):
         return ()
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: there are no receipts."""
+        """Do nothing: `write` returns no receipts."""
 
     def close(self) -> None:
-        """Do nothing: the function is the user's."""
+        """Do nothing: the user's function has no resources to release."""

@@ -1,7 +1,7 @@
-"""Runtime type tokens: the types that are known when a topology is built.
+"""Runtime type tokens: the types of keys and values that are known when a topology is built.
 
-`build()` checks each edge with them again, for code that no type checker has seen.
-`object` means "not known" and matches everything.
+`build()` checks the types of connected nodes, for code that no type checker has checked. `object`
+means "not known" and matches everything.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Annotated, Any, ForwardRef, TypeVar, Union, get_args, get_ori
 __all__ = ("accepts", "show", "type_arguments", "without_none")
 
 _PROMOTED: dict[object, tuple[type, ...]] = {float: (int,), complex: (int, float)}
-"""The number types that type checkers accept for each other by default."""
+"""The number types that type checkers implicitly accept in place of another number type."""
 
 
 def type_arguments(cls: type, base: type) -> tuple[object, ...]:
-    """Return the arguments that a class gives to the parameters of a generic base.
+    """Return the type arguments with which a class inherits from a generic base.
 
-    Type variables that are still open come out as `object`.
+    A type variable without an argument is returned as `object`.
     """
     nothing: dict[object, object] = {}
     bound = _bind(cls, base, nothing)
@@ -63,7 +63,7 @@ def _none_type(token: object) -> object:
 
 
 def accepts(expected: object, actual: object) -> bool:
-    """Return whether an input of type `expected` takes an output of type `actual`."""
+    """Return whether an input of type `expected` accepts values of type `actual`."""
     expected, actual = _bare(expected), _bare(actual)
     if expected in (object, Any) or actual in (object, Any) or expected == actual:
         return True
@@ -83,7 +83,7 @@ def accepts(expected: object, actual: object) -> bool:
 
 
 def without_none(token: object) -> object:
-    """Return a type without None; `object` for None alone."""
+    """Return a type without None: `int` for `int | None`, and `object` for None alone."""
     if token is type(None):
         return object
     if not _is_union(token):
@@ -101,7 +101,7 @@ def _is_union(token: object) -> bool:
 
 
 def show(token: object) -> str:
-    """Show a type as a user writes it."""
+    """Return the name of a type as it is written in code."""
     if token is type(None):
         return "None"
     return token.__name__ if isinstance(token, type) and not get_args(token) else str(token)

@@ -31,19 +31,20 @@ _SHAPE_VERSION = 2
 _Part = TypeVar("_Part")
 
 Shape = dict[str, dict[str, dict[str, dict[str, object]]]]
-"""By group, by `sources`, `entries`, `stores`, `parameters`, `loops` or `joins`, and by name: what
-state depends on."""
+"""The properties on which state depends: by group, by kind (`sources`, `entries`, `stores`,
+`parameters`, `loops` or `joins`), and by name.
+"""
 
 
 @dataclass(frozen=True)
 class PartitionGroup:
     """Nodes connected by forwarding or by a shared store; Kafka Streams' sub-topology.
 
-    One task runs a group at one partition. `nodes` are in topological order and include
-    the repartition nodes that leave the group (`exits`); the ones that enter it are
-    `entries`. The group has the name of its first source, entry or loop. After `idle_timeout_ms`
-    without records (None: never) the stream time of a task advances with the wall clock. Records of
-    the last `settle_ms` are left for later batches.
+    One task runs a group at one partition. `nodes` are in topological order, and include the
+    repartition nodes that lead out of the group (`exits`); `entries` are the repartition nodes that
+    lead into the group. The group has the name of its first source, entry or loop. After
+    `idle_timeout_ms` without records (None: never) the stream time of a task advances with the wall
+    clock. Records younger than `settle_ms` are left for later batches.
     """
 
     name: str
@@ -54,7 +55,7 @@ class PartitionGroup:
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:
-        """Source nodes, in the order they were added."""
+        """Source nodes, in the order of addition."""
         return tuple(node for node in self.nodes if isinstance(node, SourceNode))
 
     @property
@@ -64,55 +65,56 @@ class PartitionGroup:
 
     @property
     def sinks(self) -> tuple[SinkNode, ...]:
-        """Sink nodes, in the order they were added."""
+        """Sink nodes, in the order of addition."""
         return tuple(node for node in self.nodes if isinstance(node, SinkNode))
 
     @property
     def exits(self) -> tuple[RepartitionNode, ...]:
-        """Repartition nodes that take records out of the group."""
+        """Repartition nodes that lead out of the group."""
         return tuple(node for node in self.nodes if isinstance(node, RepartitionNode))
 
     @property
     def loops(self) -> tuple[LoopNode, ...]:
-        """Loops that the group reads, in the order they were added."""
+        """Loops that the group reads, in the order of addition."""
         return tuple(node for node in self.nodes if isinstance(node, LoopNode))
 
     @property
     def loop_ends(self) -> tuple[LoopEndNode, ...]:
-        """Nodes that write to loops, which may be another group's of its pipeline."""
+        """Nodes of the group that write to loops, also to loops of other groups."""
         return tuple(node for node in self.nodes if isinstance(node, LoopEndNode))
 
     @property
     def from_tasks(self) -> tuple[RepartitionNode | LoopNode, ...]:
-        """The entries of the group that receive records from tasks."""
+        """The entries of the group that receive records from tasks: repartition edges and loops."""
         return (*self.entries, *self.loops)
 
     @property
     def inputs(self) -> tuple[Entry, ...]:
-        """All ways into the group: at equal times, records come in this order."""
+        """All entries of the group; at equal times, records are processed in this order."""
         return (*self.sources, *self.from_tasks)
 
     @property
     def followers(self) -> frozenset[str]:
-        """Inputs whose records do not move stream time: loops, where there is another input."""
+        """Inputs whose records do not advance stream time: loops of a group with other input."""
         return frozenset(loop.name for loop in self.loops if self.sources or self.entries)
 
     @property
     def depth(self) -> int:
-        """Length of the longest chain of calls for one record."""
+        """Length of the longest chain of processor calls for one record."""
         return deepest(self.nodes)[0]
 
     @property
     def stores(self) -> tuple[StoreSpec[object], ...]:
-        """Stores of the group, by name."""
+        """Stores of the group, sorted by name."""
         found = {spec.name: spec for node in self.processors for spec in node.stores}
         return tuple(found[name] for name in sorted(found))
 
     @cached_property
     def table_entries(self) -> frozenset[str]:
-        """Sources and entries whose records do nothing but change tables.
+        """Names of the sources and entries whose records only update tables.
 
-        At equal times they come before others, so that a record sees the row of its time.
+        At equal times, their records are processed before records of other inputs, so that a record
+        sees the table row of its time.
         """
         children = self.children()
         feeds: dict[str, bool] = {}
@@ -128,7 +130,7 @@ class PartitionGroup:
         )
 
     def parameters(self) -> dict[str, dict[str, Parameter]]:
-        """Return the parameters that the rows of each store depend on, by the store's name."""
+        """Return the parameters on which each store's rows depend, by store name."""
         found = {spec.name: spec.parameters() for spec in self.stores}
         for node in self.processors:
             for store, own in node.store_parameters.items():
@@ -137,12 +139,12 @@ class PartitionGroup:
 
     @property
     def global_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Stores of the global tables that the group reads, by name."""
+        """Stores of the global tables that the group reads, sorted by name."""
         found = {spec.name: spec for node in self.processors for spec in node.globals}
         return tuple(found[name] for name in sorted(found))
 
     def children(self) -> dict[str, list[AnyNode]]:
-        """Return the nodes that read from each node and entry, in the order they were added."""
+        """Return the children of each node and entry, in the order of addition."""
         found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}
         found |= {node.name: [] for node in self.nodes}
         for node in self.nodes:
@@ -153,9 +155,9 @@ class PartitionGroup:
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """The result of `TopologyBuilder.build`. Groups are in topological order.
+    """A validated topology, the result of `TopologyBuilder.build`.
 
-    `globals` are the tables that tasks read by any key.
+    `groups` are in topological order; `globals` are the global tables.
     """
 
     name: str
@@ -183,11 +185,11 @@ class Topology:
         return tuple(spec for group in self.groups for spec in group.stores)
 
     def pipelines(self) -> tuple[tuple[PartitionGroup, ...], ...]:
-        """Return groups joined by edges and loops, in topological order: one query each."""
+        """Return the groups of each query, connected by edges and loops, in topological order."""
         return tuple(_joined(self.groups))
 
     def group_of_store(self, store: str) -> PartitionGroup:
-        """Return the group that a store belongs to; `KeyError` when there is none."""
+        """Return the group that a store belongs to; raises `KeyError` if there is none."""
         for group in self.groups:
             if any(spec.name == store for spec in group.stores):
                 return group
@@ -196,8 +198,8 @@ class Topology:
     def shape(self) -> Shape:
         """Return the properties on which a checkpoint depends, by group, as plain data.
 
-        Serdes and partitioners have names: they decide the task and the bytes of a key's state.
-        Stateless nodes are left out: they may change freely.
+        Serdes and partitioners are given by name: they determine the task of a key and the bytes of
+        its state. Stateless nodes are omitted, because they may change freely.
         """
         return {
             group.name: {
@@ -226,15 +228,16 @@ class Topology:
         }
 
     def fingerprint(self) -> str:
-        """Return the version of the fingerprint, and a digest of the result of `shape`.
+        """Return the fingerprint's version and a digest of `shape()`, joined by a colon.
 
-        The parameters of stores are not part of it: some may change without a loss of state.
+        The digest does not include the parameters of stores, some of which may change without a
+        loss of state.
         """
         text = json.dumps(without_parameters(self.shape()), sort_keys=True)
         return f"{_SHAPE_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     def describe(self) -> str:
-        """Return the topology as indented text, in Kafka Streams' manner."""
+        """Return the topology as indented text, in the format of Kafka Streams."""
         from kstreams.graph.pictures.describe import describe  # noqa: PLC0415  # pictures read this module
 
         return describe(self)
@@ -261,14 +264,14 @@ def without_parameters(shape: Mapping[str, Mapping[str, _Part]]) -> dict[str, di
 
 
 def parameters_in(shape: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return the parameters of a shape's stores, by store; none of an earlier version's."""
+    """Return the parameters of a shape's stores, by store; empty for shapes of earlier releases."""
     return {
         store: own for parts in shape.values() for store, own in parts.get("parameters", {}).items()
     }
 
 
 def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
-    """Return a group's loops as part of its shape; nothing where there are none."""
+    """Return a group's loops as part of its shape; empty if there are none."""
     loops: dict[str, dict[str, object]] = {
         loop.name: {
             "key": loop.key.name,
@@ -281,7 +284,7 @@ def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
 
 
 def _joins(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
-    """Return the terms of a group's joins, as part of its shape; empty without joins."""
+    """Return the settings of a group's joins as part of its shape; empty if there are none."""
     nodes = sorted(group.processors, key=lambda node: node.name)
     joins: dict[str, dict[str, object]] = {
         node.name: {**terms} for node in nodes if (terms := node.terms)

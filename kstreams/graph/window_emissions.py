@@ -1,4 +1,4 @@
-"""The effect of the emission of windowed aggregations on other nodes and on apps."""
+"""Effects of windowed aggregations' emission on downstream nodes and on apps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ P = TypeVar("P")
 def placed_below(
     supplier: Callable[[], P], nodes: Mapping[str, AnyNode], parents: Sequence[NodeHandle]
 ) -> Callable[[], P]:
-    """Return a node's supplier, adjusted to the windowed aggregations above the node.
+    """Return a node's supplier, adjusted to the emission of upstream windowed aggregations.
 
     Args:
         supplier: The argument of `add_processor`.
@@ -38,14 +38,14 @@ def placed_below(
 
 
 def check_run_closes_windows(topology: Topology, hint: str) -> None:
-    """Check that an app which never closes its windows has no node that waits for that.
+    """Check that no node waits for the closing of windows, for an app that never closes windows.
 
     Args:
         topology: The topology of the app.
         hint: The hint of the error.
 
     Raises:
-        CompileError: A node forwards nothing unless a run ends and closes its windows.
+        CompileError: A node forwards results only when a run ends and closes windows.
     """
     for node in topology.nodes.values():
         if isinstance(node, ProcessorNode) and _needs_end_of_run(node.supplier):
@@ -63,12 +63,12 @@ def _needs_end_of_run(supplier: object) -> bool:
 
 
 def _names(parents: Sequence[object]) -> list[str]:
-    """Return the names of the parents that are handles; `add_processor` refuses the others."""
+    """Return the names of the parents that are handles; `add_processor` rejects other parents."""
     return [parent.name for parent in parents if isinstance(parent, NodeHandle)]
 
 
 def _emissions_above(nodes: Mapping[str, AnyNode], names: Sequence[str]) -> dict[str, Emission]:
-    """Return the emissions of the nearest windowed aggregations of the same group, by node."""
+    """Return, by node, the emissions of the nearest upstream windowed aggregations in the group."""
     found: dict[str, Emission] = {}
     known: set[str] = set()
     pending = list(names)

@@ -1,4 +1,4 @@
-"""Joins: functions of two values, and processors with two inputs.
+"""Joins: joiner functions, join windows, lookups, and processors with two inputs.
 
 The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a stream with a table,
 `join_tables` joins two tables, `add_join` takes your own `JoinProcessor`.
@@ -8,7 +8,7 @@ The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a s
   `left_value`, `right_value` and `merged` are ready-made functions.
 - `within(before, after, grace=...)` is the range of times for two streams.
 - `look_up` calls a `Service`, an external system, and caches its responses in a `LookupCache`.
-- The output of a table is a `Change`: the new value and the old one.
+- A table's output consists of `Change` records: the new and the old value of a row.
 - `OneSided` and `TwoSided` let type checkers distinguish outer joiners from others.
 
 Example:

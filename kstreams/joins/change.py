@@ -1,4 +1,4 @@
-"""The records on edges of tables: a row before and after a change."""
+"""`Change`: a table row's value before and after an update."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class Change(Generic[V_co]):
-    """One row of a table, as it changes; immutable.
+    """An immutable change of one table row.
 
-    A plain class with slots, as `Record` is: one is made for each record that reaches a table.
+    A plain class with slots for speed, as `Record`: each record of a table creates a `Change`.
 
     Args:
-        new: The value from now on; None is no row.
-        old: The value up to now; None is no row.
-        latest: False for a version of a versioned table that is older than its newest: the
-            present value is then not changed.
+        new: The value after the change; None if the row is deleted.
+        old: The value before the change; None if there was no row.
+        latest: False if a versioned table has a newer version of the row, so that the change does
+            not affect the row's current value.
 
     Source: `org.apache.kafka.streams.kstream.internals.Change`.
     """
@@ -32,13 +32,13 @@ class Change(Generic[V_co]):
         self.latest: Final = latest
 
     def __eq__(self, other: object) -> bool:
-        """Compare all parts."""
+        """Compare the new value, the old value and `latest`."""
         if not isinstance(other, Change):
             return NotImplemented
         return (self.new, self.old, self.latest) == (other.new, other.old, other.latest)
 
     def __hash__(self) -> int:
-        """Hash all parts; fails when one is not hashable."""
+        """Hash all fields. Raises `TypeError` if a value is not hashable."""
         return hash((self.new, self.old, self.latest))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -46,6 +46,6 @@ class Change(Generic[V_co]):
         return Change, (self.new, self.old, self.latest)
 
     def __repr__(self) -> str:
-        """Show `latest` only where it is False."""
+        """Show `latest` only if it is False."""
         late = "" if self.latest else ", latest=False"
         return f"Change(new={self.new!r}, old={self.old!r}{late})"

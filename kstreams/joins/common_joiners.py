@@ -1,4 +1,4 @@
-"""Ready functions for joiners; by columns they make no object a record."""
+"""Ready-made joiner functions; columnar joins do not call them once per record."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ("left_value", "merged", "pair", "right_value")
 
 
 def pair(left: VL, right: VR) -> tuple[VL, VR]:
-    """Return both values."""
+    """Return both values as a tuple."""
     return left, right
 
 
 def left_value(left: VL, right: object) -> VL:
-    """Return the left value: with `inner(left_value)`, the left values that have a partner."""
+    """Return the left value. `inner(left_value)` keeps the left values that have a partner."""
     return left
 
 
@@ -25,5 +25,5 @@ def right_value(left: object, right: VR) -> VR:
 
 
 def merged(left: Mapping[str, VL] | None, right: Mapping[str, VR] | None) -> dict[str, VL | VR]:
-    """Return the fields of both; of equal names that of the right side, as far as it is there."""
+    """Merge the fields of both values; the right value's fields win. None counts as empty."""
     return {**(left or {}), **(right or {})}

@@ -1,4 +1,4 @@
-"""The additional context of a join's stages, besides that of a processor."""
+"""The context of tasks for stages that send encoded records."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ("EncodedContext", "encoded_context", "encoded_table")
 
 
 class EncodedContext(Protocol):
-    """A context that takes records as they go over repartition edges: encoded, many at a time."""
+    """Sends batches of encoded records over repartition edges."""
 
     @property
     def may_skip(self) -> bool:
-        """Whether a record that fails may be passed over: then each is done by itself."""
+        """Whether a failed record may be skipped; then each record must be processed separately."""
         ...
 
     def forward_encoded(self, child: str, table: pa.Table) -> None:
-        """Hand records to the edge of this name: a table that `encoded_table` has made."""
+        """Send a table, as built by `encoded_table`, over the edge named `child`."""
         ...
 
 
 def encoded_context(context: ProcessorContext[Any, Any] | BatchContext) -> EncodedContext:
-    """Return the context of a task with its actual type."""
+    """Cast a task's context to a context that sends encoded records."""
     return cast("EncodedContext", context)
 
 
 def encoded_table(keys: pa.Array, values: pa.Array, times: pa.Array) -> pa.Table:
-    """Return records as a table: key and value in bytes, and times in ms since the epoch."""
+    """Return a table of encoded keys, encoded values, and times in ms since the epoch."""
     return pa.table([keys, values, times], ["key", "value", "timestamp"])

@@ -1,4 +1,4 @@
-"""The recorded settings of a join, so that an upgrade can show changes."""
+"""Settings of joins, recorded so that an upgrade can report changes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol, runtime_checkable
 __all__ = ("JoinTerms", "Terms", "terms_of")
 
 Terms = Mapping[str, "str | int"]
-"""`how`: inner, left or outer. Of joins in time also `before`, `after`, `grace`, in ms."""
+"""`how`: inner, left or outer. Windowed joins also have `before`, `after` and `grace`, in ms."""
 
 
 @runtime_checkable
 class JoinTerms(Protocol):
-    """A supplier of joins that declares their settings."""
+    """A join supplier that declares the settings of its join."""
 
     @property
     def join_terms(self) -> Terms:
@@ -22,7 +22,7 @@ class JoinTerms(Protocol):
 
 
 def terms_of(supplier: object) -> Terms:
-    """Return the settings of a supplier's joins; empty if it does not declare them."""
+    """Return the join settings of a supplier; empty if it declares none."""
     if isinstance(supplier, type) or not isinstance(supplier, JoinTerms):
         return {}
     return dict(supplier.join_terms)

@@ -1,4 +1,4 @@
-"""Functions of two values, and the results of records without a partner."""
+"""Joiners: functions of two values, with a policy for values without a partner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = (
 )
 
 How = Literal["inner", "left", "outer"]
-"""The records without a partner that have a result: none, those of the left side, all."""
+"""The unmatched records that have a result: none, those of the left side, or all."""
 
 VL = TypeVar("VL")
 """Type of the left values."""
@@ -38,11 +38,11 @@ HOW = TypeVar("HOW")
 
 
 class OneSided:
-    """Marks inner and left joiners, for type checkers."""
+    """Marks inner and left joiners for type checkers."""
 
 
 class TwoSided:
-    """Marks outer joiners, for type checkers: there are outer joins of equals only."""
+    """Marks outer joiners for type checkers: a stream-table join accepts no outer joiner."""
 
 
 @checks_options
@@ -50,11 +50,11 @@ class TwoSided:
 class Joiner(Generic[VL, VR, VO, HOW]):
     """A function of two values, and the policy for a value without a partner.
 
-    HOW is a phantom type: with a subclass for outer joiners, or a union, type checkers infer no
-    lambda.
+    HOW is a phantom type: if outer joiners were a subclass, or part of a union, type checkers could
+    not infer the types of lambdas.
 
     Attributes:
-        function: Returns a result for a left and a right value; one of them may be None if `how`
+        function: Returns the result of a left and a right value; one value may be None if `how`
             allows it.
         how: The records without a partner that have a result.
     """
@@ -63,11 +63,11 @@ class Joiner(Generic[VL, VR, VO, HOW]):
     how: How
 
     def keeps(self, *, left: bool) -> bool:
-        """Return whether a value of one side gives a result without a partner."""
+        """Return whether an unmatched value of the given side has a result."""
         return self.how == "outer" or (left and self.how == "left")
 
     def row(self, left: VL | None, right: VR | None) -> VO | None:
-        """Return the row that two rows of tables make; None is no row."""
+        """Return the joined value of two table rows; None if there is no result."""
         if left is None:
             if right is None or self.how != "outer":
                 return None
@@ -77,14 +77,14 @@ class Joiner(Generic[VL, VR, VO, HOW]):
         return result
 
     def makes_rows(self, left: Bools, right: Bools) -> Bools:
-        """Return which rows `row` makes one of, by whether there are a left and a right one."""
+        """Return the mask of results that `row` gives, from the masks of left and right values."""
         if self.how == "inner":
             return left & right
         return left if self.how == "left" else left | right
 
 
 class JoinerSupplier(Protocol[VL, VR, VO, HOW]):
-    """Makes a joiner. Checkers infer arguments that are callable last, so also their lambdas."""
+    """Creates a joiner. Type checkers infer callable arguments last, and so infer its lambda."""
 
     def __call__(self) -> Joiner[VL, VR, VO, HOW]:
         """Return the joiner."""
@@ -98,12 +98,12 @@ def inner(function: Callable[[VL, VR], VO]) -> JoinerSupplier[VL, VR, VO, OneSid
 
 
 def left(function: Callable[[VL, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, OneSided]:
-    """Join every left value, with None where it has no partner."""
+    """Join every left value; its partner is None if it has none."""
     joiner: Joiner[VL, VR, VO, OneSided] = Joiner(function, "left")
     return lambda: joiner
 
 
 def outer(function: Callable[[VL | None, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, TwoSided]:
-    """Join every value of both sides, with None where it has no partner."""
+    """Join every value of both sides; its partner is None if it has none."""
     joiner: Joiner[VL, VR, VO, TwoSided] = Joiner(function, "outer")
     return lambda: joiner

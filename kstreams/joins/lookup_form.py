@@ -1,4 +1,4 @@
-"""The column form of joins that look up rows of a table."""
+"""The column form of stream-table joins."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ("LookupColumns", "lookup_form")
 LookupColumns: TypeAlias = Callable[
     [StoreSpec[Any], "ColumnSource | None", "RowMaker | None"], ColumnProcessor
 ]
-"""Takes the store of the table, the source of encoded records, and a function that derives rows."""
+"""Takes the table's store, the source of encoded records, and a function that derives rows."""
 
 
 def lookup_form(rows: TableRows, execution: Execution, make: LookupColumns) -> NodeForm:
-    """Return the form of a join of a stream with a table.
+    """Return the column form of a stream-table join.
 
     Args:
         rows: The rows of the table.
         execution: The requested execution.
-        make: Makes the processor.
+        make: Creates the processor.
     """
 
     def build(left: Input, right: Input) -> ColumnProcessor | Reason:

@@ -26,23 +26,23 @@ __all__ = (
 )
 
 RowOf = Callable[[Any], "Row | None"]
-"""Returns the value of a key and its time (ms since the epoch), or None."""
+"""Takes a key; returns the row's value and time (ms since the epoch), or None for no row."""
 RowsOf = Callable[[Sequence[Any]], "list[Row | None]"]
-"""The same of many keys, in their order: one read of each store."""
+"""Takes many keys; returns their rows in the order of the keys, with one read of each store."""
 RowMaker = Callable[[Any, "Row | None"], "Row | None"]
-"""Makes a row of a key and its row in another table."""
+"""Takes a key and its row in another table; returns the derived row, or None."""
 
 
 class StoreContext(Protocol):
     """Returns the live stores of a task."""
 
     def store(self, spec: StoreSpec[S]) -> S:
-        """Return a live store."""
+        """Return the task's live store for a definition."""
         ...
 
 
 class TableRows(Protocol):
-    """The definition of a table's rows, which is sent to workers."""
+    """The serializable definition of how a table's rows are read."""
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
@@ -55,17 +55,17 @@ class TableRows(Protocol):
         ...
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return a function that reads a task's part of the table."""
+        """Return a function that reads rows of the task's partition of the table."""
         ...
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return a function that reads many rows of the table at once."""
+        """Return a function that reads many rows of the task's partition of the table at once."""
         ...
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """The rows of a store."""
+    """Table rows that are read from a store."""
 
     store: StoreSpec[Any]
 
@@ -80,17 +80,17 @@ class StoredRows:
         return self.store.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return a function that reads the store."""
+        """Return a function that reads one row of the store."""
         return self.store.kind.table(self.store, context.store(self.store)).get
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return a function that reads many rows of the store."""
+        """Return a function that reads many rows of the store at once."""
         return self.store.kind.table(self.store, context.store(self.store)).get_many
 
 
 @dataclass(frozen=True)
 class DerivedRows:
-    """The rows of another table, by a function of key and value; None is no row."""
+    """Rows derived from another table by a function of key and value; None for no row."""
 
     table: TableRows
     function: Callable[[Any, Any], Any]
@@ -106,24 +106,24 @@ class DerivedRows:
         return self.table.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return a function that reads the other table and derives the row."""
+        """Return a function that reads a row of the other table and derives a row from it."""
         row_of, derived = self.table.open(context), self.derived
         return lambda key: derived(key, row_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return a function that reads many rows of the other table and derives each."""
+        """Return a function that reads many rows of the other table and derives a row from each."""
         rows_of, derived = self.table.open_many(context), self.derived
         return lambda keys: list(map(derived, keys, rows_of(keys)))
 
     def derived(self, key: object, row: Row | None) -> Row | None:
-        """Return the row derived from a row of the other table."""
+        """Derive a row from a row of the other table; None for no row."""
         value = None if row is None else self.function(key, row[0])
         return None if row is None or value is None else (value, row[1])
 
 
 @dataclass(frozen=True)
 class JoinedRows:
-    """The rows that two tables make together; the time is the later one of both."""
+    """Rows joined from two tables; the time of a row is the later time of both rows."""
 
     left: TableRows
     right: TableRows
@@ -140,13 +140,13 @@ class JoinedRows:
         return self.left.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return a function that reads both tables and joins their rows."""
+        """Return a function that reads and joins one row of both tables."""
         left_of, right_of = self.left.open(context), self.right.open(context)
         joined = self._joined
         return lambda key: joined(left_of(key), right_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return a function that reads many rows of both tables and joins each."""
+        """Return a function that reads and joins many rows of both tables."""
         left_of, right_of = self.left.open_many(context), self.right.open_many(context)
         joined = self._joined
         return lambda keys: list(map(joined, left_of(keys), right_of(keys)))
@@ -161,8 +161,8 @@ class JoinedRows:
 def derivation(rows: TableRows) -> tuple[StoredRows, RowMaker | None] | None:
     """Return the stored rows behind a table, and a function that derives its rows from them.
 
-    None for a table that is not derived from one store; no function if the rows are the store's
-    own.
+    Returns None if the table is not derived from a single store. The function is None if the table
+    consists of the stored rows themselves.
     """
     if isinstance(rows, StoredRows):
         return rows, None
@@ -175,14 +175,14 @@ def derivation(rows: TableRows) -> tuple[StoredRows, RowMaker | None] | None:
 
 
 _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]
-"""Takes a key, its change and the time (ms); returns the change as it is forwarded."""
+"""Takes a key, its change and the time (ms); returns the change to forward."""
 
 
 def keeping(store: StoreSpec[Any] | None, context: StoreContext) -> _Keep:
-    """Return a function that puts results into a store and takes old values from it.
+    """Return a function that stores results, and reads the old values of changes from the store.
 
-    Without a store, changes are returned unchanged, and versions that are not the latest
-    are not stored.
+    Without a store, the function returns changes as they are. Changes that are not the latest
+    version of a row are not stored.
     """
     if store is None:
         return lambda _, change, __: change

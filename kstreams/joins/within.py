@@ -12,12 +12,12 @@ __all__ = ("Within", "within")
 
 @dataclass(frozen=True)
 class Within:
-    """`left.timestamp - before <= right.timestamp <= left.timestamp + after`.
+    """The condition `left.timestamp - before <= right.timestamp <= left.timestamp + after`.
 
     Attributes:
         before: Maximum time by which the right record precedes the left one, inclusive.
         after: Maximum time by which the right record follows the left one, inclusive.
-        grace: Maximum delay of records, by stream time.
+        grace: Maximum delay of records behind stream time.
 
     Raises:
         ValueError: A span is negative or not a whole number of milliseconds.
@@ -35,7 +35,7 @@ class Within:
 
     @property
     def spans_ms(self) -> tuple[int, int, int]:
-        """Return all three, in ms."""
+        """Return `before`, `after` and `grace`, in ms."""
         return (
             span_ms("before", self.before),
             span_ms("after", self.after),
@@ -44,19 +44,19 @@ class Within:
 
     @property
     def terms(self) -> dict[str, int]:
-        """Return the spans by name, ms."""
+        """Return the spans in ms, by name."""
         return dict(zip(("before", "after", "grace"), self.spans_ms, strict=True))
 
 
 def within(before: timedelta, after: timedelta | None = None, *, grace: timedelta) -> Within:
-    """Join records that are near each other in time.
+    """Define the time window of a stream-stream join.
 
     Args:
         before: Maximum time by which the right record precedes the left one, inclusive.
         after: Maximum time by which the right record follows the left one, inclusive; `before` by
             default.
-        grace: Maximum delay of records, by stream time. After it a record without a partner is
-            final, and is forwarded alone if the joiner keeps its side.
+        grace: Maximum delay of records behind stream time. When it has passed, an unmatched record
+            is final, and is forwarded alone if the joiner keeps its side.
 
     Raises:
         ValueError: A span is negative or not a whole number of milliseconds.

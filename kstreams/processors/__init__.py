@@ -1,15 +1,15 @@
-"""Processors: base classes for processing that no operator covers.
+"""Processors: base classes for custom processing.
 
-- `FixedKeyProcessor`: for each record, if the key stays. The usual choice.
-- `Processor`: for each record, if the key may change.
-- `BatchProcessor`, `FixedKeyBatchProcessor`: for a batch of records as one Arrow table, if Arrow or
-  NumPy can replace a call for each record.
+- `FixedKeyProcessor`: processes single records, and keeps their keys. The usual choice.
+- `Processor`: processes single records, and may change their keys.
+- `BatchProcessor`, `FixedKeyBatchProcessor`: process a batch of records as one Arrow table, if
+  Arrow or NumPy can replace a call for each record.
 
 Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are requested in
 `init`, as are readers of tables (`ProcessorContext.reader`, a `TableReader` or `VersionedReader`).
-Keep lasting data in a store: a processor object may exist for one batch only. Data that a processor
-buffers until the end of the batch (`ProcessorContext.hold`) keeps its `Origin`, so that a late
-failure names the record.
+Data that must outlast a batch belongs in a store, because a processor object may exist for one
+batch only. Data that a processor buffers until the end of the batch (`ProcessorContext.hold`) keeps
+its `Origin`, so that a late failure names the record.
 
 A `Supplier` creates processors: a processor class, or the result of an operator. An `Interceptor`
 wraps the processors of an app, for measurements or traces.

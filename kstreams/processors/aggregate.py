@@ -35,16 +35,16 @@ _ONCE = once_per_batch()
 A = TypeVar("A")
 """Type of the results."""
 V_contra = TypeVar("V_contra", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A_co = TypeVar("A_co", covariant=True)
-"""Type of the results that are forwarded."""
+"""Type of the forwarded results."""
 
 
 @dataclass(frozen=True)
 class AggregateSupplier(OneStoreSupplier, Generic[K, V_contra, A_co]):
-    """Makes the processors of `aggregate` and `reduce`, and brings their store.
+    """Creates the processors of `aggregate` and `reduce`, and declares their store.
 
-    Hand it to `TopologyBuilder.add_processor`, or to `TopologyBuilder.aggregate_table`.
+    Pass it to `TopologyBuilder.add_processor` or to `TopologyBuilder.aggregate_table`.
     """
 
     aggregator: Aggregator[Any, Any, Any, Any]
@@ -58,12 +58,12 @@ class AggregateSupplier(OneStoreSupplier, Generic[K, V_contra, A_co]):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the aggregator, on which the states depend."""
+        """Return the parameters of the aggregator, on which the stored states depend."""
         return {self.store.name: aggregator_parameters(self.aggregator)}
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an aggregation of records."""
+        """Return the column form of the aggregation, whose input is encoded records."""
         return NodeForm(
             (Need.RECORDS,), self._by_columns, output=Output.RESULTS, execution=self.execution
         )
@@ -100,13 +100,14 @@ def aggregate(
         store: A `timestamped_store` whose `value` is the aggregator's `state`.
         emit: The emission of results: `once_per_batch()` (the default) or `each_update()`.
         execution: `auto` aggregates by columns if the results are the same: for built-in
-            aggregators of numbers, directly below sources and repartition edges; with one result a
-            batch also for `reducing`, for `max_` and `min_` of text, and for `over` with these.
-            `records` aggregates by records. `columns` is an error in `build()` if columns are not
-            possible. `Topology.describe` shows the execution and the reason.
+            aggregators of numbers, directly below sources and repartition edges; with
+            `once_per_batch()` also for `reducing`, for `max_` and `min_` of text, and for `over`
+            with such an aggregator. `records` aggregates by records. `columns` is an error in
+            `build()` if columns are not possible. `Topology.describe` shows the execution and the
+            reason.
 
     Raises:
-        TopologyError: The store has another kind or another value serde.
+        TopologyError: The store is not a `timestamped_store`, or has another value serde.
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#aggregate`.
     """
@@ -117,7 +118,7 @@ def aggregate(
 def check_states(
     aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any], needs: str
 ) -> None:
-    """Check that a store fits the states of an aggregator.
+    """Check that a store can hold the states of an aggregator.
 
     Args:
         aggregator: The aggregator.
@@ -125,7 +126,7 @@ def check_states(
         needs: The beginning of the error message: `aggregate needs`.
 
     Raises:
-        TopologyError: The store has another kind or another value serde.
+        TopologyError: The store is not a `timestamped_store`, or has another value serde.
     """
     check_kind(store, TIMESTAMPED, needs)
     if store.value != aggregator.state:
@@ -144,10 +145,10 @@ def reduce(
     emit: EachUpdate | OncePerBatch = _ONCE,
     execution: Execution = "auto",
 ) -> AggregateSupplier[K, V, V]:
-    """Combine all values of a key, two at a time, and forward results.
+    """Combine all values of a key with a function, two at a time, and forward results.
 
-    By columns, the function gets the same pairs of a key in the same order, but one key after
-    another.
+    With execution by columns, the function is called with the same pairs of a key in the same
+    order, but for one key after another.
 
     Args:
         function: Combines the previous result and a new value.
@@ -204,7 +205,7 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
 def _last_of_each(
     key: Serde[Any], forward: Callable[[Record[Any, Any]], None]
 ) -> Callable[[Sequence[Record[Any, Any]]], None]:
-    """Return a function that forwards the last record of each key, ordered by first records."""
+    """Return a function that forwards each key's last record, in the order of first records."""
     by_object, encode = key.hashes_by_bytes, key.ordered.serialize
 
     def release(records: Sequence[Record[Any, Any]]) -> None:

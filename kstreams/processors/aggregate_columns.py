@@ -1,4 +1,4 @@
-"""Aggregate by columns, by key, without windows."""
+"""Columnar aggregation by key, without windows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ("AggregateColumns",)
 
 
 class AggregateColumns(ColumnProcessor):
-    """`aggregate` by columns.
+    """The columnar form of `aggregate`.
 
     Args:
         form: The column form of the aggregator.
         store: The store.
         source: The source of the records.
-        each: Whether to forward each update instead of the last one of each batch and key.
+        each: Whether to forward each update; otherwise the last update of each key in a batch.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class AggregateColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return whether the aggregator does, or null values may have to be dropped."""
+        """Return whether the aggregator reads values, or null values must be dropped."""
         return self._form.reads_values or self._source.nulls
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store, and register the release of results at the end of a batch."""
         super().init(context)
         self._store = TimestampedColumns.of(
             context.store(self._spec), objects=self._form.of_objects
@@ -85,7 +85,7 @@ class AggregateColumns(ColumnProcessor):
         return {"key": keys, "value": self._form.result(state), "timestamp": pa.array(state[0])}
 
     def _release(self, parts: Sequence[dict[str, pa.Array]]) -> None:
-        """Forward the last result of each key, in the order of the first ones."""
+        """Forward the last result of each key, in the order of the keys' first results."""
         whole = pa.concat_tables([pa.table(part) for part in parts]).combine_chunks()
         if len(parts) > 1:
             found = whole.column("key").combine_chunks().dictionary_encode()

@@ -17,9 +17,9 @@ __all__ = ("Branch", "PassThrough")
 
 
 class PassThrough(ClosureProcessor[K, V, K, V]):
-    """Forwards each record: `process` is the `forward` method of the context.
+    """Forwards each record unchanged: `process` is the context's `forward` method.
 
-    So a record needs no extra call.
+    So a record costs no extra call.
     """
 
     hands_on: ClassVar[HandsOn] = "one"
@@ -31,7 +31,7 @@ class PassThrough(ClosureProcessor[K, V, K, V]):
 
 
 class Branch(FixedKeyProcessor[K, V, V]):
-    """Forwards each record to the child of the first predicate that holds."""
+    """Forwards each record to the child of the first predicate that is true."""
 
     def __init__(
         self, name: str, branches: Mapping[str, Callable[[K, V], bool]], default: str | None
@@ -43,11 +43,11 @@ class Branch(FixedKeyProcessor[K, V, V]):
     def supplier(
         cls, name: str, branches: Mapping[str, Callable[[K, V], bool]], default: str | None
     ) -> Supplier[K, V, K, V]:
-        """Return a supplier of such processors."""
+        """Return a supplier of `Branch` processors."""
         return partial(cls, name, dict(branches), default)
 
     def process(self, record: Record[K, V]) -> None:
-        """Forward to the first branch that takes the record, else to the default."""
+        """Forward to the first branch whose predicate is true, otherwise to the default."""
         for child, test in self._choices:
             if test(record.key, record.value):
                 self.context.forward_to(child, record)

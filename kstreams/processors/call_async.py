@@ -1,4 +1,4 @@
-"""Ask a party outside of the topology for many records at once."""
+"""Concurrent calls of external systems, many records at a time."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ def call_async(
     """Replace each value by the response of an external system, with many concurrent calls.
 
     The records of a micro-batch are buffered until its end, then all calls are made, and the
-    results are forwarded in the order of the records. The calls run on the executor, at least once,
-    as for `call_external`. Coroutines run in one event loop per worker, in a separate thread. The
-    loop stays from batch to batch, so clients may be reused; coroutines cannot use stores.
+    results are forwarded in the order of the records. The calls run on the executor, with
+    at-least-once semantics as in `call_external`. Coroutines run in one event loop per worker, in a
+    separate thread. The loop continues across batches, so clients may be reused; coroutines cannot
+    use stores.
 
     Args:
-        function: A coroutine function; gets the whole record and returns the new value.
+        function: A coroutine function that takes the whole record and returns the new value.
         at_once: The maximum number of concurrent calls, 1 or more.
-        per_key: Make the calls for one key sequentially, in the order of the records.
-        retries: The number of calls after the first one; 0 calls once.
-        backoff: Delay before the second call; it doubles from call to call.
-        max_backoff: Longest delay between two calls.
+        per_key: Whether calls for the same key run sequentially, in the order of the records.
+        retries: The maximum number of retries of a failed call.
+        backoff: The delay before the first retry; it doubles for each further retry.
+        max_backoff: The maximum delay between two calls.
         retry_on: Exceptions that are retried; other exceptions fail at once. Name the exceptions of
             clients that do not derive them from `OSError`, such as httpx.
         timeout: The maximum time for all calls and delays of one record, after which a running call
@@ -54,7 +55,7 @@ def call_async(
 
     Raises:
         ValueError: `at_once` is below 1, or a delay is negative.
-        ProcessingError: From the processor, when the last call failed. The source's `on_error`
+        ProcessingError: Raised by the processor if the last call fails. The source's `on_error`
             applies to the record; other records are forwarded.
 
     Source: ordered mode of Flink's `AsyncDataStream`, within a micro-batch.
@@ -93,14 +94,14 @@ class _CallAsync(ClosureProcessor[K, V, K, V2]):
 
 
 class _Failure:
-    """A failure instead of a response."""
+    """A failed call, in place of a response."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
 class _Calls(Generic[K, V, V2]):
-    """Asks for records, some at once."""
+    """Makes the calls for a batch of records, with limited concurrency."""
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class _Calls(Generic[K, V, V2]):
         self._per_key = per_key
 
     async def answers(self, records: Sequence[Record[K, V]]) -> list[V2 | _Failure]:
-        """Return the answer for each record, in order."""
+        """Return the response or the failure for each record, in order."""
         found: dict[int, V2 | _Failure] = {}
         waiting = iter(self._in_turn(records))
 
@@ -129,7 +130,7 @@ class _Calls(Generic[K, V, V2]):
         return [found[number] for number in range(len(records))]
 
     def _in_turn(self, records: Sequence[Record[K, V]]) -> list[list[int]]:
-        """Return the numbers of records that are asked for one after the other."""
+        """Return groups of record numbers; the calls within a group must run sequentially."""
         if not self._per_key:
             return [[number] for number in range(len(records))]
         turns: dict[object, list[int]] = {}
@@ -138,7 +139,7 @@ class _Calls(Generic[K, V, V2]):
         return list(turns.values())
 
     async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
-        """Return the response or the failure of a call, so that one call does not affect others."""
+        """Return the response or failure of a call, so that it does not affect other calls."""
         timeout = self._retries.timeout
         most_s = None if timeout is None else timeout.total_seconds()
         asking = asyncio.ensure_future(self._answer(record))
@@ -176,7 +177,7 @@ class _Calls(Generic[K, V, V2]):
 
 
 def _identity(key: object) -> object:
-    """Return a hashable value that equal keys share, for hashable and other keys."""
+    """Return a hashable value that is equal for equal keys, also for unhashable keys."""
     try:
         hash(key)
     except TypeError:

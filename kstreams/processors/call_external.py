@@ -1,4 +1,4 @@
-"""Ask a party outside of the topology, and ask again when it fails."""
+"""Calls of external systems, with retries."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ def call_external(
     sleep: Callable[[float], object] = time.sleep,
     clock: Clock | None = None,
 ) -> Supplier[K, V, K, V2]:
-    """Replace each value by the answer of a party outside, asking again when it fails.
+    """Replace each value by the response of an external system, with retries.
 
-    Runs on the executor, one record after the other, at least once: a batch that is
-    tried again asks again, so give the other side something to know a repeated request
-    by. Key, timestamp and headers stay.
+    Calls run on the executor, one record after another, with at-least-once semantics: a retried
+    batch repeats its calls, so pass the external system an id by which it can recognize a repeated
+    request. Key, timestamp and headers do not change.
 
     Args:
-        function: Asks; gets the whole record and returns the new value.
-        retries: Calls after the first one; 0 calls once.
-        backoff: Delay before the second call; it doubles from call to call.
-        max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once, as they
-            are. `OSError` covers connections and time-outs, those of most clients too.
-        timeout: Time for all calls and delays of one record; None: no limit. A call
-            that runs is not broken off: give the client a time-out of its own.
-        sleep: Waits for a number of seconds; a test gives its own.
-        clock: Measures `timeout`; the machine's clock by default.
+        function: Calls the external system: takes the whole record and returns the new value.
+        retries: The maximum number of retries of a failed call.
+        backoff: The delay before the first retry; it doubles for each further retry.
+        max_backoff: The maximum delay between two calls.
+        retry_on: Exceptions that are retried; other exceptions are raised unchanged. `OSError`
+            covers the connection errors and timeouts of most clients.
+        timeout: The maximum time for all calls and delays of one record; None: no limit. A running
+            call is not interrupted: configure a timeout in the client, too.
+        sleep: Waits for a number of seconds; tests may pass another function.
+        clock: The clock that measures `timeout`; by default the machine's clock.
 
     Raises:
-        ProcessingError: From the processor, when the last call failed: the source's
-            `on_error` decides what becomes of the record. The exception is its cause.
+        ProcessingError: Raised by the processor if the last call fails, with the exception as its
+            cause. The source's `on_error` applies to the record.
     """
     policy = Retries(retries, backoff, max_backoff, retry_on, timeout)
     return partial(_CallExternal, function, policy, sleep, clock or SystemClock())

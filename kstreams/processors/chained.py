@@ -1,4 +1,4 @@
-"""Operators that keep nothing, by columns: below column processors no record is made."""
+"""Columnar forms of stateless operators, which avoid `Record` objects below column processors."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = (
 )
 
 _PIECE = 4_096
-"""Rows whose objects stay in a processor's cache."""
+"""The number of rows processed at once, so that their objects stay in the CPU cache."""
 
 
 @dataclass(frozen=True)
 class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
-    """Creates processors by records, or by columns below a column processor."""
+    """Creates processors by records or, if possible, by columns."""
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
     found: tuple[str, ...] = field(default=(), kw_only=True)
 
     def problems(self) -> tuple[str, ...]:
-        """Return the problems of the user's function."""
+        """Return the problems of the user's function, found when the supplier was created."""
         return self.found
 
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
@@ -49,7 +49,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator that keeps nothing."""
+        """Return the column form of a stateless operator."""
         need = Need.COLUMNS | Need.RESULTS | Need.DECODED
         return NodeForm((need,), self._processor, follower=True)
 
@@ -61,14 +61,15 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
 
 
 class Chained(EachRow):
-    """Calls a function for each row.
+    """Base class of columnar stateless operators, which call a function for each row.
 
     Args:
         function: The user's function.
 
     Attributes:
-        rows: The number of rows of a table to process at once, if no later node keeps the forwarded
-            objects: new objects then reuse the memory of earlier ones. None for all rows.
+        rows: The maximum number of rows to process at once; None for all rows. A limit requires
+            that no later node keeps the forwarded objects: new objects then reuse the memory of
+            earlier objects.
     """
 
     rows: int | None = None
@@ -77,7 +78,7 @@ class Chained(EachRow):
         self._function = function
 
     def process_batch(self, table: pa.Table) -> None:
-        """Forward what becomes of a table."""
+        """Apply the operator to a table, and forward the resulting rows."""
         if self.rows is None:
             self._process(table)
             return
@@ -95,13 +96,13 @@ class Chained(EachRow):
         """Return the rows to forward."""
 
     def _results(self, table: pa.Table) -> list[Any]:
-        """Return the results of the function for keys and values."""
+        """Return the results of the function for each row's key and value."""
         keys, values = objects_of(table.column("key")), objects_of(table.column("value"))
         return each_row(self._function, table, keys, values)
 
 
 class ChainedMapValues(Chained):
-    """`map_values` by columns."""
+    """The columnar form of `map_values`."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         values = objects_of(table.column("value"))
@@ -109,21 +110,21 @@ class ChainedMapValues(Chained):
 
 
 class ChainedMapValuesWithKey(Chained):
-    """`map_values` by columns, with a function of key and value."""
+    """The columnar form of `map_values` with a function of key and value."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         return self.with_results(table, value=self._results(table))
 
 
 class ChainedRekey(Chained):
-    """`rekey` by columns."""
+    """The columnar form of `rekey`."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         return self.with_results(table, key=self._results(table))
 
 
 class ChainedMap(Chained):
-    """`map_` by columns."""
+    """The columnar form of `map_`."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         pairs = self._results(table)
@@ -134,7 +135,7 @@ class ChainedMap(Chained):
         )
 
     def _check(self, table: pa.Table, pairs: list[Any]) -> None:
-        """Raise the error of the first pair that is text, which would become two characters."""
+        """Raise an error if a pair is text, which would be unpacked into two characters."""
         for row, pair in enumerate(pairs):
             if isinstance(pair, TEXT_TYPES):
                 error = text_returned("map_", self._function, pair, "a pair of key and value")
@@ -142,11 +143,11 @@ class ChainedMap(Chained):
 
 
 class ChainedFilter(Chained):
-    """`filter_` by columns.
+    """The columnar form of `filter_` and `filter_not`.
 
     Args:
         function: The predicate.
-        keeps: The result of the predicate for kept rows.
+        keeps: The result of the predicate for rows that are forwarded.
     """
 
     def __init__(self, function: Callable[..., Any], *, keeps: bool) -> None:

@@ -1,4 +1,4 @@
-"""The base of operators: `process` is a closure made once, in `init`."""
+"""The base of operators: `process` is a closure that `init` creates."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from kstreams.record import Record
 __all__ = ("ClosureProcessor", "HandsOn")
 
 HandsOn = Literal["one", "all", "some", "any"]
-"""The ways a processor forwards: `one` record per record, to all children; to `all` children; each
-record to `some` named child; or in `any` way."""
+"""The ways of forwarding: `one` record per input record, to all children; any number, to `all`
+children; each record to `some` named child; or in `any` way.
+"""
 
 
 class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
     """A processor whose `process` is the result of `bind`.
 
-    The closure has the methods of the context and the user's function in its cells, so a record
-    needs no attribute lookup. The caller reads `process` after `init`.
+    The closure holds the methods of the context and the user's function, so a record needs no
+    attribute lookup. The caller must read `process` after `init`.
 
     Attributes:
-        hands_on: The way of forwarding, which saves a counter of calls.
+        hands_on: The way of forwarding; unless it is `any`, calls need not be counted.
     """
 
     hands_on: ClassVar[HandsOn] = "any"
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
-        """Keep the context, and put the closure in place of `process`."""
+        """Keep the context, and replace `process` by the function that `bind` returns."""
         super().init(context)
         self.process = self.bind(context)  # type: ignore[method-assign, assignment]  # same
 
@@ -39,5 +40,5 @@ class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
         """Return the function that processes a record, bound to a context."""
 
     def process(self, record: Record[KIn, VIn]) -> None:
-        """Fail: `init` replaces this method."""
+        """Raise `RuntimeError`: `init` replaces this method."""
         raise RuntimeError(f"{type(self).__name__}.process was called before init")

@@ -1,9 +1,10 @@
 """The column form of a node: the interface between suppliers and the planner of executions.
 
 A supplier whose node can run by columns has a property `column_form`. It states, as data, the rows
-that each input of the node takes and the rows that the node forwards; `build` makes the processor.
-The planner (`kstreams.graph.execution`) compares these needs with the nodes around, and needs to
-know no supplier. A new operator, aggregation or join adds a property and changes no planner.
+that each input of the node accepts and the rows that the node forwards; `build` creates the
+processor. The planner (`kstreams.graph.execution`) compares these needs with the neighboring nodes,
+and does not depend on any supplier. A new operator, aggregation or join adds this property, and
+needs no change of the planner.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 __all__ = ("ColumnSupplier", "Input", "Need", "NodeForm", "Output", "Reason", "column_form_of")
 
 Reason: TypeAlias = str
-"""Why a node cannot run by columns. Empty for nodes that have one execution only."""
+"""The reason why a node cannot run by columns. Empty for nodes without a column form."""
 
 
 class Need(Flag):
-    """The rows that an input of a node can take; several if any of them will do.
+    """The kinds of rows that an input of a node accepts; flags can be combined.
 
     Attributes:
-        RECORDS: Encoded records of sources and repartition edges directly above.
-        DECODED: These records as typed keys and values, if all nodes below take columns.
-        COLUMNS: Tables of the column processor directly above.
-        RESULTS: Tables of the aggregation directly above, if only edges and topics are below.
-        BATCH_END: Records that a node above forwards when the batch ends, and none before.
-        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node reads rows of the
-            table too.
-        ROWS: No rows: the node reads rows of the table above, which runs by columns.
+        RECORDS: Encoded records of parents that are sources or repartition edges.
+        DECODED: Such records as typed keys and values, if all downstream nodes accept columns.
+        COLUMNS: Tables of a parent that is a column processor.
+        RESULTS: Tables of a parent that is an aggregation, if all children are edges and topics.
+        BATCH_END: Records of a parent that forwards only when the batch ends.
+        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node also reads rows of
+            the table.
+        ROWS: No rows: the node looks up rows of its parent table, which runs by columns.
     """
 
     RECORDS = auto()
@@ -45,13 +46,13 @@ class Need(Flag):
 
 
 class Output(Enum):
-    """The rows that a node forwards by columns.
+    """The kind of rows that a node forwards if it runs by columns.
 
     Attributes:
         RESULTS: Results of an aggregation.
-        COLUMNS: Any rows of other nodes; a node below takes them by `Need.COLUMNS`.
-        CHANGES: Changes of the table that the node keeps.
-        NOTHING: Nothing: nodes below read the rows of the table that the node keeps.
+        COLUMNS: Rows of any other node; children accept them by `Need.COLUMNS`.
+        CHANGES: Changes of the table that the node stores.
+        NOTHING: No rows: children look up rows of the table that the node stores.
     """
 
     RESULTS = auto()
@@ -62,12 +63,12 @@ class Output(Enum):
 
 @dataclass(frozen=True)
 class Input:
-    """The rows that an input of a node gets.
+    """The rows that an input of a node receives.
 
     Args:
         need: The need that the rows meet.
-        source: The sources of `Need.RECORDS` and `Need.DECODED`; None for other rows.
-        punctuated: Whether a node below has a stream-time punctuator.
+        source: The source of the records of `Need.RECORDS` and `Need.DECODED`; None for other rows.
+        punctuated: Whether a later node of the group has a stream-time punctuator.
     """
 
     need: Need
@@ -76,10 +77,10 @@ class Input:
 
     @property
     def records(self) -> ColumnSource:
-        """Return the sources of an input of records.
+        """Return the source of an input of encoded or decoded records.
 
         Raises:
-            TypeError: The input gets other rows.
+            TypeError: The input receives other rows.
         """
         if self.source is None:
             raise TypeError(f"an input of {self.need} has no sources")
@@ -88,21 +89,22 @@ class Input:
 
 @dataclass(frozen=True)
 class NodeForm:
-    """The needs and the output of a node by columns, and its processor.
+    """The column form of a node: its needs, its output, and the creation of its processor.
 
     Args:
-        needs: The rows that each input takes: of a join the left one, then the right one.
-        build: Returns a new processor for an `Input` for each need, or a reason against it.
+        needs: The rows that each input accepts; a join has the left input, then the right one.
+        build: Takes an `Input` for each need; returns a new processor, or a reason against it.
         output: The rows that the node forwards.
         execution: The requested execution.
-        follower: Whether the node keeps nothing, and forwards in the order of its input: below a
-            node by columns, the checks of that node's surroundings hold for it.
-        at_batch_end: Whether the node forwards nothing before a batch ends, by records too.
-        may_stop: Whether by records the node may stop the task at a record. Then neither it nor an
-            operator above it takes decoded records.
-        is_view: Whether the node makes a table that it keeps no rows of: nodes that look the table
-            up read the table above.
-        looked_up: The form instead of this one if nodes below look the table up, or none reads it.
+        follower: Whether the node is stateless, and forwards in the order of its input. Below a
+            columnar node, the planner's checks for that node then also cover this node.
+        at_batch_end: Whether the node forwards only when a batch ends, also by records.
+        may_stop: Whether the node, by records, may stop the task at a record. If so, neither the
+            node nor an operator above it accepts decoded records.
+        is_view: Whether the node derives a table without storing rows: lookups read the rows of its
+            parent table.
+        looked_up: The form to use instead if children look up rows of the table, or if the table
+            has no readers; None for this form.
     """
 
     needs: tuple[Need, ...]
@@ -117,23 +119,23 @@ class NodeForm:
 
     @property
     def takes_columns(self) -> bool:
-        """Whether all inputs take tables of column processors."""
+        """Whether all inputs accept tables of column processors."""
         return all(need & (Need.COLUMNS | Need.CHANGES) for need in self.needs)
 
     @property
     def takes_changes(self) -> bool:
-        """Whether an input takes the changes of a table, and nothing else."""
+        """Whether an input accepts only the changes of a table."""
         return any(Need.CHANGES in need for need in self.needs)
 
     @property
     def looks_up(self) -> bool:
-        """Whether the node looks up rows of a table without taking its changes."""
+        """Whether the node looks up rows of a table without receiving its changes."""
         return Need.ROWS in self.needs
 
 
 @runtime_checkable
 class ColumnSupplier(Protocol):
-    """A supplier of record processors whose work can be done by columns too."""
+    """A supplier of record processors that also has a column form."""
 
     @property
     def column_form(self) -> NodeForm:

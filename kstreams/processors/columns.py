@@ -1,4 +1,4 @@
-"""Nodes that work by records, or by columns with the same results."""
+"""Nodes that run by records, or by columns with the same results."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ STREAM_TIME = "stream_time"
 
 
 PLACE = "place"
-"""The column (int64) with the place of each row among all that the task has taken: rows of
-different inputs of a node are in order by it."""
+"""The column (int64) with each row's position among all records that the task reads in a batch;
+rows of different inputs of a node are ordered by position.
+"""
 
 LAST_PLACE = (1 << 40) - 1
-"""A place behind all others."""
+"""A position after all other positions."""
 
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """The input of a node.
+    """The source of encoded records for a columnar node: their serdes.
 
     Args:
         key: The serde of the keys.
@@ -59,7 +60,7 @@ class ColumnSource:
     nulls: bool
 
     def objects(self, column: pa.ChunkedArray) -> list[Any]:
-        """Return the objects of a column of values.
+        """Decode a column of values to objects.
 
         Raises:
             DeserializationError: The serde cannot read a value.
@@ -68,20 +69,20 @@ class ColumnSource:
 
 
 class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
-    """A record processor in its form for columns.
+    """Base class of column processors, the columnar forms of record processors.
 
-    Directly below sources or repartition edges, `process_batch` gets the columns `key` (binary, as
-    in the topic, known to decode; null where nulls pass), `value` (in the `carried` form, or null
-    unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below another column
-    processor it gets the table that the processor forwards: keys and values of any type. A
-    forwarded table may have a column `stream_time`: a record processor below then sees it as the
-    current stream time.
+    Directly below sources or repartition edges, `process_batch` receives the columns `key` (binary,
+    as in the topic, checked to be decodable; null if null keys pass), `value` (in the `carried`
+    form, or null unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below
+    another column processor, it receives the table that the processor forwards, with keys and
+    values of any type. A forwarded table may have a column `stream_time`: a record processor below
+    then sees it as the current stream time.
     """
 
     @property
     @abstractmethod
     def reads_values(self) -> bool:
-        """Return whether values are looked at: if not, they are not decoded."""
+        """Return whether the processor reads values; if not, values are not decoded."""
 
     def init(self, context: BatchContext) -> None:
         """Keep the context."""
@@ -96,44 +97,44 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
         return table.filter(pc.is_valid(table.column(name)))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Do what stream time has made due, be it by records that went elsewhere or by none.
+        """Do the work that stream time has made due, also without records for this node.
 
-        Called once a batch, after the records; it may be a time that a table had already.
+        Called once per batch, after the records. Stream time may be the same as in the last table.
         """
 
 
 class ColumnJoinProcessor(ColumnProcessor):
-    """A processor with two inputs in its form for columns: it takes both sides, then joins."""
+    """A column processor with two inputs: it buffers the tables of both sides, then joins them."""
 
     def process_batch(self, table: pa.Table) -> None:
-        """Fail: there are two inputs."""
+        """Raise `NotImplementedError`: the processor has two inputs."""
         raise NotImplementedError
 
     @abstractmethod
     def take_left(self, table: pa.Table) -> None:
-        """Take rows of the left input; they are joined by the next `join`."""
+        """Buffer rows of the left input for the next `join`."""
 
     @abstractmethod
     def take_right(self, table: pa.Table) -> None:
-        """Take rows of the right input; they are joined by the next `join`."""
+        """Buffer rows of the right input for the next `join`."""
 
     @abstractmethod
     def join(self) -> None:
-        """Join the taken tables in the order of `place`, and forward results in that order."""
+        """Join the buffered tables in the order of `place`, and forward results in that order."""
 
 
 @runtime_checkable
 class ColumnInterceptor(Protocol):
-    """An interceptor that can be around column processors too.
+    """An interceptor that can also wrap column processors.
 
-    With any other interceptor all nodes of an app run by records.
+    If an app has an interceptor without this method, all of its nodes run by records.
     """
 
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Return the replacement of `process_batch`; for a join, of each input's call.
+        """Return a wrapper of `process_batch`; for a join, of the call for each input.
 
-        The join runs within the last of these calls.
+        The join itself runs within the last of these calls.
         """
         ...

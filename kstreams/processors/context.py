@@ -1,4 +1,4 @@
-"""The context of a processor: its access to the task."""
+"""The context of a processor, which gives access to its task."""
 
 from __future__ import annotations
 
@@ -34,56 +34,57 @@ class PunctuationType(Enum):
     """The clock that a punctuator follows."""
 
     STREAM_TIME = "stream-time"
-    """The task's highest record timestamp. Due times lie on the grid of the interval,
-    counted from 0; moves only with records."""
+    """The task's highest record timestamp, which only records and `idle_timeout` advance. Due times
+    are multiples of the interval.
+    """
 
     WALL_CLOCK_TIME = "wall-clock-time"
-    """The micro-batch's recorded wall time; first due one interval after the start."""
+    """The recorded wall time of micro-batches; first due one interval after the start."""
 
 
 class Cancellable(Protocol):
     """A scheduled punctuator."""
 
     def cancel(self) -> None:
-        """Never fire again, also after a restart."""
+        """Stop the punctuator for good, also after a restart."""
         ...
 
 
 class Origin(Protocol):
-    """The input record of a buffered item, for a late failure; see `origin`."""
+    """The input record that caused a buffered item, to which a later failure is attributed."""
 
     def fail(self, error: BaseException) -> None:
         """Apply the `on_error` of the record's source, as if the record failed now.
 
-        Earlier effects of the record stay. Raises the error if the policy is `fail`, or if there is
-        no record.
+        Earlier effects of the record remain. Raises `error` if the policy is `fail` or there is no
+        record.
         """
         ...
 
 
 class _Common(Protocol):
-    """The common part of record and batch contexts."""
+    """The common part of the contexts of record and batch processors."""
 
     @property
     def node(self) -> str:
-        """The name of this node."""
+        """The name of the processor's node."""
         ...
 
     @property
     def task(self) -> TaskId:
-        """The task that this processor works in."""
+        """The task that runs the processor."""
         ...
 
     @property
     def stream_time(self) -> int:
-        """The highest timestamp the task has seen, ms since the epoch; -1 before any."""
+        """The highest timestamp that the task has read, ms since the epoch; -1 if none."""
         ...
 
     @property
     def idle_time(self) -> int:
-        """The stream time that idleness has moved the task to last, ms; -1 before.
+        """The stream time to which idleness last advanced the task, ms; -1 if it never did.
 
-        As long as it is the stream time, no record has moved that: see `idle_timeout`.
+        While it equals stream time, no record has advanced stream time; see `idle_timeout`.
         """
         ...
 
@@ -97,7 +98,7 @@ class _Common(Protocol):
         ...
 
     def store(self, spec: StoreSpec[S]) -> S:
-        """Return a store that this node was registered with.
+        """Return a store of this node.
 
         Raises:
             TopologyError: The node was added without this store in `stores=[...]`.
@@ -112,9 +113,9 @@ class _Common(Protocol):
         self,
         table: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]],
     ) -> TableReader[K, V]:
-        """Return a read-only view of a table that this node was added with.
+        """Return a read-only view of a table that this node reads.
 
-        The view includes the writes of this batch before the current record.
+        The view includes writes of this batch for earlier records.
 
         Args:
             table: The definition of the table's store.
@@ -132,12 +133,12 @@ class _Common(Protocol):
         *,
         name: str | None = None,
     ) -> Cancellable:
-        """Call `callback(now_ms)` at each interval. Only in `init`.
+        """Schedule `callback(now_ms)` at each interval; can be called only in `init`.
 
-        After a jump over several intervals it is called once, and stays on its grid.
-        Due times are task state: they survive batches and restarts, found again by the
-        node and `name` (by order of the calls when None). By the wall clock it is never due
-        further ahead than an interval: a clock that is set back takes it along.
+        If time advances by several intervals at once, the callback is called once, and due times
+        stay aligned. Due times are task state, which survives batches and restarts; they are
+        identified by node and `name` (or the order of the calls if `name` is None). By the wall
+        clock, the next due time is at most one interval ahead, also after the clock is set back.
 
         Raises:
             TopologyError: Called outside `init`, or the interval is under 1 ms.
@@ -149,15 +150,15 @@ class _Common(Protocol):
         release: Callable[[Sequence[T]], None],
         undo: Callable[[Sequence[T]], None] | None = None,
     ) -> Callable[[T], None]:
-        """Return a function that holds an item until the end of the micro-batch. Only in `init`.
+        """Return a function that buffers an item until the end of the micro-batch. Only in `init`.
 
         The items of a record that fails and is skipped are discarded.
 
         Args:
             release: Called with all items, in order, after all records and punctuators of the
                 batch; parents before children. It is not called without items.
-            undo: Called with the items that are discarded, in order, after the changes of the
-                record to stores are undone: for state that a processor keeps in memory.
+            undo: Called with the discarded items, in order, after the record's changes to stores
+                are undone; undoes the changes to state that the processor keeps in memory.
 
         Raises:
             TopologyError: Called outside `init`.
@@ -179,31 +180,31 @@ class _Common(Protocol):
 
     @property
     def close_time(self) -> int:
-        """As of which stream time this node has closed windows early, ms; -1 for never."""
+        """The stream time as of which this node has closed windows early, ms; -1 if it has not."""
         ...
 
     def advance_close_time(self, time_ms: int) -> None:
-        """Remember that this node has closed early what stream time `time_ms` would close.
+        """Record that this node has closed all windows that stream time `time_ms` would close.
 
-        Task state: it survives batches and restarts. It never goes back: an earlier time
-        changes nothing.
+        The time is task state, which survives batches and restarts. It never decreases: an earlier
+        time is ignored.
         """
         ...
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count the present record, or several of a table, as dropped: such as `late`."""
+        """Count the current record, or `count` records of a table, as dropped for a reason."""
         ...
 
 
 class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
-    """A record processor's side of the engine; valid from `init` to `close`."""
+    """The context of a record processor; valid from `init` to `close`."""
 
     def forward(self, record: Record[KOut_contra, VOut_contra], /) -> None:
-        """Hand a record to every child, in the order they were added."""
+        """Forward a record to every child, in the order in which children were added."""
         ...
 
     def forward_to(self, child: str, record: Record[KOut_contra, VOut_contra]) -> None:
-        """Hand a record to one child by its name.
+        """Forward a record to the child of this name.
 
         Raises:
             UnknownNodeError: There is no child of this name.
@@ -211,7 +212,7 @@ class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
         ...
 
     def origin(self) -> Origin:
-        """Return the origin of the current record, to keep with a held item."""
+        """Return the origin of the current record, to be stored with a buffered item."""
         ...
 
     @property
@@ -221,18 +222,18 @@ class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
 
 
 class BatchContext(_Common, Protocol):
-    """A batch processor's side of the engine; valid from `init` to `close`."""
+    """The context of a batch processor; valid from `init` to `close`."""
 
     def forward(self, table: pa.Table, /) -> None:
         """Forward a table to every child, in the order of their addition.
 
-        Columns: `key` and `value` (a batch processor gets them unchanged, a sink needs the
-        `arrow_type` of its serde, a record processor gets Python objects), `timestamp` (int64, ms
-        since the epoch, not null) and optionally `headers` (null means none); other columns are
+        Columns: `key` and `value` (batch processors receive them unchanged, sinks require the
+        `arrow_type` of their serde, record processors receive Python objects), `timestamp` (int64,
+        ms since the epoch, not null) and optionally `headers` (null means none); other columns are
         ignored.
         """
         ...
 
     def forward_to(self, child: str, table: pa.Table) -> None:
-        """Hand a table to one child by its name; `UnknownNodeError` when there is none."""
+        """Forward a table to the child of this name; raises `UnknownNodeError` if there is none."""
         ...

@@ -1,4 +1,4 @@
-"""Forward each record once, however often it comes."""
+"""Remove duplicate records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LatePolicy = Literal["forward", "drop"]
 
 @dataclass(frozen=True)
 class _DeduplicateSupplier(Generic[K, V]):
-    """Creates the processors of `deduplicate`, and adds their store."""
+    """Creates the processors of `deduplicate`, and declares their store."""
 
     by: Callable[[Record[K, V]], Any]
     within_ms: int
@@ -57,7 +57,7 @@ class _DeduplicateSupplier(Generic[K, V]):
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store: the time of each id that was forwarded."""
+        """Return the store, which has the time of each forwarded id."""
         return (self.store,)
 
     @property
@@ -67,7 +67,7 @@ class _DeduplicateSupplier(Generic[K, V]):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the span, and where ids come from if that has a name."""
+        """Return the span and, if known, the kind of id, on which the stored rows depend."""
         found: dict[str, Parameter] = {"deduplicate.within_ms": self.within_ms}
         owner = getattr(self.by, "__self__", None)
         if isinstance(owner, KeyId):
@@ -78,7 +78,7 @@ class _DeduplicateSupplier(Generic[K, V]):
 
 
 class KeySupplier(Protocol[K]):
-    """Makes the processors of `deduplicate` by key, for values of any type."""
+    """Creates the processors of `deduplicate` by key, for values of any type."""
 
     def __call__(self) -> BaseProcessor[K, V, K, V]:
         """Return a new processor."""
@@ -91,7 +91,7 @@ class KeySupplier(Protocol[K]):
 
 
 class HeaderSupplier(Protocol):
-    """Makes the processors of `deduplicate` by header, for keys and values of any type."""
+    """Creates the processors of `deduplicate` by header, for keys and values of any type."""
 
     def __call__(self) -> BaseProcessor[K, V, K, V]:
         """Return a new processor."""
@@ -147,8 +147,8 @@ def deduplicate(
 
     A timestamp is near if it is at most `within` earlier or later. The first arriving record is
     forwarded, even if it is the newer one. A duplicate is counted as dropped, with the reason
-    `duplicate`, and does not extend the retention of its id. An id is removed when stream time is
-    twice `within` beyond its timestamp.
+    `duplicate`, and does not extend the retention of its id. An id is removed when stream time
+    exceeds its timestamp by more than twice `within`.
 
     A record more than `within` before stream time is late, because its id may have been removed. A
     late duplicate of a retained id is dropped; `late` is the policy for other late records. A
@@ -156,7 +156,7 @@ def deduplicate(
 
     Ids are compared within a task: records with equal ids need equal keys, or a repartition first.
     The operator also helps with a fork to another cluster: if the original topology has it, the
-    fork knows the original's ids, and may start to read somewhat too early.
+    fork knows the ids of the original, and may start reading somewhat too early.
 
     Args:
         by: Returns the id of a record: `by_key()`, `by_header("name")` or a custom function.
@@ -169,9 +169,9 @@ def deduplicate(
 
     Raises:
         TopologyError: The span is negative.
-        OptionError: `late` has another value.
+        OptionError: `late` is neither `forward` nor `drop`.
 
-    Source: KIP-655 (`KStream#distinct`), with the time of the first record in the middle.
+    Source: KIP-655 (`KStream#distinct`), with the time span centered on the first record.
     """
     if within < timedelta(0):
         raise TopologyError(f"deduplicate: within is not negative, but {within}")
@@ -184,32 +184,32 @@ def deduplicate(
 
 
 def by_header(name: str) -> HeaderId:
-    """Return the id of `deduplicate` that is the last header of a name."""
+    """Return a `by` for `deduplicate`: the id is the last header of this name."""
     return HeaderId(name)
 
 
 def by_key() -> KeyId:
-    """Return the id of `deduplicate` that is the key."""
+    """Return a `by` for `deduplicate`: the id is the key."""
     return KeyId()
 
 
 @dataclass(frozen=True)
 class KeyId:
-    """Finds the key; made by `by_key`."""
+    """The key as id; created by `by_key`."""
 
     def of(self, record: Record[object, object]) -> object:
-        """Return the key, or None."""
+        """Return the key; None if the record has none."""
         return record.key
 
 
 @dataclass(frozen=True)
 class HeaderId:
-    """Finds the value of a header; made by `by_header`."""
+    """The value of a header as id; created by `by_header`."""
 
     name: str
 
     def of(self, record: Record[object, object]) -> bytes | None:
-        """Return the last value of the header's name, or None."""
+        """Return the value of the last header of this name; None if there is none."""
         for name, value in reversed(record.headers):
             if name == self.name:
                 return value

@@ -1,4 +1,4 @@
-"""Column processors that call a user's function for each row, and say at which it raised."""
+"""Column processors that call a user's function for each row, and report the failing row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("EachRow", "each_row", "naming", "replaced", "row_error")
 
 
 class EachRow(ColumnProcessor):
-    """The base of them: it holds a batch's results that Arrow has no type for."""
+    """Base class of such processors; holds results that have no Arrow type until the batch ends."""
 
     @property
     def reads_values(self) -> bool:
@@ -29,7 +29,7 @@ class EachRow(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get ready to hold objects."""
+        """Create the holder of objects."""
         super().init(context)
         self.held = HeldObjects()
 
@@ -38,23 +38,23 @@ class EachRow(ColumnProcessor):
         self.held.clear()
 
     def with_results(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
-        """Return a table with objects in the place of some columns."""
+        """Return a table with the given columns replaced by objects."""
         return replaced(table, **{name: self.held.column(each) for name, each in columns.items()})
 
 
 def replaced(table: pa.Table, **columns: pa.Array) -> pa.Table:
-    """Return a table with other columns in the place of some."""
+    """Return a table with the given columns replaced."""
     for name, column in columns.items():
         table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
 def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[Any]) -> list[Any]:
-    """Return the results of a function for each row.
+    """Call a function for each row, and return the results.
 
     Args:
         function: The user's function.
-        table: The rows; a failure names key and timestamp of its row.
+        table: The rows; an error names the key and timestamp of the failed row.
         columns: The arguments of the function.
 
     Raises:
@@ -73,7 +73,8 @@ def naming(table: pa.Table, key: Serde[Any], rows: Ints | None = None) -> Iterat
     Args:
         table: The input records with encoded keys.
         key: The serde of the keys.
-        rows: The record of each called row; None if rows and records are the same.
+        rows: The record's row number for each row for which a function is called; None if rows and
+            records are the same.
 
     Raises:
         ProcessingError: A function raised.
@@ -90,7 +91,7 @@ def row_error(table: pa.Table, row: int, reason: BaseException) -> KStreamsError
     """Return the error for a row whose function call raised.
 
     Args:
-        table: The rows; the error names key, timestamp and place of the row.
+        table: The rows; the error names the key, timestamp and position of the row.
         row: The number of the row.
         reason: The exception.
     """

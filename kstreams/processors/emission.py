@@ -1,7 +1,7 @@
-"""When an aggregation forwards results.
+"""Emissions: when an aggregation forwards results.
 
-Each emission is a function that users call, and a frozen class of the same name that holds
-its settings: `each_update()` makes `EachUpdate`.
+Each emission is a function that users call, and a frozen class of the same name that holds its
+settings: `each_update()` creates an `EachUpdate`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ __all__ = (
 
 @dataclass(frozen=True)
 class EachUpdate:
-    """Each change of a window, at once; made by `each_update()`."""
+    """Emit each change of a result immediately; created by `each_update()`."""
 
 
 @dataclass(frozen=True)
 class OnClose:
-    """One final result for each window, when it closes; made by `on_close()`."""
+    """Emit one final result per window, when it closes; created by `on_close()`."""
 
 
 @dataclass(frozen=True)
 class OncePerBatch:
-    """The windows a micro-batch has changed, at its end; made by `once_per_batch()`."""
+    """Emit the results that a micro-batch changed, at its end; created by `once_per_batch()`."""
 
 
 @dataclass(frozen=True)
 class Every:
-    """The windows that have changed, at each interval of stream time; made by `every(...)`."""
+    """Emit changed results at the end of each interval; created by `every(...)`."""
 
     interval: timedelta
     interval_ms: int
@@ -51,26 +51,26 @@ class Every:
 
 @dataclass(frozen=True)
 class AtMostEvery:
-    """Each change, but a key not again within an interval; made by `at_most_every(...)`."""
+    """Emit changes of a key at most once per interval; created by `at_most_every(...)`."""
 
     interval: timedelta
     interval_ms: int
 
 
 Emission = EachUpdate | OnClose | OncePerBatch | Every | AtMostEvery
-"""When results are forwarded."""
+"""The emission of an aggregation: when results are forwarded."""
 
 
 def each_update() -> EachUpdate:
-    """Forward the result of a window at each record that changes it."""
+    """Forward a result for each record that changes it."""
     return EachUpdate()
 
 
 def on_close() -> OnClose:
-    """Forward one final result for each window, when stream time has closed it.
+    """Forward one final result for each window, when stream time closes the window.
 
-    Exactly once, and never changed afterwards: not across restarts, and not when stream
-    time jumps over any number of windows. `kstreams.windows.rules` specifies which record
+    Each result is forwarded exactly once, and never changes afterwards, also across restarts and
+    when stream time jumps over several windows. `kstreams.windows.rules` specifies which record
     closes a window, and the order of results. `UnlimitedWindows` close at the end of a run with
     `close_windows=True`.
 
@@ -92,7 +92,7 @@ def once_per_batch() -> OncePerBatch:
 def every(interval: timedelta) -> Every:
     """Forward the changed results whenever stream time reaches the end of an interval.
 
-    Intervals are aligned to the epoch. After the record that moves stream time to the end of an
+    Intervals are aligned to the epoch. After the record that advances stream time to the end of an
     interval, each window that changed before that record is forwarded once with its last result,
     without headers: deleted sessions first, then by window and key. Results depend neither on
     batches nor on the rate of the input. The last result of a window is always forwarded, if

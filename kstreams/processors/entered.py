@@ -1,4 +1,4 @@
-"""Operators that keep nothing, by columns, directly below a source or a repartition edge."""
+"""Conversion of encoded records for stateless columnar operators directly below a source."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ("Entered", "entered")
 
 
 class Entered(ColumnProcessor):
-    """Converts records to typed keys and values for an operator by columns.
+    """Decodes encoded records to typed keys and values for a columnar operator.
 
-    The operator gets tables as column processors forward them.
+    The operator receives tables as if from another column processor.
 
     Args:
         operator: The operator.
-        source: The input of the records.
+        source: The source of the records.
     """
 
     def __init__(self, operator: ColumnProcessor, source: ColumnSource) -> None:
@@ -37,13 +37,13 @@ class Entered(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get the operator ready, and to hold objects."""
+        """Initialize the operator, and create the holder of objects."""
         super().init(context)
         self._objects = HeldObjects()
         self._operator.init(context)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Hand a table on."""
+        """Decode a table, and pass it to the operator."""
         keys, values = (table.column(name).combine_chunks() for name in ("key", "value"))
         key, value = self._source.key, self._source.value
         keys = self._typed(key, keys) if stays_bytes(key) else key.to_arrow(keys)
@@ -60,5 +60,5 @@ class Entered(ColumnProcessor):
 
 
 def entered(operator: ColumnProcessor, rows: Input) -> ColumnProcessor:
-    """Return an operator for the rows of its input: if they are encoded, behind a conversion."""
+    """Return the operator, preceded by a decoder if its input needs decoding."""
     return Entered(operator, rows.records) if rows.need is Need.DECODED else operator

@@ -1,4 +1,4 @@
-"""The event loops of a process, each in a thread of its own."""
+"""The event loops of a process, each in a separate thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Factory = Callable[[], asyncio.AbstractEventLoop]
 
 _LOCK = threading.Lock()
 _LOOPS: dict[tuple[int, _Factory], asyncio.AbstractEventLoop] = {}
-"""The event loops by process id, because processes are forked, and by factory."""
+"""The event loops by process id (because processes are forked) and factory."""
 
 
 def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -29,7 +29,7 @@ def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     another event loop, which it blocks.
 
     Args:
-        factory: Creates the loop at its first use in a process.
+        factory: Creates the loop when it is first used in a process.
         work: Creates the coroutine.
     """
     future = asyncio.run_coroutine_threadsafe(work(), _loop(factory))

@@ -22,7 +22,7 @@ __all__ = (
 
 
 _SET_MS = 1_000_000_000_000
-"""A wall clock that shows an earlier time (2001) is a test's, or was never set."""
+"""Wall clocks that show a time before this (2001) belong to tests, or were never set."""
 
 InvalidTime = Literal["fail", "skip", "partition-time"]
 """The policy for a record without a valid time: an extractor returns None or a negative time, or
@@ -32,30 +32,24 @@ partition so far, and fails if there is none.
 """
 
 DEFAULT_MAX_AHEAD: Final = timedelta(days=1)
-"""The default maximum lead of a record's time against the wall clock.
-
-The limit exceeds the error of a wrong time zone, so that imprecise producers work. A wrong stream
-time within the limit is caught up within a day. In a replay, times are before the wall clock. A
-wall clock before 2001 disables this default: it is a clock of tests, or was never set.
-"""
+"""The default maximum time by which a record's time may be later than the wall clock."""
 
 TimeExtractor = Callable[[Record[K, V]], "datetime | int | None"]
-"""Returns a record's time: aware, or ms since the epoch; None when it has none."""
+"""Returns a record's time: an aware `datetime`, or ms since the epoch; None for no time."""
 
 
 @dataclass(frozen=True)
 class WallClock:
-    """Processing time; made by `wall_clock()`."""
+    """Processing time as event time; created by `wall_clock()`."""
 
 
 def wall_clock() -> WallClock:
-    """Give a source's records the time at which they are processed.
+    """Use the processing time as the event time of a source's records.
 
-    That is the recorded wall time of their micro-batch, the same for all of its records
-    and at each attempt, whenever the records were written. Give the builder an `idle_timeout`
-    too, so that windows close while no records come. `max_ahead` does not apply: a clock that
-    is ahead advances stream time, and records are late after its correction, until it has
-    caught up.
+    The processing time is the recorded wall time of a record's micro-batch, the same for all
+    records of the batch and in each attempt. Also set the builder's `idle_timeout`, so that windows
+    close while there are no records. `max_ahead` does not apply: a clock that is ahead advances
+    stream time, and after its correction records are late until the clock has caught up.
 
     Source: `org.apache.kafka.streams.processor.WallclockTimestampExtractor`.
     """
@@ -67,10 +61,10 @@ class EventTime:
     """The event time of a source.
 
     Args:
-        extract: Returns the time of a record, whose `timestamp` is that of the topic; None uses
-            that timestamp.
+        extract: Returns the time of a record; None to use the topic's timestamp.
         invalid: The policy for records without a valid time.
-        ahead_ms: The maximum lead of a time against the wall time of the batch; None: any time.
+        ahead_ms: The maximum time (ms) by which a record's time may be later than the wall time of
+            the batch; None: no maximum.
         unset_clocks: Whether `ahead_ms` also applies with a wall clock that was never set.
     """
 
@@ -80,7 +74,7 @@ class EventTime:
     unset_clocks: bool = True
 
     def latest(self, wall_ms: int) -> int:
-        """Return the last time that records may have in a batch of a wall time, ms."""
+        """Return the latest valid time (ms) of records in a batch with a wall time, ms."""
         if self.ahead_ms is None or not (self.unset_clocks or wall_ms >= _SET_MS):
             return LATEST_MS
         return min(wall_ms + self.ahead_ms, LATEST_MS)

@@ -1,4 +1,4 @@
-"""Keep the records that match a predicate, or those that do not.
+"""Filter records by a predicate.
 
 See `kstreams.processors.map` for the underscore in `filter_`.
 """
@@ -22,7 +22,7 @@ __all__ = ("filter_", "filter_not")
 def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
     """Forward the records that match a predicate.
 
-    Other records are removed as requested, so they are not counted as dropped.
+    Other records are omitted, and are not counted as dropped.
 
     Args:
         predicate: A function of key and value.
@@ -33,10 +33,10 @@ def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
 
 
 def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
-    """Forward the records that a predicate does not hold for.
+    """Forward the records that do not match a predicate.
 
     Args:
-        predicate: Takes key and value.
+        predicate: A function of key and value.
 
     Source: `KStream#filterNot`.
     """

@@ -1,4 +1,4 @@
-"""Replace each key and value by any number of others."""
+"""Replace each record by any number of records with new keys and values."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _UNPACKED: Unpacked = "pairs of key and value"
 def flat_map(
     function: Callable[[K, V], Iterable[tuple[K2, V2]]],
 ) -> Supplier[K, V, K2, V2]:
-    """Forward a record for each pair that a function returns, in its order.
+    """Forward a record for each pair that a function returns, in the order of the pairs.
 
-    Timestamp and headers stay. The operator may change the key: a node with a store below needs a
-    repartition between.
+    Timestamp and headers do not change. The operator may change the key, so a repartition must
+    precede a downstream node with a store.
 
     Args:
         function: Returns any number of pairs of key and value for a key and a value.

@@ -1,4 +1,4 @@
-"""Replace each value by any number of others."""
+"""Replace each record by any number of records with new values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def flat_map_values(function: Callable[[K, V], Iterable[V2]]) -> Supplier[K, V, 
 def flat_map_values(
     function: Callable[[V], Iterable[V2]] | Callable[[K, V], Iterable[V2]],
 ) -> Supplier[K, V, K, V2]:
-    """Forward a record for each value that a function makes of a value, in its order.
+    """Forward a record for each value that a function returns, in the order of the values.
 
-    Key, timestamp and headers stay.
+    Key, timestamp and headers do not change.
 
     Args:
-        function: Makes new values of a value, or of a key and a value, or none. The signature
-            decides which, as for `map_values`. A returned text is an error, not a collection of
+        function: Returns any number of new values for a value, or for a key and a value, depending
+            on its signature, as in `map_values`. A returned text is an error, not a collection of
             its characters.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Interceptors: code of the user's around each call of `process`."""
+"""Interceptors: user code around each call of `process`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 class Interceptor(Protocol):
-    """Wraps `process` of every record processor: for tracing, timing, logging.
+    """Wraps `process` of every record processor, for tracing, timing or logging.
 
-    Must be picklable. The first one of a list is the outermost. A join that one record reaches
-    by both inputs is called once all of it is there: for each record in turn, the left ones
-    first, and joins within the last call.
+    Must be picklable. The first interceptor of a list is the outermost. If one record reaches both
+    inputs of a join, the join is called after all resulting records have arrived: once for each of
+    them, left records first; the join itself runs within the last call.
     """
 
     def bind(
         self, node: str, task: TaskId, process: Callable[[Record[object, object]], None]
     ) -> Callable[[Record[object, object]], None]:
-        """Return the replacement of `process`; called once for each node and batch."""
+        """Return a wrapper of `process`; called once for each node and batch."""
         ...
 
 
@@ -34,8 +34,8 @@ def checked_call(interceptor: object, node: str, made: _Call) -> _Call:
     """Return the function that an interceptor returned for a node.
 
     Raises:
-        ProcessingError: The interceptor did not return a function. The message has its class and
-            the node.
+        ProcessingError: The interceptor did not return a function. The message names the
+            interceptor's class and the node.
     """
     if callable(made):
         return made
@@ -48,10 +48,11 @@ def checked_call(interceptor: object, node: str, made: _Call) -> _Call:
 
 
 def checked_interceptors(given: Iterable[Interceptor]) -> tuple[Interceptor, ...]:
-    """Return interceptors, each of which has a method `bind`.
+    """Check that each interceptor has a method `bind`, and return the interceptors.
 
     Raises:
-        TopologyError: One has none; names its class.
+        TopologyError: An interceptor has no method `bind`, or is a class; the error names the
+            class.
     """
     found = tuple(given)
     for each in found:

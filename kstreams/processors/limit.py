@@ -1,4 +1,4 @@
-"""Let the first records pass, and no more."""
+"""Forward only the first records."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ("LimitSupplier", "limit", "limit_of")
 
 
 class _LimitContext(Protocol):
-    """The part of a context that only a limit uses."""
+    """The part of a context that only `limit` uses."""
 
     def admit(self, count: int) -> int:
-        """Count records that arrive at the node; return how many of them may pass."""
+        """Count records that arrive at the node; return the number that may pass."""
         ...
 
 
 class LimitSupplier(Protocol):
-    """Makes the processors of `limit`, for keys and values of any type."""
+    """Creates the processors of `limit`, for keys and values of any type."""
 
     @property
     def count(self) -> int:
-        """The number of records that pass the node, over all its tasks."""
+        """The maximum number of records that pass the node, over all of its tasks."""
         ...
 
     def __call__(self) -> BaseProcessor[K, V, K, V]:
@@ -49,20 +49,19 @@ class _Limits(ChainSupplier[Any, Any, Any, Any]):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator that stops the task at the record that reaches it."""
+        """Return the column form; the node may stop the task when it reaches the limit."""
         return replace(super().column_form, may_stop=True)
 
 
 def limit(count: int) -> LimitSupplier:
-    """Forward `count` records, counted over all tasks and restarts of the app, and no more.
+    """Forward at most `count` records, counted over all tasks and restarts of the app.
 
     A run ends when every path from its sources leads through limits that are reached; see
-    `App.run`. A source that only leads through such limits is not read any more. One task
-    forwards its first records in the order in which it processes them. Several tasks share the
-    limit, and the batch decides which of them forward how many: put a
-    `TopologyBuilder.repartition` with one partition above the node where the first records of
-    all partitions are wanted. Further records are not counted as dropped. A record that fails
-    and is skipped does not count.
+    `App.run`. A source whose paths all lead through such limits is no longer read. A task forwards
+    its first records in the order of processing. Several tasks share the limit, and it depends on
+    the batch how many records each of them forwards: if you need the first records of all
+    partitions, put a `TopologyBuilder.repartition` with one partition above the node. Further
+    records are not counted as dropped. A record that fails and is skipped does not count.
 
     Args:
         count: The maximum number of records, 1 or more.
@@ -82,7 +81,7 @@ def limit(count: int) -> LimitSupplier:
 
 
 def limit_of(supplier: object) -> int | None:
-    """Return the limit of a node with this supplier; None for other nodes."""
+    """Return the limit of a `limit` supplier; None for other suppliers."""
     return supplier.count if isinstance(supplier, _Limits) else None
 
 
@@ -102,7 +101,7 @@ class _Limit(ClosureProcessor[K, V, K, V]):
 
 
 class _ChainedLimit(Chained):
-    """`limit` by columns."""
+    """The columnar form of `limit`."""
 
     def __init__(self) -> None:
         super().__init__(_no_function)
@@ -116,4 +115,4 @@ def _limit_context(context: ProcessorContext[Any, Any] | BatchContext) -> _Limit
 
 
 def _no_function() -> None:
-    """Do nothing: a limit looks at no record."""
+    """Do nothing: a limit does not read its records."""

@@ -28,7 +28,7 @@ __all__ = ("limit_rate",)
 
 @dataclass(frozen=True)
 class _LimitRateSupplier(Generic[K, V]):
-    """Makes the processors of `limit_rate`, and brings their stores."""
+    """Creates the processors of `limit_rate`, and declares their stores."""
 
     limit: AtMostEvery
     store: StoreSpec[BufferStore[K, V]]
@@ -47,12 +47,12 @@ class _LimitRateSupplier(Generic[K, V]):
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return both stores."""
+        """Return the buffer and the store of free times."""
         return self.store, self.free_times
 
     @property
     def window_emission(self) -> Emission:
-        """Return the limit: results of windows are delayed by it."""
+        """Return the limit as an emission, because it delays the results of windows."""
         return self.limit
 
 
@@ -61,20 +61,20 @@ def limit_rate(
 ) -> StoreSupplier[K, V, K, V]:
     """Forward at most one record of a key in each interval of stream time.
 
-    A key's record is forwarded at once if the key has not been forwarded within the interval.
-    Otherwise it is buffered, in place of an earlier record of the key, until the interval is
-    over; so the last record of a key always comes. Records keep their timestamps and headers.
-    With an `idle_timeout`, stream time advances while the topic is quiet; the end of a run that
-    closes windows forwards all buffered records. Results do not depend on batches. Records
-    without a key are dropped (`null-key`).
+    A record is forwarded immediately if no record of its key has been forwarded within the
+    interval. Otherwise it is buffered until the end of the interval, and replaces an earlier
+    buffered record of the key; so the last record of a key is always forwarded. Records keep their
+    timestamps and headers. With an `idle_timeout`, stream time also advances while there are no
+    records; a run that closes windows forwards all buffered records at its end. Results do not
+    depend on batches. Records without a key are dropped (`null-key`).
 
     Args:
         limit: `at_most_every(interval)`.
-        store: Definition of the buffer, a `buffer_store`. A second store, `<store>-free`, keeps
-            the time at which each key may be forwarded again, for one interval.
+        store: Definition of the buffer, a `buffer_store`. A second store, `<store>-free`, keeps the
+            time at which each key may be forwarded again, for one interval.
 
     Raises:
-        TopologyError: The store is of another kind.
+        TopologyError: The store is not a `buffer_store`.
 
     Example:
         >>> from kstreams import INT64, TEXT
@@ -98,7 +98,7 @@ class _LimitRate(ClosureProcessor[K, V, K, V]):
         self._supplier = supplier
 
     def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
-        """Return the function that takes a record."""
+        """Return the function that processes a record."""
         supplier = self._supplier
         free_times = context.store(supplier.free_times)
         buffer: BufferRows[K, V] = BufferRows.of(context.store(supplier.store))
@@ -125,12 +125,12 @@ class _LimitRate(ClosureProcessor[K, V, K, V]):
 
 
 class _Pace:
-    """Forwards records, and notes when their keys may be forwarded again.
+    """Forwards records, and stores the time at which their keys may be forwarded again.
 
     Args:
         interval_ms: The interval of the limit.
         free_times: The time at which each key may be forwarded again, in ms.
-        context: The node's.
+        context: The context of the node.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class _Pace:
         self._context = context
 
     def forward(self, record: Record[Any, Any]) -> None:
-        """Forward a record."""
+        """Forward a record, and store the next free time of its key."""
         self._free_times.put(record.key, self._context.stream_time + self._interval)
         self._context.forward(record)
 
@@ -153,8 +153,8 @@ class _Release:
     """Releases buffered records.
 
     Args:
-        buffer: The buffer, by the time at which a key may be forwarded again.
-        pace: Forwards them.
+        buffer: The buffer, ordered by the time at which a key may be forwarded again.
+        pace: Forwards released records.
     """
 
     def __init__(self, buffer: BufferRows[Any, Any], pace: _Pace) -> None:
@@ -163,7 +163,7 @@ class _Release:
         self._next = -FAR_MS  # a lower bound of all times, which saves reads of the buffer
 
     def after(self, time_ms: int) -> None:
-        """Note that a record is buffered until a time, in ms."""
+        """Update the lower bound for a record that is buffered until a time, ms."""
         self._next = min(self._next, time_ms)
 
     def due(self, now: int) -> None:

@@ -1,8 +1,8 @@
 """Replace each key and value by the result of a function.
 
-The names `map_` and `filter_` are those of Kafka Streams, with the underscore that PEP 8 recommends
-for names of builtins. With `from kstreams import map`, every other `map(...)` of the module would
-break.
+The names `map_` and `filter_` are Kafka Streams' names with an underscore, as PEP 8 recommends for
+names of builtins: `from kstreams import map` would break every call of the builtin `map` in the
+user's module.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ("map_",)
 
 
 def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
-    """Replace each key and value; timestamp and headers stay.
+    """Replace each key and value; timestamp and headers do not change.
 
-    The operator may change the key: a node with a store below needs a repartition between.
+    The operator may change the key, so a repartition must precede a downstream node with a store.
 
     Args:
         function: Returns a new key and value for a key and a value.

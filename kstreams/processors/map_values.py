@@ -24,14 +24,14 @@ def map_values(function: Callable[[K, V], V2]) -> Supplier[K, V, K, V2]: ...
 def map_values(
     function: Callable[[V], V2] | Callable[[K, V], V2],
 ) -> Supplier[K, V, K, V2]:
-    """Replace each value; key, timestamp and headers stay.
+    """Replace each value; key, timestamp and headers do not change.
 
     Args:
-        function: Makes a new value of a value, or of a key and a value. The signature decides,
-            once: a function that needs two arguments gets the key and the value; any other gets
-            the value, also one with a second argument that is optional, with `*args`, or a
-            builtin whose signature cannot be read. The value is None where the source or the
-            edge above passes nulls.
+        function: Returns the new value for a value, or for a key and a value. A function that
+            requires two arguments is called with key and value. Any other function is called with
+            the value, also if its second argument is optional, if it has `*args`, or if it is a
+            builtin whose signature cannot be read. The value may be None if the source or edge
+            above passes nulls.
 
     Raises:
         TopologyError: The function can be called with neither one argument nor two.

@@ -14,10 +14,10 @@ __all__ = ("DeadLetter", "OnError", "dead_letter_topic")
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """Send the record as it came to a topic, with the reason in its headers.
+    """Send the original input record to a topic, with the reason in its headers.
 
-    The headers `kstreams-error-class`, `-message`, `-node`, `-topic`, `-partition`,
-    `-offset` are added after the record's own; key, value, timestamp stay as they are.
+    The headers `kstreams-error-class`, `-message`, `-node`, `-topic`, `-partition`, `-offset` are
+    added after the record's headers; key, value and timestamp do not change.
 
     Args:
         topic: Name of the dead-letter topic.
@@ -27,13 +27,14 @@ class DeadLetter:
 
 
 OnError = Literal["fail", "skip"] | DeadLetter
-"""Stop the app (the default; after a restart the record is processed again), count and skip the
-record, or send it to a dead-letter topic. In each case all effects of the record are rolled back.
+"""The policies: stop the app (the default; after a restart the record is processed again), count
+and skip the record, or send it to a dead-letter topic. In each case all effects of the record are
+rolled back.
 """
 
 
 def dead_letter_topic(policy: DeadLetter) -> Topic[bytes | None, bytes | None]:
-    """Return the topic that a policy writes to."""
+    """Return the dead-letter topic of a policy."""
     return Topic(
         policy.topic,
         BYTES,

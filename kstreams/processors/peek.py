@@ -1,4 +1,4 @@
-"""Look at records as they go by."""
+"""Call a function for each record, without changing it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Peek(ClosureProcessor[K, V, K, V]):
 
 
 def without_peek(supplier: object) -> Callable[[], Processor[Any, Any, Any, Any]] | None:
-    """Return a supplier that forwards like a `peek` without its call; None for other suppliers."""
+    """Return a supplier of a `peek` without its call, for a `peek`; None for other suppliers."""
     if isinstance(supplier, partial) and supplier.func is _Peek:
         return partial(_Peek, _nothing)
     return None

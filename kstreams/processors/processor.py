@@ -1,4 +1,4 @@
-"""The classes that users derive their processors from."""
+"""Base classes of custom processors."""
 
 from __future__ import annotations
 
@@ -25,65 +25,65 @@ __all__ = (
 )
 
 K = TypeVar("K")
-"""Type of keys that stay as they are."""
+"""Type of keys that do not change."""
 KIn = TypeVar("KIn", contravariant=True)
-"""Type of the keys that come in."""
+"""Type of the input keys."""
 VIn = TypeVar("VIn", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 KOut = TypeVar("KOut", covariant=True, default=KIn)
-"""Type of the keys that are forwarded; by default that of the keys that come in."""
+"""Type of the forwarded keys; by default the type of the input keys."""
 VOut = TypeVar("VOut", covariant=True, default=VIn)
-"""Type of the values that are forwarded; by default that of the values that come in."""
+"""Type of the forwarded values; by default the type of the input values."""
 
 
 class BaseProcessor(ABC, Generic[KIn, VIn, KOut, VOut]):
-    """The common base of `Processor` and `BatchProcessor`; derive from one of those.
+    """The common base of `Processor` and `BatchProcessor`; derive from one of these two classes.
 
     With one base class, `TopologyBuilder.add_processor` has one signature: type checkers infer
     lambdas through a plain signature, but not through overloads.
     """
 
     keeps_key: ClassVar[bool] = False
-    """True when every record is forwarded under the key it came with."""
+    """Whether every record is forwarded with the key of its input record."""
 
     calls_outside: ClassVar[bool] = False
-    """True if the processor calls external systems. `kstreams explain` then replays no batch of it
-    unless an option allows it.
+    """Whether the processor calls external systems. If so, `kstreams explain` replays batches only
+    if an option allows it.
     """
 
     def close(self) -> None:
-        """Release the resources of `init`."""
+        """Release the resources acquired in `init`."""
 
 
 class Processor(BaseProcessor[KIn, VIn, KOut, VOut]):
-    """Handles one record at a time, on the executor.
+    """Processes one record at a time, on the executor.
 
-    An instance serves one task for one micro-batch or more: what must last belongs into
-    a store. Raise to fail: the source's `on_error` decides what becomes of the record,
-    and no effect of it remains. Counts as changing the key; derive from
-    `FixedKeyProcessor` when it does not. `Processor[str, Order]` is short for
-    `Processor[str, Order, str, Order]`.
+    An instance processes one or more micro-batches of one task: data that must outlast a batch
+    belongs in a store. If `process` raises an exception, the source's `on_error` applies to the
+    record, and all effects of the record are rolled back. The builder assumes that the processor
+    changes keys; derive from `FixedKeyProcessor` if it does not. `Processor[str, Order]` is short
+    for `Processor[str, Order, str, Order]`.
 
-    Decorate your methods with `typing_extensions.override`: a type checker then finds a
-    misspelled name, which would otherwise never be called.
+    Decorate your methods with `typing_extensions.override`: a type checker then finds a misspelled
+    name, which would otherwise never be called.
 
     Source: `org.apache.kafka.streams.processor.api.Processor`.
     """
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
-        """Get ready; may run for every micro-batch. Keeps the context by default."""
+        """Initialize; may run for every micro-batch. By default, keeps the context."""
         self.context = context
 
     @abstractmethod
     def process(self, record: Record[KIn, VIn]) -> None:
-        """Handle a record; forward any number of records by the context."""
+        """Process a record; may forward any number of records through the context."""
 
 
 class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
-    """A processor that forwards every record under the key it came with.
+    """A processor that forwards every record with the key of its input record.
 
-    So what follows stays in the right partition, and needs no repartition.
-    `FixedKeyProcessor[str, Order]` is short for `FixedKeyProcessor[str, Order, Order]`.
+    So downstream nodes need no repartition. `FixedKeyProcessor[str, Order]` is short for
+    `FixedKeyProcessor[str, Order, Order]`.
 
     Source: `org.apache.kafka.streams.processor.api.FixedKeyProcessor`.
     """
@@ -94,24 +94,25 @@ class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
 class BatchProcessor(BaseProcessor[KIn, VIn, KOut, VOut]):
     """Processes many records at once as an Arrow table, on the executor.
 
-    `process_batch` gets the records of a micro-batch in the order of a record processor, divided
-    after each record that makes a punctuator due. Columns: `key` and `value` (of the `arrow_type`
-    of the serde; null where nulls pass), `timestamp` (int64, ms since the epoch), `partition`
-    (int32), `offset` (int64) (both null below a processor that creates records), `headers` (list of
-    struct `key` string, `value` binary; null means none). The table is never empty. For results
-    that do not depend on batches, the processor must not depend on the division into tables.
+    `process_batch` receives the records of a micro-batch in the order of a record processor; a new
+    table begins after each record that makes a punctuator due. Columns: `key` and `value` (of the
+    `arrow_type` of the serde; null if the source passes nulls), `timestamp` (int64, ms since the
+    epoch), `partition` (int32), `offset` (int64) (both null below a processor that creates
+    records), `headers` (list of struct `key` string, `value` binary; null means none). The table is
+    never empty. For results that do not depend on batches, the processor must not depend on the
+    division into tables.
     """
 
     def init(self, context: BatchContext) -> None:
-        """Get ready; may run for every micro-batch. Keeps the context by default."""
+        """Initialize; may run for every micro-batch. By default, keeps the context."""
         self.context = context
 
     @abstractmethod
     def process_batch(self, table: pa.Table) -> None:
-        """Handle a table; forward any number of tables by the context."""
+        """Process a table; may forward any number of tables through the context."""
 
 
 class FixedKeyBatchProcessor(BatchProcessor[K, VIn, K, VOut]):
-    """A batch processor that forwards only keys that came in."""
+    """A batch processor that forwards records only with keys of its input records."""
 
     keeps_key: ClassVar[bool] = True

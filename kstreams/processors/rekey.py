@@ -1,4 +1,4 @@
-"""Put each record under another key."""
+"""Replace the key of each record."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ("rekey",)
 
 
 def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
-    """Replace each key; value, timestamp and headers stay.
+    """Replace each key; value, timestamp and headers do not change.
 
-    The operator changes the key: a node with a store below needs a repartition between.
+    The operator changes the key, so a repartition must precede a downstream node with a store.
 
     Args:
         function: Returns a new key for a key and a value.

@@ -1,4 +1,4 @@
-"""Retries of calls to external systems, and the error after the last one."""
+"""Retries of calls to external systems, and the error if all calls fail."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ("Retries", "gave_up")
 
 @dataclass(frozen=True)
 class Retries:
-    """The number of retries of a failed call, and their delays.
+    """The retry policy of calls to external systems.
 
-    The delays are `backoff`, twice that, four times, and so on, up to `max_backoff`; without
-    jitter, so that a replay has the same delays.
+    The delays are `backoff`, twice `backoff`, four times `backoff`, and so on, up to `max_backoff`;
+    without jitter, so that a replay has the same delays.
 
     Args:
-        count: The number of calls after the first one; 0 calls once.
-        backoff: The delay before the second call.
+        count: The maximum number of retries.
+        backoff: The delay before the first retry.
         max_backoff: The maximum delay between two calls.
-        retry_on: Exceptions that are retried; others fail at once.
+        retry_on: Exceptions that are retried; other exceptions fail at once.
         timeout: The maximum time for all calls and delays of one record; no call starts later.
             None: no limit.
     """
@@ -44,7 +44,7 @@ class Retries:
             raise ValueError(f"the timeout is {self.timeout}, expected more than nothing")
 
     def delays_ms(self) -> Iterator[int]:
-        """Yield the delay before each further call, in milliseconds."""
+        """Yield the delay before each retry, ms."""
         longest = to_ms(self.max_backoff)
         delay = to_ms(self.backoff)
         for _ in range(self.count):
@@ -53,7 +53,7 @@ class Retries:
 
 
 def gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
-    """Return the error of a record whose last call failed."""
+    """Return the error for a record whose last call failed."""
     times = "1 call" if calls == 1 else f"{calls} calls"
     return ProcessingError(
         f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",

@@ -1,7 +1,7 @@
-"""Functions that return text where an operator takes a collection: text is no collection here.
+"""Rejection of functions that return text to operators which unpack a collection.
 
-Python iterates over a `str` by characters and over `bytes` by numbers, so an operator that
-unpacks a returned text would forward its characters as records.
+Python iterates over a `str` by characters and over `bytes` by numbers, so an operator that unpacks
+a returned text would forward its characters as records.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = (
 )
 
 TEXT_TYPES = (str, bytes, bytearray, memoryview)
-"""Types that an operator never unpacks."""
+"""Types that an operator must not unpack."""
 
 Unpacked = Literal["values", "pairs of key and value", "records", "a pair of key and value"]
-"""The items that an operator takes from the result of a function."""
+"""The items that an operator unpacks from the result of a function."""
 
 _BY_NAME: dict[str, type] = {kind.__name__: kind for kind in TEXT_TYPES}
 
@@ -41,7 +41,7 @@ class FunctionSupplier(Generic[KIn, VIn, KOut, VOut]):
     Args:
         operator: The name of the operator.
         function: The user's function.
-        unpacked: The items that the operator takes from a result.
+        unpacked: The items that the operator unpacks from a result.
         make: Creates a processor.
     """
 
@@ -62,7 +62,7 @@ class FunctionSupplier(Generic[KIn, VIn, KOut, VOut]):
 def text_problem(
     operator: str, function: Callable[..., object], unpacked: Unpacked
 ) -> tuple[str, ...]:
-    """Return the problem of a function whose annotation says that it returns text; or none."""
+    """Return the problem of a function that is annotated to return text; empty for others."""
     kind = _annotated_text(function)
     if kind is None:
         return ()
@@ -72,7 +72,7 @@ def text_problem(
 def text_returned(
     operator: str, function: Callable[..., object], made: object, unpacked: Unpacked
 ) -> ProcessingError:
-    """Return the error of a function that has returned text."""
+    """Return the error for a function that has returned text."""
     said = _said(operator, function, type(made), unpacked)
     return ProcessingError(said, hint=f"{_hint(type(made), unpacked)}.")
 
@@ -101,7 +101,7 @@ def _hint(kind: type, unpacked: Unpacked) -> str:
 
 
 def _annotated_text(function: Callable[..., object]) -> type | None:
-    """Return the type of text that a function is annotated to return, if it is nothing else."""
+    """Return the text type that a function is annotated to return; None for any other type."""
     while isinstance(function, partial):
         function = function.func
     if isinstance(function, type):

@@ -1,4 +1,4 @@
-"""Suppliers, which create processors, and the stores and checks that belong to them."""
+"""Suppliers: they create processors, and declare stores and checks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ __all__ = (
 
 
 class Supplier(Protocol[KIn, VIn, KOut, VOut]):
-    """Makes a new processor at each call; hand it to `TopologyBuilder.add_processor`.
+    """Creates a new processor at each call; an argument of `TopologyBuilder.add_processor`.
 
-    A processor class with no arguments is one, and so is any function that returns a
-    processor. Return this type, not `Callable[[], ...]`, from a function that makes
-    suppliers: type checkers then infer its type variables, and those of lambdas given
-    to it, from the parents of the node. (A named function that is annotated with wider
-    types than the parents have widens the node's types too, in pyright; a lambda around
-    it does not.)
+    A processor class without constructor arguments is a supplier, and so is any function that
+    returns a new processor. A function that creates suppliers should have this return type, not
+    `Callable[[], ...]`: type checkers then infer its type variables, and those of its lambda
+    arguments, from the parents of the node. (In pyright, a named function whose annotated types are
+    wider than the parents' types also widens the node's types; a lambda that calls it does not.)
 
     Source: `org.apache.kafka.streams.processor.api.ProcessorSupplier`.
     """
@@ -47,9 +46,9 @@ class Supplier(Protocol[KIn, VIn, KOut, VOut]):
 
 @runtime_checkable
 class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOut]):
-    """A supplier with stores: `TopologyBuilder.add_processor` adds them to the node's.
+    """A supplier that declares stores, which `TopologyBuilder.add_processor` adds to the node.
 
-    A processor class with a class attribute `stores` is one too.
+    A processor class with a class attribute `stores` is such a supplier, too.
 
     Source: `org.apache.kafka.streams.processor.ConnectedStoreProvider#stores`.
     """
@@ -63,10 +62,10 @@ class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOu
 def stores_of(
     name: str, supplier: object, stores: Sequence[StoreSpec[object]]
 ) -> tuple[StoreSpec[object], ...]:
-    """Return the stores of a node: those its supplier brings, then the given ones, once each.
+    """Return a node's distinct stores: first its supplier's, then the given stores.
 
     Raises:
-        TopologyError: The supplier's attribute `stores` holds something else.
+        TopologyError: The supplier's attribute `stores` does not contain store definitions.
     """
     found: list[StoreSpec[object]] = []
     for spec in (*_brought(name, supplier), *stores):
@@ -91,21 +90,21 @@ def _brought(name: str, supplier: object) -> tuple[StoreSpec[object], ...]:
 
 
 StoreParameters = Mapping[str, Parameters]
-"""Parameters by the name of a store."""
+"""Parameters by store name."""
 
 
 @runtime_checkable
 class ParameterSupplier(Protocol):
-    """A supplier with parameters that the rows of its stores depend on; they are recorded."""
+    """A supplier with parameters on which the rows of its stores depend; they are recorded."""
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the parameters by store."""
+        """Return the parameters by store name."""
         ...
 
 
 def store_parameters_of(supplier: object) -> StoreParameters:
-    """Return the parameters that a supplier names; a class or function names none."""
+    """Return the parameters that a supplier declares; empty for a class or plain function."""
     if isinstance(supplier, type) or not isinstance(supplier, ParameterSupplier):
         return {}
     return supplier.store_parameters
@@ -113,7 +112,7 @@ def store_parameters_of(supplier: object) -> StoreParameters:
 
 @runtime_checkable
 class CheckedSupplier(Protocol):
-    """A supplier that `TopologyBuilder.build` asks for problems of its own."""
+    """A supplier whose problems `TopologyBuilder.build` reports."""
 
     def problems(self) -> Sequence[str]:
         """Return the problems, each as a sentence with the next step; empty without problems."""
@@ -122,16 +121,16 @@ class CheckedSupplier(Protocol):
 
 @runtime_checkable
 class KeyedSupplier(Protocol):
-    """A supplier that says which of its stores have the keys of the records."""
+    """A supplier that declares the stores whose keys are the keys of the records."""
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Return the stores whose keys are those of the records."""
+        """Return the stores whose keys are the keys of the records."""
         ...
 
 
 class OneStoreSupplier:
-    """The base of suppliers of processors with one store, whose keys are those of the records.
+    """Base class of suppliers with one store, whose keys are the keys of the records.
 
     Attributes:
         store: The store.
@@ -151,9 +150,9 @@ class OneStoreSupplier:
 
 
 def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that a supplier fills by the keys of its records, if it declares them.
+    """Return the stores that have a supplier's record keys; empty if it declares none.
 
-    A user's processor may use any keys.
+    A custom processor may use any keys in its stores.
     """
     if isinstance(supplier, type) or not isinstance(supplier, KeyedSupplier):
         return ()
@@ -162,23 +161,23 @@ def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
 
 @runtime_checkable
 class ValuedSupplier(Protocol):
-    """A supplier that says which of its stores have the values of the records."""
+    """A supplier that declares the stores whose values are the values of the records."""
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Return the stores whose values are those of the records."""
+        """Return the stores whose values are the values of the records."""
         ...
 
 
 def valued_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that a supplier fills with values of its records, if it declares them."""
+    """Return the stores that have a supplier's record values; empty if it declares none."""
     if isinstance(supplier, type) or not isinstance(supplier, ValuedSupplier):
         return ()
     return supplier.valued_stores
 
 
 def problems_of(supplier: object) -> tuple[str, ...]:
-    """Return the problems of a supplier; none for a class or function."""
+    """Return the problems of a supplier; empty for a class or plain function."""
     if isinstance(supplier, type) or not isinstance(supplier, CheckedSupplier):
         return ()
     return tuple(supplier.problems())

@@ -1,4 +1,4 @@
-"""Processors made of a function that sees the whole record: timestamp and headers too."""
+"""Operators with a function of the whole record, including timestamp and headers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ("transform", "transform_values")
 def transform(
     function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]],
 ) -> Supplier[K, V, K2, V2]:
-    """Forward every record that a function returns for a record, in its order.
+    """Forward every record that a function returns for a record, in the returned order.
 
-    The operator may change the key: a node with a store below needs a repartition between.
+    The operator may change the key, so a repartition must precede a downstream node with a store.
 
     Args:
         function: Returns any number of records for a record; a generator works well.
@@ -34,12 +34,12 @@ def transform(
 def transform_values(
     function: Callable[[Record[K, V]], Iterable[V2]],
 ) -> Supplier[K, V, K, V2]:
-    """Forward every value that a function makes of a record, in its order.
+    """Forward every value that a function returns for a record, in the returned order.
 
-    Key, timestamp and headers stay.
+    Key, timestamp and headers do not change.
 
     Args:
-        function: Makes values of a record, or none.
+        function: Returns any number of values for a record.
 
     Source: `KStream#processValues` with a processor that has no store.
     """

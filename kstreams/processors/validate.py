@@ -18,14 +18,14 @@ __all__ = ("Invalid", "Validate")
 
 @dataclass(frozen=True)
 class Invalid(Generic[V]):
-    """A value that did not pass a check, and why."""
+    """A value that failed a check, and the reason."""
 
     value: V
     reason: str
 
 
 class Validate(FixedKeyProcessor[K, V, Any]):
-    """Forwards good records to one child, and `Invalid` ones to the other."""
+    """Forwards valid records to one child, and `Invalid` values to another child."""
 
     def __init__(self, name: str, check: Callable[[K, V], str | None]) -> None:
         self._valid = f"{name}.valid"
@@ -34,11 +34,11 @@ class Validate(FixedKeyProcessor[K, V, Any]):
 
     @classmethod
     def supplier(cls, name: str, check: Callable[[K, V], str | None]) -> Supplier[K, V, K, Any]:
-        """Return a supplier of such processors."""
+        """Return a supplier of `Validate` processors."""
         return partial(cls, name, check)
 
     def process(self, record: Record[K, V]) -> None:
-        """Check the record and route it."""
+        """Check the record, and forward it to the valid or the invalid output."""
         try:
             reason = self._check(record.key, record.value)
         except ValueError as exc:

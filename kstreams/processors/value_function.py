@@ -1,4 +1,4 @@
-"""Functions of a value, or of a key and a value: which of the two a function is."""
+"""Whether a function takes a value, or a key and a value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ __all__ = ("takes_key",)
 
 
 def takes_key(operator: str, function: Callable[..., object]) -> bool:
-    """Return whether a function takes a key and a value, and not a value alone.
+    """Return whether a function takes a key and a value, instead of a value alone.
 
-    A function that can be called with one argument takes the value; so does one whose signature
-    cannot be read, as those of some builtins. One that needs two takes the key and the value.
+    A function that can be called with one argument takes the value, and so does a function whose
+    signature cannot be read, such as some builtins. A function that requires two arguments takes
+    the key and the value.
 
     Raises:
-        TopologyError: It is no function, or takes neither one argument nor two.
+        TopologyError: The argument is not a function, or accepts neither one argument nor two.
     """
     if not callable(function):
         raise TopologyError(

@@ -1,4 +1,4 @@
-"""The emission settings that the builder passes to windowed aggregations."""
+"""Protocols of suppliers that depend on the emission of windowed aggregations."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ __all__ = ("BelowWindowsSupplier", "EndOfRunSupplier", "WindowEmissionSupplier")
 
 @runtime_checkable
 class WindowEmissionSupplier(Protocol):
-    """A supplier of a windowed aggregation."""
+    """A supplier of windowed results, or of an operator that delays them."""
 
     @property
     def window_emission(self) -> Emission:
-        """Return when the aggregation forwards the results of its windows."""
+        """Return the emission of windowed results."""
         ...
 
 
 @runtime_checkable
 class BelowWindowsSupplier(Protocol):
-    """A supplier whose processors depend on the emission of the aggregations above."""
+    """A supplier whose processors depend on the emissions of upstream windowed aggregations."""
 
     def below_windows(self, emissions: Mapping[str, Emission]) -> Callable[[], Any]:
-        """Return this supplier for a node below aggregations.
+        """Return a copy of this supplier for a node downstream of windowed aggregations.
 
         Args:
-            emissions: The emission of each windowed aggregation above, by node.
+            emissions: The emission of each upstream windowed aggregation, by node.
         """
         ...
 
 
 @runtime_checkable
 class EndOfRunSupplier(Protocol):
-    """A supplier whose processors may forward results at the end of a run only."""
+    """A supplier whose processors may forward results only at the end of a run."""
 
     @property
     def needs_end_of_run(self) -> bool:
-        """Return whether nothing is forwarded unless a run ends and closes its windows."""
+        """Return whether the node forwards results only when a run ends and closes windows."""
         ...

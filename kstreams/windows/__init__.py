@@ -1,15 +1,15 @@
 """Windows: aggregate records by key and time.
 
-- `TumblingWindows(size)`: one after the other. `HoppingWindows(size, advance)`: overlapping.
+- `TumblingWindows(size)`: adjacent windows. `HoppingWindows(size, advance)`: overlapping windows.
 - `SlidingWindows(difference)`: windows that end at a record, as in Kafka Streams.
-- `SessionWindows(gap)`: from a key's first record until it has been quiet for the gap.
+- `SessionWindows(gap)`: from a key's first record until it has had no record for the gap.
 - `CalendarWindows(unit)`: days, weeks, months, quarters, years of a time zone.
-- `UnlimitedWindows()`: one window without an end. `TimeWindows`: the protocol of a custom kind.
+- `UnlimitedWindows()`: one window without an end. `TimeWindows`: the protocol for custom windows.
 
 `windowed_aggregate(windows, aggregator, store=...)` is the operator; `emit=` (`kstreams.emit`)
-says when it forwards results. Their key is a `Windowed`, which the serde `windowed(key, windows)`
-writes as Kafka Streams does. `split_late` gives late records an output of their own. `suppress` is
-in `kstreams.emit`, `minutes(1)` in `kstreams.durations`.
+determines when it forwards results. The key of a result is a `Windowed`, which the serde
+`windowed(key, windows)` encodes in the format of Kafka Streams. `split_late` adds an output for
+late records. `suppress` is in `kstreams.emit`, `minutes(1)` in `kstreams.durations`.
 
 Example:
     >>> from kstreams import INT64, TEXT

@@ -85,13 +85,13 @@ def windowed_aggregate(
 ) -> WindowedSupplier[Any, Any, Any]:
     """Aggregate records by key and window in event time; the store is added to the topology.
 
-    The timestamp of a result is the highest timestamp of its window's records (for a session its
-    end). Stream time is that of the task: a window accepts records until stream time has passed its
-    end by the grace, and keeps its state until then; with `on_close()` until its final result is
-    forwarded, however far stream time jumps. A later record is counted as dropped for the reason
-    `late`, once for each window (once for sliding windows and sessions); see `split_late`. Null
-    keys are dropped (`null-key`), for sliding windows also null values (`null-value`), and times
-    outside of all windows (`no-window`).
+    The timestamp of a result is the highest timestamp of its window's records (of a session, the
+    session's end). Stream time belongs to the task: a window accepts records until stream time has
+    passed the window's end by the grace. Its state is kept until then; with `on_close()` until its
+    final result is forwarded, however far stream time jumps. A later record is counted as dropped
+    for the reason `late`, once for each window (once for sliding windows and sessions); see
+    `split_late`. Also dropped are records with null keys (`null-key`), for sliding windows records
+    with null values (`null-value`), and records whose time is in no window (`no-window`).
 
     A session that is merged into another is deleted first: a record with value None and the
     session's end as timestamp. `kstreams.windows.rules` has all rules.
@@ -106,15 +106,14 @@ def windowed_aggregate(
             `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two buffer
             results in a second store, `<store>-waiting`.
         execution: `auto` aggregates by columns if the results are the same: built-in aggregators of
-            numbers, directly below sources, by tumbling, hopping, sliding, calendar, unlimited and
-            session windows, but not with `at_most_every`, nor sessions and sliding windows with
-            `every`. `records` aggregates by records. `columns` is an error in `build()` if columns
-            are not possible. `Topology.describe` shows the execution and the reason.
+            numbers, directly below sources, with built-in windows; not with `at_most_every`, and
+            with `every` not for sessions and sliding windows. `records` aggregates by records.
+            `columns` is an error in `build()` if columns are not possible. `Topology.describe`
+            shows the execution and the reason.
 
     Raises:
-        TopologyError: The windows need another kind of store; the store has other windows; its
-            value serde is not that of the aggregator; or the aggregator of sessions or sliding
-            windows cannot merge states.
+        TopologyError: The store is of another kind or has other windows, its value serde is not the
+            aggregator's, or the aggregator of sessions or sliding windows cannot merge states.
 
     Example:
         >>> from kstreams import INT64, TEXT
@@ -128,9 +127,9 @@ def windowed_aggregate(
         ...     store=window_store("per-minute", key=TEXT, value=INT64),
         ... )
 
-    Source: `TimeWindowedKStream#aggregate`, `SessionWindowedKStream#aggregate`. Departs
-    where Kafka Streams breaks its own rules: final results are not lost in a jump of stream time,
-    none is repeated, and the windows of a late record exist.
+    Source: `TimeWindowedKStream#aggregate`, `SessionWindowedKStream#aggregate`. Differs where Kafka
+    Streams breaks its own rules: final results are neither lost when stream time jumps nor
+    repeated, and the windows of an out-of-order record exist.
     """
     engine = engine_of(windows)
     check_kind(store, engine.store_kind, f"{type(windows).__name__} need")

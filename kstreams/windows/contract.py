@@ -1,4 +1,4 @@
-"""The contracts of window kinds, which a custom kind implements."""
+"""The protocols of window kinds, which custom windows implement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_WINDOWS = 5_000
 
 
 class Closing(Protocol):
-    """When windows close; what `suppress(until_window_closes(...))` needs to know.
+    """The closing times of windows, as `suppress(until_window_closes(...))` uses them.
 
     A window with end E is closed once stream time is `E + close_delay_ms` or more.
     """
@@ -21,7 +21,7 @@ class Closing(Protocol):
     def close_delay_ms(self) -> int:
         """Return the time from the end of a window to its close, ms.
 
-        The time is the grace and the addition of the kind.
+        The time is the grace plus an addition that depends on the kind of windows.
         """
         ...
 
@@ -29,17 +29,18 @@ class Closing(Protocol):
     def close_interval_ms(self) -> int:
         """Return a span (ms, 1 or more) that divides every time at which a window closes.
 
-        1 is always right; a larger one saves work. With one that does not divide them all
-        final results come later, and stay right.
+        1 is always valid; a larger span saves work. If the span does not divide every closing time,
+        final results are forwarded later, but are still correct.
         """
         ...
 
 
 class TimeWindows(Closing, Protocol):
-    """Windows laid out in time, the same for all keys, ends exclusive.
+    """Windows laid out in time: the same for all keys, with exclusive ends.
 
-    A start identifies a window, and a later start has no earlier end. Pure functions,
-    equal in every process; instances compare by value and pickle.
+    A window is identified by its start, and a window with a later start has no earlier end. The
+    methods must be pure functions with the same results in every process. Instances must compare by
+    value, and support pickling.
 
     Example:
         Windows of six hours from 04:00 UTC on, as shifts are:
@@ -60,13 +61,13 @@ class TimeWindows(Closing, Protocol):
     """
 
     def starts(self, timestamp_ms: int) -> Sequence[int]:
-        """Return the starts of the windows that hold a time, rising; none drops the record.
+        """Return the starts (ms) of the windows that contain a time, ascending.
 
-        A record that more than `MAX_WINDOWS` hold is an error, unless the kind of windows
-        has an attribute `max_windows` that allows for more.
+        If there is no start, the record is dropped. More than `MAX_WINDOWS` starts are an error,
+        unless the windows have an attribute `max_windows` with a higher limit.
         """
         ...
 
     def end(self, start_ms: int) -> int:
-        """Return the end of the window with a start, ms, exclusive."""
+        """Return the exclusive end (ms) of the window with the given start (ms)."""
         ...

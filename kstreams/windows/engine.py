@@ -1,9 +1,9 @@
-"""The engine of a kind of windows: all that an aggregation needs besides the windows themselves.
+"""Window engines: everything that is specific to a kind of windows in an aggregation.
 
-A built-in kind has a property `engine`, in its own file in `kinds/`. It names the store of the
-states, makes the processors by records and by columns, and makes the serde of windowed keys. No
-other module examines the kind of its windows. A custom kind only computes starts and ends
-(`TimeWindows`): it gets the engine of windows laid out in time, by records.
+A built-in kind has a property `engine`, in its own file in `kinds/`. The engine determines the kind
+of store, and creates the processors (by records and by columns) and the serde of windowed keys. No
+other module examines the kind of windows. A custom kind only computes starts and ends
+(`TimeWindows`); its engine is the engine of windows laid out in time, without columns.
 """
 
 from __future__ import annotations
@@ -57,14 +57,16 @@ class WindowEngine:
 
     Args:
         store_kind: The kind of the store of the states.
-        by_records: Makes a processor that aggregates by records.
-        by_columns: Makes a processor that aggregates by columns; None if the kind has none.
-        windowed: Makes the serde of windowed keys from the serde of the keys.
-        in_time: Whether the windows are laid out in time. By columns, such windows can also have
-            `every()` and states that are objects.
-        merges_states: Whether windows are merged, so that the aggregator has to merge states.
-        never_ends: Whether a window has no end.
-        spans: Spans with the same windows, if the kind has them.
+        by_records: Creates a processor that aggregates by records.
+        by_columns: Creates a processor that aggregates by columns; None if there is no columnar
+            form.
+        windowed: Creates the serde of windowed keys from the serde of the keys.
+        in_time: Whether the windows are laid out in time. Only such windows support `every()` and
+            states that are objects in their columnar form.
+        merges_states: Whether the aggregation merges states, so that the aggregator must support
+            it.
+        never_ends: Whether the windows have no end.
+        spans: The spans in which all times have the same windows, if the kind has such spans.
         problems: The problems of the definition, each as a sentence with the next step.
     """
 
@@ -79,7 +81,7 @@ class WindowEngine:
     problems: tuple[str, ...] = ()
 
     def column_processor(self, plan: AggregationPlan, rows: Input) -> ColumnProcessor | Reason:
-        """Return a new processor that works by columns, or the reason why there is none."""
+        """Return a new columnar processor, or the reason why there is none."""
         source, is_every = rows.records, isinstance(plan.emit, Every)
         form = form_or_reason(
             plan.aggregator,
@@ -111,13 +113,13 @@ def time_engine(
     never_ends: bool = False,
     problems: tuple[str, ...] = (),
 ) -> WindowEngine:
-    """Return the engine of windows laid out in time.
+    """Create the engine of windows laid out in time.
 
     Args:
         windows: The windows.
-        assigner: Makes the assigner of the windows; without it the engine has no columns.
+        assigner: Creates the assigner of the windows; None for an engine without columns.
         spans: See `WindowEngine`.
-        windowed: See `WindowEngine`; by default keys have the start of the window alone.
+        windowed: See `WindowEngine`; by default, encoded keys contain only the start of the window.
         never_ends: See `WindowEngine`.
         problems: See `WindowEngine`.
     """
@@ -134,7 +136,7 @@ def time_engine(
 
 
 class KnownWindows(Closing, Protocol):
-    """Windows of a kind that brings an engine."""
+    """Windows that have an engine."""
 
     @property
     def engine(self) -> WindowEngine:
@@ -143,7 +145,7 @@ class KnownWindows(Closing, Protocol):
 
 
 def engine_of(windows: Any) -> WindowEngine:  # noqa: ANN401  # any kind of windows
-    """Return the engine that a kind brings, or that of custom windows."""
+    """Return the engine of windows; for custom windows, the engine of windows laid out in time."""
     engine = getattr(windows, "engine", None)
     return engine if isinstance(engine, WindowEngine) else time_engine(windows)
 
@@ -151,8 +153,8 @@ def engine_of(windows: Any) -> WindowEngine:  # noqa: ANN401  # any kind of wind
 def windowed(key: Serde[K], windows: TimeWindows | KnownWindows) -> Serde[Windowed[K]]:
     """Return the serde of windowed keys, in the format of Kafka Streams' topics.
 
-    Key bytes and start for windows of one size; key bytes, end and start for sessions. Calendar
-    windows do not exist in Kafka Streams: key bytes, start and end.
+    Windows of one size are encoded as key bytes and start; sessions as key bytes, end and start.
+    Calendar windows, which do not exist in Kafka Streams, are encoded as key bytes, start and end.
 
     Args:
         key: The serde of the keys.
@@ -164,7 +166,7 @@ def windowed(key: Serde[K], windows: TimeWindows | KnownWindows) -> Serde[Window
 
 
 def never_closes(windows: Closing) -> bool:
-    """Return whether stream time never closes windows: they have no end, or grace forever."""
+    """Return whether stream time never closes the windows: no end, or a grace of `forever`."""
     return engine_of(windows).never_ends or windows.close_delay_ms >= _FOREVER_MS
 
 

@@ -1,4 +1,4 @@
-"""The values of late records."""
+"""The values of the output for late records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ("Late",)
 
 @dataclass(frozen=True)
 class Late(Generic[V]):
-    """A value that a closed window rejected; `split_late` returns a stream of them.
+    """A value that a closed window rejected; `split_late` returns a stream of such values.
 
     Args:
-        value: The value.
+        value: The rejected value.
         start_ms: The start of the window, ms since the epoch.
         end_ms: The end of the window, ms since the epoch.
-        stream_time_ms: The stream time at the arrival of the record, or the later time as of which
-            windows were closed early.
+        stream_time_ms: The stream time when the record arrived, or the later time as of which a run
+            closed windows early.
         lateness_ms: The time between the close of the window and `stream_time_ms`.
     """
 

@@ -18,7 +18,7 @@ __all__ = ("AggregationPlan", "Routes")
 
 @dataclass(frozen=True)
 class Routes:
-    """Names of the children that take results, and late records."""
+    """Names of the child nodes that receive results and late records."""
 
     results: str
     late: str
@@ -26,7 +26,7 @@ class Routes:
 
 @dataclass(frozen=True)
 class AggregationPlan:
-    """The definition of a windowed aggregation for both engines, without types.
+    """The definition of a windowed aggregation, by records or by columns, without static types.
 
     Args:
         windows: The windows.
@@ -34,7 +34,7 @@ class AggregationPlan:
         store: The store of the states.
         emit: The emission of results.
         execution: The requested execution of the node.
-        routes: The children by their input; None: all children get results.
+        routes: The children for results and late records; None: all children receive results.
     """
 
     windows: Any
@@ -46,14 +46,14 @@ class AggregationPlan:
 
     @property
     def emits_on_close(self) -> bool:
-        """Whether a result is forwarded when its window closes, and only then."""
+        """Whether a result is forwarded only when its window closes."""
         return isinstance(self.emit, OnClose)
 
     def ends_with_run(self, last_end: int) -> bool:
-        """Return whether a run that closes windows closes those of this aggregation.
+        """Return whether a run with `close_windows` closes this aggregation's windows.
 
-        Windows without an end close only to emit their final result; other emissions have
-        forwarded their results already.
+        Windows without an end are closed only to emit their final result; with other emissions,
+        their results have already been forwarded.
 
         Args:
             last_end: The last end of an open window, in ms.
@@ -64,14 +64,14 @@ class AggregationPlan:
     def holds_back(self) -> bool:
         """Whether changes are buffered until the end of the batch or longer.
 
-        A session is then deleted at each change, even if its bounds stay: the deletion shows the
-        buffer that the session existed before.
+        If so, each change of a session deletes the old session first, even if its bounds do not
+        change: the deletion shows that the session existed before the batch.
         """
         return not isinstance(self.emit, (EachUpdate, OnClose))
 
     @property
     def emission_store(self) -> StoreSpec[Any] | None:
-        """The store of changes that are held back for longer than a batch, if any are."""
+        """The store of changes that are buffered for longer than a batch; None if there is none."""
         name, key, value = f"{self.store.name}-waiting", self.store.key, self.aggregator.state
         spec: StoreSpec[Any]
         match self.emit:

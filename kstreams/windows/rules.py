@@ -1,21 +1,21 @@
-"""The rules of windowed aggregation: lateness, drops, closing, order of final results.
+"""The rules of windowed aggregation: lateness, drops, closing, and order of final results.
 
 This module defines the rules once, in words and in code. Records are aggregated one by one
-(`records/`) or by columns (`columns/`), and both engines call these functions: each takes one
+(`records/`) or by columns (`columns/`), and both executions call these functions, which accept one
 number or a column of numbers. The models in the tests define the rules again, so that the tests
 find a mistake in this module.
 
 **Time.** Windows follow *stream time*: the highest timestamp that the task has read from any of its
 topics and keys, including the current record. Stream time never decreases.
 
-**Closing.** A window that ends at E closes when stream time reaches `E + close_delay_ms`: the
-grace; one more if the end belongs to the window; and for sessions the gap, in which a record could
-still join them. So one number determines the closed windows: those that end at `closed_end(...)` or
-before, whether they were forwarded and deleted or not. A run to the end may close open windows
-early (`advance_close_time`). Lateness is then measured by the time that would have closed them,
-until stream time is later (`lateness_time`): a closed window stays closed.
+**Closing.** A window that ends at E closes when stream time reaches `E + close_delay_ms`. The delay
+is the grace; plus 1 ms if the end belongs to the window; and for sessions plus the gap, within
+which a record could still join. So one number determines the closed windows: those that end at
+`closed_end(...)` or before, whether they were forwarded and deleted or not. A run to the end may
+close open windows early (`advance_close_time`). Lateness is then measured by the time that would
+have closed them, until stream time is later (`lateness_time`): a closed window stays closed.
 
-**Drops.** Each drop is counted under its reason, the first one that applies:
+**Drops.** Each drop is counted under the first of these reasons that applies:
 
 1. `too-far-ahead`: the time is too far in the future; decided at the source, before stream time
    advances (`add_source(max_ahead=...)`).
@@ -62,22 +62,22 @@ __all__ = (
 )
 
 DropReason = Literal["null-key", "null-value", "no-window", "late"]
-"""Why a windowed aggregation drops a record."""
+"""The reason why a windowed aggregation drops a record."""
 
 T = TypeVar("T", int, "np.ndarray[Any, np.dtype[np.int64]]")
-"""A time or span, or a column of them, ms."""
+"""A time or span (ms), or a column of them."""
 A = TypeVar("A")
-"""A time to sort by, or a column of them."""
+"""A time (ms) to sort by, or a column of times."""
 B = TypeVar("B")
-"""A key's bytes, or a column of them."""
+"""A key's bytes, or a column of encoded keys."""
 
 
 def lateness_time(stream_time: T, close_time_ms: int) -> T:
-    """Return the time that lateness is measured by.
+    """Return the time (ms) by which lateness is determined.
 
     Args:
-        stream_time: Stream time.
-        close_time_ms: As of which stream time windows were closed early; -1 for never.
+        stream_time: Stream time, ms.
+        close_time_ms: The stream time as of which a run closed windows early; -1 for never.
     """
     if isinstance(stream_time, int):
         return max(stream_time, close_time_ms)
@@ -86,25 +86,25 @@ def lateness_time(stream_time: T, close_time_ms: int) -> T:
 
 
 def closed_end(lateness_time: T, close_delay_ms: int) -> T:
-    """Return the last end that is closed: windows that end there or before are, no others."""
+    """Return the last closed end (ms): exactly the windows that end at or before it are closed."""
     return lateness_time - close_delay_ms
 
 
 def close_time(end: T, close_delay_ms: int) -> T:
-    """Return the stream time at which a window with an end closes; undoes `closed_end`."""
+    """Return the stream time (ms) at which a window with an end closes; inverse of `closed_end`."""
     return end + close_delay_ms
 
 
 def last_sliding_end(time: T, difference_ms: int) -> T:
-    """Return the end of the last sliding window that may hold a time: late if it is closed."""
+    """Return the end (ms) of a time's last sliding window; if it is closed, the record is late."""
     return time + difference_ms
 
 
 def refusing_window(time: T, difference_ms: int) -> tuple[T, T]:
-    """Return start and end of the sliding window that a late record is refused by.
+    """Return start and end (ms) of the sliding window that is reported to reject a late record.
 
-    It is the one that ends with the record; times before `difference` share
-    `[0, difference]`, as no window starts before the epoch.
+    The window ends with the record; times before `difference` share the window `[0, difference]`,
+    because no window starts before the epoch.
     """
     if isinstance(time, int):
         return max(time - difference_ms, 0), max(time, difference_ms)
@@ -112,7 +112,7 @@ def refusing_window(time: T, difference_ms: int) -> tuple[T, T]:
 
 
 def interval_end(stream_time: T, interval_ms: int) -> T:
-    """Return when a change is forwarded by `every(interval)`: at the end of its interval."""
+    """Return the end (ms) of the interval of `every(interval)` that contains a stream time."""
     return stream_time - stream_time % interval_ms + interval_ms
 
 

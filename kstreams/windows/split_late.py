@@ -1,4 +1,4 @@
-"""Records that come after their window has closed, as a stream of their own."""
+"""Split the late records of a windowed aggregation into a separate stream."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def split_late(
 
 
 class _LateRecords(PassThrough[K, Late[V]], Generic[K, V]):
-    """Forwards late records: under the keys that came in, not the windowed keys of results."""
+    """Forwards late records under their original keys, not the windowed keys of results."""
 
     keeps_key: ClassVar[bool] = False

@@ -21,17 +21,16 @@ from kstreams.windows.plan import AggregationPlan, Routes
 __all__ = ("WindowedSupplier",)
 
 V = TypeVar("V", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
 
 @dataclass(frozen=True)
 class WindowedSupplier(Generic[K, V, A]):
-    """Makes the processors of a windowed aggregation, and brings its stores.
+    """Creates the processors of a windowed aggregation, and declares their stores.
 
-    Made by `windowed_aggregate`; hand it to `TopologyBuilder.add_processor`, or to
-    `split_late`.
+    `windowed_aggregate` creates it; pass it to `TopologyBuilder.add_processor` or to `split_late`.
 
     Args:
         plan: The aggregation.
@@ -49,7 +48,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def stores(self) -> tuple[StoreSpec[object], ...]:
-        """Return the store of states, and that of changes that are held back if there is one."""
+        """Return the store of states, and the store of buffered changes, if any."""
         held = self.plan.emission_store
         return (self.plan.store,) if held is None else (self.plan.store, held)
 
@@ -60,7 +59,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the windows and the aggregator, on which the rows of each store depend."""
+        """Return the parameters of windows and aggregator, on which stored rows depend."""
         plan, held = self.plan, self.plan.emission_store
         own = {**parameters_of("windows", plan.windows), **aggregator_parameters(plan.aggregator)}
         found: dict[str, Parameters] = {plan.store.name: own}
@@ -70,17 +69,17 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def window_emission(self) -> Emission:
-        """Return when results are forwarded."""
+        """Return the emission of results."""
         return self.plan.emit
 
     @property
     def needs_end_of_run(self) -> bool:
-        """Return whether no window closes before the end of a run, and results come then only."""
+        """Return whether results are forwarded only at the end of a run that closes windows."""
         return self.plan.emits_on_close and never_closes(self.plan.windows)
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an aggregation; without late records, all results are of a batch."""
+        """Return the column form of the aggregation."""
         plan = self.plan
         return NodeForm(
             (Need.RECORDS,),
@@ -95,5 +94,5 @@ class WindowedSupplier(Generic[K, V, A]):
         return self._engine.problems
 
     def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:
-        """Return this supplier with children named for results and late records."""
+        """Return a copy of this supplier with child nodes for results and late records."""
         return replace(self, plan=replace(self.plan, routes=routes))

@@ -24,19 +24,19 @@ from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 __all__ = ("suppress",)
 
 VIn = TypeVar("VIn", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 VOut = TypeVar("VOut", covariant=True)
-"""Type of the values that are forwarded."""
+"""Type of the forwarded values."""
 
 
 @dataclass(frozen=True)
 class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
-    """Makes the processors of `suppress`, and brings their store.
+    """Creates the processors of `suppress`, and declares their store.
 
     Args:
-        until: When records are released.
+        until: The release condition.
         store: Definition of the buffer.
-        emissions: The emission of each windowed aggregation above, by node.
+        emissions: The emission of each upstream windowed aggregation, by node.
     """
 
     until: UntilWindowCloses | UntilTimeLimit
@@ -51,11 +51,11 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
         return SuppressProcessor(self.until, self.store, at_batch_end=once)
 
     def below_windows(self, emissions: Mapping[str, Emission]) -> _SuppressSupplier[K, VIn, VOut]:
-        """Return this supplier for a node below aggregations."""
+        """Return a copy of this supplier for a node downstream of windowed aggregations."""
         return replace(self, emissions=dict(emissions))
 
     def problems(self) -> tuple[str, ...]:
-        """Return why results are not final when their window closes, for each such emission."""
+        """Return a problem for each upstream emission that comes after its window's closing."""
         return tuple(
             f"suppress(until_window_closes(...)) releases the last result of a window when it "
             f"closes, and node {node!r} forwards that later, by {_name(emission)}: forward each "
@@ -78,12 +78,12 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
+        """Return the store of the buffer."""
         return self.stores
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the condition: the rows of the buffer are ordered by it."""
+        """Return the release condition, on which the order of the buffer's rows depends."""
         until = self.until
         own: Parameters
         if isinstance(until, UntilWindowCloses):
@@ -111,20 +111,20 @@ def suppress(
 ) -> StoreSupplier[Any, Any, Any, Any]:
     """Buffer a stream of updates, and forward the last one of each key.
 
-    A record that is due is released at once: after each record that enters the buffer, before
-    its bounds are checked, and whenever stream time advances (with `idle_timeout`, also while
-    the topic is quiet). Below an aggregation that emits `once_per_batch()`, windows are
-    released at the end of the batch that closes them.
+    Due records are released after each record that enters the buffer, before its bounds are
+    checked, and whenever stream time advances (with `idle_timeout`, also while the topic has no new
+    records). Below an aggregation that emits `once_per_batch()`, windows are released at the end of
+    the batch that closes them.
 
     Args:
         until: `until_window_closes(windows)` or `until_time_limit(...)`.
-        store: Definition of the buffer, a `buffer_store`; a `nullable` one buffers tombstones
-            too, until a time limit.
+        store: Definition of the buffer, a `buffer_store`; with a time limit, a `nullable` store
+            also buffers tombstones.
 
     Raises:
-        TopologyError: The store is of another kind. In `build()`: `until_window_closes` is
-            below an aggregation that emits by `every` or `at_most_every`, and so after the
-            window has closed.
+        TopologyError: The store is not a `buffer_store`. Also raised by `build()` if
+            `until_window_closes` is below an aggregation that emits `every` or `at_most_every`, and
+            so after the window has closed.
 
     Source: `org.apache.kafka.streams.kstream.KTable#suppress`.
     """

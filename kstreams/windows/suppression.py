@@ -1,4 +1,4 @@
-"""Until when `suppress` holds results back."""
+"""The release conditions of `suppress`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Full = Literal["fail", "emit-early"]
 @checks_options
 @dataclass(frozen=True)
 class UntilWindowCloses:
-    """Hold each window's result back until it is final; made by `until_window_closes`."""
+    """Buffer each window's result until it is final; created by `until_window_closes`."""
 
     windows: Closing
     max_records: int | None = None
@@ -36,7 +36,7 @@ class UntilWindowCloses:
 @checks_options
 @dataclass(frozen=True)
 class UntilTimeLimit:
-    """Hold each key's result back for a span; made by `until_time_limit`."""
+    """Buffer each key's last record for a span of time; created by `until_time_limit`."""
 
     limit_ms: int
     max_records: int | None
@@ -54,7 +54,7 @@ class UntilTimeLimit:
 def until_window_closes(
     windows: Closing, *, max_records: int | None = None, max_bytes: int | None = None
 ) -> UntilWindowCloses:
-    """Release the last result of a window once, when stream time has closed the window.
+    """Release only the last result of a window, when stream time closes the window.
 
     Deleted sessions are removed from the buffer. With a bound, a full buffer is a `LimitError`,
     which stops the app: final results cannot be released early. Below an aggregation that emits
@@ -62,10 +62,10 @@ def until_window_closes(
     released only at the end of a run with `close_windows=True`.
 
     Args:
-        windows: The windows of the aggregation above; their end and grace determine the release.
+        windows: The windows of the upstream aggregation; their end and grace determine the release.
         max_records: The maximum number of results in the buffer of a task; None: no maximum,
             because the buffer is in the store, not in memory.
-        max_bytes: The maximum bytes of stored keys and records.
+        max_bytes: The maximum number of bytes of stored keys and records; None: no maximum.
 
     Raises:
         ValueError: A bound is below 0.
@@ -87,20 +87,20 @@ def until_time_limit(
 ) -> UntilTimeLimit:
     """Release the last record of a key when stream time is `limit` after its first record.
 
-    A record that is older than stream time by the limit is released immediately.
+    A record that is older than stream time by at least the limit is released immediately.
 
     Args:
         limit: Stream time from the timestamp of the first record in the buffer until the release;
-            later records of the key do not restart it. With `forever`, records are released by the
-            bounds, or at the end of a run that closes windows.
+            later records of the key do not restart this time. With `forever`, records are released
+            by the bounds, or at the end of a run that closes windows.
         max_records: The maximum number of records in the buffer of a task; None: no maximum,
             because the buffer is in the store, not in memory.
-        max_bytes: The maximum bytes of stored keys and records.
+        max_bytes: The maximum number of bytes of stored keys and records; None: no maximum.
         full: The policy for a full buffer: `emit-early` releases the first records, `fail` raises a
             `LimitError`, which stops the app.
 
     Raises:
-        ValueError: The limit is negative, or a bound below 0.
+        ValueError: The limit or a bound is negative.
 
     Source: `org.apache.kafka.streams.kstream.Suppressed#untilTimeLimit`.
     """

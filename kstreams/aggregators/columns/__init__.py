@@ -1,4 +1,4 @@
-"""Aggregation by columns: the built-in aggregators, in files of the same names.
+"""Column forms of the built-in aggregators, in files of the same names.
 
 Read `ColumnForm` first. Depends only on serdes.
 """

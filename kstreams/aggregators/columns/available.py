@@ -1,4 +1,4 @@
-"""Choose the column form of an aggregation, or explain why there is none."""
+"""Choice of the column form of an aggregation, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def form_or_reason(
 
 
 def _name(aggregator: object) -> str:
-    """Return the name of a user's class, or of the function that makes a built-in one."""
+    """Return the name of a custom class, or of the function that creates a built-in aggregator."""
     name: str = getattr(aggregator, "made_by", type(aggregator).__name__)
     if not name.startswith("_"):
         return name

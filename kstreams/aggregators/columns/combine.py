@@ -19,10 +19,10 @@ __all__ = ("CombineForm",)
 
 
 class CombineForm:
-    """The form of `combine`.
+    """The column form of `combine`.
 
     Args:
-        parts: The form of each aggregator, and the number of columns of its state.
+        parts: The column form of each aggregator, and the number of columns of its state.
     """
 
     def __init__(self, parts: Sequence[tuple[ColumnForm, int]]) -> None:
@@ -57,7 +57,7 @@ class CombineForm:
         return TupleType(*(result.type for result in results)).of(*results)
 
     def results(self, state: Columns) -> list[pa.Array]:
-        """Return the results of each aggregator."""
+        """Return the results of each aggregator, one column each."""
         return [form.result(own) for form, own in self._own(state)]
 
     def _own(self, state: Columns) -> list[tuple[ColumnForm, Columns]]:

@@ -15,7 +15,7 @@ __all__ = ("CountForm",)
 
 
 class CountForm(AnyOrder):
-    """The form of `count`."""
+    """The column form of `count`."""
 
     reads_values = False
 

@@ -15,7 +15,7 @@ __all__ = ("EdgeForm",)
 
 
 class EdgeForm(AnyOrder):
-    """The form of `first` and `last`: the state is the time and the value of one record.
+    """The column form of `first` and `last`; the state is the time and the value of one record.
 
     Args:
         latest: Whether to keep the last record by time and arrival instead of the first.

@@ -29,7 +29,7 @@ class ColumnForm(Protocol):
     def exact(self) -> bool:
         """Return whether merges give the same state in any order; sums of doubles do not.
 
-        Without exact merges, `reduce` and `scan` go from left to right, as records do.
+        Inexact merges run from left to right, in the order of records, in `reduce` and `scan`.
         """
         ...
 
@@ -43,7 +43,7 @@ class ColumnForm(Protocol):
         ...
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """Return the state of each run of records' states, in order of arrival."""
+        """Return the merged state of each run of records, in the order of arrival."""
         ...
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
@@ -51,7 +51,7 @@ class ColumnForm(Protocol):
         ...
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """Merge states row by row; `earlier` came first."""
+        """Merge states row by row; `earlier` contains the states of earlier records."""
         ...
 
     def result(self, state: Columns) -> pa.Array:
@@ -64,7 +64,7 @@ class ColumnForm(Protocol):
 
 
 class AnyOrder:
-    """Base of the forms whose merges give the same state in any order."""
+    """Base class of column forms whose merges give the same state in any order."""
 
     exact = True
 
@@ -74,7 +74,7 @@ class AnyOrder:
 
 
 def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:
-    """Return the column form of an aggregator of such values, or None if there is none."""
+    """Return the column form of an aggregator for values of a serde; None if there is none."""
     columns = getattr(aggregator, "columns", None)
     found: ColumnForm | None = None if columns is None else columns(value)
     return found

@@ -18,7 +18,7 @@ __all__ = ("MeanForm",)
 
 
 class MeanForm:
-    """The form of `mean`: the number of values and their sum."""
+    """The column form of `mean`; the state is the number of values and their sum."""
 
     reads_values = True
     exact = False

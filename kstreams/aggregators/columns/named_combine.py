@@ -1,4 +1,4 @@
-"""The column form of named aggregators side by side."""
+"""The column form of `combine` with named aggregators."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ("NamedForm",)
 
 
 class NamedForm:
-    """The form of `combine(name=aggregator, ...)`: the form of `combine`, with results by name.
+    """The column form of `combine(name=aggregator, ...)`: wraps the form of `combine`.
 
     Args:
-        form: The form of the aggregators.
-        names: Names of the aggregators.
-        make: Makes a result of the aggregators' results.
+        form: The column form of the combined aggregators.
+        names: The names of the aggregators.
+        make: Creates the named result from the aggregators' results.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class NamedForm:
 
 
 class _NamedType(ObjectType):
-    """Results by name.
+    """The extension type of named results.
 
     Args:
-        names: The names.
-        kinds: Types of the results.
-        make: Makes a result of their results.
+        names: The names of the results.
+        kinds: The types of the results.
+        make: Creates the named result of a row from its results.
     """
 
     def __init__(
@@ -83,6 +83,6 @@ class _NamedType(ObjectType):
         self._make = make
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return the results of each row."""
+        """Convert rows of the storage to named results."""
         rows = zip(*map(objects_of, storage.flatten()), strict=True)
         return [self._make(row) for row in rows]

@@ -15,11 +15,11 @@ __all__ = ("OverForm",)
 
 
 class OverForm:
-    """The form of `over`.
+    """The column form of `over`.
 
     Args:
-        part: Returns the parts of a column of values.
-        form: The form of the aggregator of the parts.
+        part: Converts a column of values to the column of their aggregated parts.
+        form: The column form of the aggregator of the parts.
     """
 
     reads_values = True

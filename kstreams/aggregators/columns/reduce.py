@@ -22,12 +22,12 @@ __all__ = ("ReducingForm", "reducing_form")
 
 
 class ReducingForm:
-    """The form of `reducing`: one column of Python's objects.
+    """The column form of `reducing`; the state is one column of Python objects.
 
-    The function is called for the same pairs, in the same order, as by records.
+    The function is called for the same pairs, in the same order, as in aggregation by records.
 
     Args:
-        function: Combines two.
+        function: Combines two values.
         state: Serde of the states.
     """
 
@@ -71,7 +71,7 @@ class ReducingForm:
         return self._state.to_arrow(self._state.serialize_many(values))
 
     def _rows(self, column: npt.NDArray[Any], runs: Runs, run: int) -> tuple[list[Any], int]:
-        """Return a run's rows, and the number of the first."""
+        """Return a run's rows, and the number of its first row."""
         first = int(runs.firsts[run])
         return column[first : first + int(runs.lengths[run])].tolist(), first
 
@@ -79,7 +79,7 @@ class ReducingForm:
 def reducing_form(
     function: Callable[[Any, Any], Any], state: Serde[Any], value: Serde[Any]
 ) -> ReducingForm | None:
-    """Return the form, or None where states are not as values are, or could be changed."""
+    """Return the form; None if states have another serde than values, or are mutable."""
     if value != state or (stays_bytes(state) and not state.immutable):
         return None
     return ReducingForm(function, state)

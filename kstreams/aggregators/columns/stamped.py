@@ -1,4 +1,4 @@
-"""States with their timestamps, merged with stored states."""
+"""Column forms whose states have timestamps, and the merge with stored states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("StampedForm",)
 
 
 class StampedForm:
-    """A form whose states begin with a timestamp: the highest of their records."""
+    """A column form whose states begin with a timestamp: the highest of their records."""
 
     def __init__(self, form: ColumnForm) -> None:
         self._form = form
@@ -50,7 +50,7 @@ class StampedForm:
         return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
 
     def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
-        """Return the state of each run, merged after the stored state of the run.
+        """Return the state of each run, including the run's stored state, which comes first.
 
         Args:
             before: The stored states.
@@ -63,7 +63,7 @@ class StampedForm:
         return self.reduce(seeded(self.merge, lifted, runs, before, places), runs)
 
     def onto(self, before: Columns, places: Ints, state: Columns) -> Columns:
-        """Merge stored states with some of the batch's states.
+        """Merge stored states into the batch's states.
 
         Args:
             before: The stored states.
@@ -77,7 +77,7 @@ class StampedForm:
         return tuple(replaced(column, places, new) for column, new in pairs)
 
     def updates(self, lifted: Columns, groups: Grouped, before: Columns, places: Ints) -> Columns:
-        """Return the state after each row, in the rows' own order.
+        """Return the state after each row, in the original order of the rows.
 
         Args:
             lifted: The states of the rows, sorted by group.

@@ -17,7 +17,7 @@ __all__ = ("SumForm",)
 
 
 class SumForm:
-    """The form of `sum_`.
+    """The column form of `sum_`.
 
     Args:
         floats: Whether sums are doubles.

@@ -16,13 +16,13 @@ from kstreams.serde.layout import Columns
 __all__ = ("VarianceForm",)
 
 _FEW = 64
-"""So few runs are gone through one by one."""
+"""At most this number of runs is processed one run after another."""
 
 
 class VarianceForm:
-    """The form of `variance`: count, mean, and sum of squared distances from the mean.
+    """The column form of `variance`; the state is count, mean, and sum of squared deviations.
 
-    Each record is merged as a state of its own, with the formula of Chan, Golub and LeVeque.
+    Each record is merged as a separate state, with the formula of Chan, Golub and LeVeque.
 
     Args:
         missing: The number that is subtracted from the count in the divisor.
@@ -72,9 +72,10 @@ def _merged(earlier: Any, later: Any) -> Any:  # noqa: ANN401  # columns, or sin
 
 
 def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> None:
-    """Let each run's first state take the other rows, which are single values, in order.
+    """Add each run's further rows, which are single values, to its first state, in order.
 
-    Side by side as long as there are many runs, the longest first; then run by run.
+    While more than `_FEW` runs have further rows, one row of each is added per step; then run by
+    run.
     """
     order = np.argsort(-runs.lengths, kind="stable")
     firsts, lengths = runs.firsts[order], runs.lengths[order]

@@ -1,4 +1,4 @@
-"""The typed builder: every call hands out a handle that carries key and value types."""
+"""The typed topology builder: each method returns a handle that carries key and value types."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ V2 = TypeVar("V2")
 class TopologyBuilder(
     StreamJoinBuilder, CogroupBuilder, ForeignBuilder, LoopBuilder, GlobalBuilder
 ):
-    """Collects nodes, and checks all of them in `build()`.
+    """Defines the nodes of a topology; `build()` checks them.
 
     Args:
         name: Name of the topology, and the default app id.
         on_error: The policy for records that cannot be decoded or processed, for sources and
-            repartition edges without a policy of their own.
-        idle_timeout: After this time without records, by the wall clock, the stream time of a
-            task advances with the wall clock, so that its last windows close and stream-time
-            punctuators fire. Time in which the app does not run does not count. Each timeout
-            of a quiet app costs a batch. A record that arrives after a silence may be late.
-            None: only records advance stream time.
-        settle: Time by which batches end behind the wall clock, in all source topics; younger
-            records are left for a later batch. So a producer may lag by this time, and its
-            records are still merged with the others by time; all results are delayed by it. A
-            run to the end (`until="end"`, `drain`) and the test driver read all records. Zero,
-            the default: a batch reads all available records.
+            repartition edges without a policy.
+        idle_timeout: After this time without records, by the wall clock, the stream time of a task
+            advances with the wall clock, so that its last windows close and stream-time punctuators
+            fire. Time in which the app does not run does not count. Each timeout without records
+            causes a batch. A record that arrives after such a timeout may be late. None: only
+            records advance stream time.
+        settle: Minimum age of the records that a batch reads, by the wall clock, in all source
+            topics; younger records are left for a later batch. So the records of a producer that
+            lags by up to this time are still merged with other records by time; all results are
+            delayed by this time. A run to the end (`until="end"`, `drain`) and the test driver read
+            all records. Zero, the default: a batch reads all available records.
 
     Raises:
         TopologyError: The name has a character that is not allowed.
@@ -119,32 +119,33 @@ class TopologyBuilder(
         invalid_time: InvalidTime = "fail",
         max_ahead: timedelta | None = DEFAULT_MAX_AHEAD,
     ) -> Node[K, V]:
-        """Read a topic or a `Log`: files and other sources that can be read again.
+        """Add a source, which reads a topic or a `Log` (files and other replayable sources).
 
         Args:
             name: The name of the node.
-            topic: The topic or log; a topic's `nulls="pass"` types the handle `Node[K, V | None]`.
-            start: The start without a checkpoint: `earliest`, `latest`, or a `datetime` with a time
-                zone (the first record not before it).
+            topic: The topic or log; if the topic has `nulls="pass"`, the handle's type is `Node[K,
+                V | None]`.
+            start: The start if there is no checkpoint: `earliest`, `latest`, or a `datetime` with a
+                time zone (the first record at or after this time).
             on_error: The policy for records that cannot be decoded or processed; the builder's
                 policy by default.
             event_time: Returns the time of a record: a `datetime` with a time zone, or ms since the
-                epoch. All nodes below the source use it as the record's timestamp, and topics of a
-                group are merged by it. It runs on the executor with the decoded record, and again
-                for a record that waits until others are read. `wall_clock()` uses the processing
-                time. None: the record's timestamp.
+                epoch. All downstream nodes use this time as the record's timestamp, and topics of a
+                group are merged by this time. The function runs on the executor with the decoded
+                record, and may run again for a record that waits for other records. `wall_clock()`
+                uses the processing time. None: the record's timestamp.
             invalid_time: The policy for a record for which `event_time` returns None or a negative
                 time, and for a time that is too far ahead: `fail` applies `on_error`, `skip` drops
                 the record and counts it as `no-event-time` or `too-far-ahead`, `partition-time`
                 uses the highest time of its partition so far (and fails before there is one).
-            max_ahead: The maximum lead of a record's time against the recorded wall time of its
-                batch; an earlier time is always accepted. A record from a clock that is years ahead
-                would advance stream time, and all later records would be late. None: up to the end
-                of the year 9999, the maximum time. The default of a day applies only while the wall
-                clock shows 2001 or later, because that of a test driver starts at 1970.
+            max_ahead: The maximum time by which a record's time may be later than the recorded wall
+                time of its batch; an earlier time is always accepted. A record from a clock that is
+                years ahead would advance stream time, and all later records would be late. None: up
+                to the end of the year 9999. The default, one day, applies only while the wall clock
+                shows 2001 or later, because a test driver's clock starts at 1970.
 
         Raises:
-            OptionError: An option has another value.
+            OptionError: An option has a value that is not listed here.
             ValueError: `max_ahead` is negative.
 
         Source: `org.apache.kafka.streams.processor.TimestampExtractor`.
@@ -223,22 +224,22 @@ class TopologyBuilder(
     ) -> Node[Any, Any]:
         """Move records to the tasks that own their keys, within one micro-batch.
 
-        Put it below a node that changes the key and above the next one with a store.
+        Add it below a node that changes the key, and above the next node with a store.
 
         Args:
             name: The name of the edge.
             parents: The nodes that forward the records.
             key: The serde of the keys; its bytes determine the partition.
             value: The serde of the values.
-            nulls: `"pass"` types the edge for values that may be None, as deletions are.
-            null_keys: `"pass"` types the edge for keys that may be None. A record without a key
-                belongs to no partition: these records are distributed round-robin. Nodes with a
-                store drop them as `null-key`; other nodes forward them. With `"drop"`, the default,
-                `build()` rejects parents whose keys may be None; a None that the types do not show
-                is still forwarded, not dropped.
-            partitions: The number of tasks below; None: that of the source topics, or the group
-                above.
-            partitioner: Chooses the partition of a key; None as for a `Topic`.
+            nulls: `"pass"` permits values that may be None, such as deletions, in the edge's types.
+            null_keys: `"pass"` permits keys that may be None in the edge's types. A record without
+                a key belongs to no partition: these records are distributed round-robin. Nodes with
+                a store drop them as `null-key`; other nodes forward them. With `"drop"`, the
+                default, `build()` rejects parents whose keys may be None; a None that the types do
+                not show is still forwarded, not dropped.
+            partitions: The number of tasks of the downstream group; None: the partition count of
+                its source topics, or else the number of tasks of the upstream group.
+            partitioner: Chooses the partition of a key; None for the default, as for a `Topic`.
 
         Raises:
             TopologyError: `partitions` is below 1, or above `MAX_PARTITIONS`.
@@ -292,7 +293,7 @@ class TopologyBuilder(
         on_refused: OnError = "fail",
         result_ids: bool = False,
     ) -> None:
-        """Write records to a topic or another destination.
+        """Add a sink, which writes records to a topic or another destination.
 
         Args:
             name: The name of the node.
@@ -300,14 +301,14 @@ class TopologyBuilder(
                 `to_batches(...)`, `to_function(...)` or `to_stdout()`.
             parents: The nodes that forward the records.
             on_refused: The policy for a result that its topic rejects because of its time, its size
-                or a missing key. `fail`, the default, is a failure of the input record, to which
-                the source's `on_error` applies, if the record can still be rolled back; otherwise
-                it fails the batch. `skip` omits the result and counts it, `DeadLetter(topic)`
-                writes a dead letter. The policy also applies to a result that a `Sink` rejects,
-                such as a row that violates a constraint: there `fail` fails the batch.
-            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is equal on
-                all copies, so that a consumer can remove duplicates. The header doubles the cost of
-                writing a record. Embedded topics hold each result once.
+                or a missing key. With `fail`, the default, the input record fails, to which the
+                source's `on_error` applies, if the record can still be rolled back; otherwise the
+                batch fails. `skip` omits the result and counts it, `DeadLetter(topic)` writes a
+                dead letter. The policy also applies to a result that a `Sink` rejects, such as a
+                row that violates a constraint: there `fail` fails the batch.
+            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is equal
+                for all duplicates of a result, so that a consumer can remove duplicates. The header
+                doubles the cost of writing a record. Embedded topics hold each result once.
         """
         names = self._names(name, parents)
         if not isinstance(target, (Topic, TopicChoice, StdoutSink, FunctionSink, Sink)):
@@ -329,11 +330,12 @@ class TopologyBuilder(
         """Send each record to the first branch whose predicate is true.
 
         Args:
-            name: Name of the deciding node; branch nodes are `<name>.<branch>`.
+            name: Name of the node that evaluates the predicates; branch nodes are
+                `<name>.<branch>`.
             parent: The node that forwards the records.
-            branches: Predicates by branch, called in order.
-            default: Branch of records that match no predicate; None counts them as dropped with
-                the reason `no-branch`.
+            branches: Predicates by branch name, called in order.
+            default: Name of the branch for records that match no predicate; None counts them as
+                dropped with the reason `no-branch`.
 
         Returns:
             A handle for each branch, the default included.
@@ -344,24 +346,24 @@ class TopologyBuilder(
         return {label: self._through(f"{name}.{label}", root) for label in labels}
 
     def merge(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
-        """Make one node out of several; the order between parents is theirs in the task."""
+        """Merge the records of several nodes; a task keeps the order in which it processes them."""
         return self._through(name, *parents)
 
     def mirror(self, name: str, parent: Node[K, V], to: Topic[K, V]) -> Node[K, V]:
-        """Copy a stream to a topic and return its node; headers and timestamps stay the same."""
+        """Write a stream to a topic, with the same headers and timestamps; return the parent."""
         self.add_sink(name, to, parent)
         return parent
 
     def validate(
         self, name: str, parent: Node[K, V], check: Callable[[K, V], str | None]
     ) -> tuple[Node[K, V], Node[K, Invalid[V]]]:
-        """Divide records into valid and invalid ones; invalid records carry the reason.
+        """Split records into valid and invalid ones; the value of an invalid record has the reason.
 
         Args:
-            name: Name of the node; its two outputs are `<name>.valid`, `<name>.invalid`.
+            name: Name of the node; its two outputs are `<name>.valid` and `<name>.invalid`.
             parent: The node that forwards the records.
-            check: Returns None for a valid record, else the reason. A `ValueError` that it raises
-                is a reason too.
+            check: Returns None for a valid record, otherwise the reason. If it raises a
+                `ValueError`, the error's text is the reason.
         """
         root: Node[K, Any] = self.add_processor(name, Validate.supplier(name, check), parent)
         valid: Node[K, V] = self._through(f"{name}.valid", root)
@@ -369,12 +371,13 @@ class TopologyBuilder(
         return valid, invalid
 
     def build(self) -> Topology:
-        """Check everything at once and return the immutable topology.
+        """Check the topology, and return it as an immutable object.
 
-        Warns where keys meet that have frames, which a partitioner hashes with the key.
+        Warns about joins and stores by framed keys, because partitioners hash the frame with the
+        key, and about functions that change their own object, because these changes are lost.
 
         Raises:
-            TopologyError: With all problems found, sorted.
+            TopologyError: The topology has problems; the error lists all of them, sorted.
         """
         tables = self._globals
         problems = (*self._problems, *global_problems(self._nodes, tables))

@@ -1,4 +1,4 @@
-"""The base of the builder: nodes by name, their problems, and processors."""
+"""The base of the builder: collects nodes and problems, and adds processors."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = ("BuilderBase",)
 
 
 class BuilderBase:
-    """Collects nodes.
+    """Base class of builders; collects nodes and their problems.
 
     Args:
         name: Name of the topology.
-        on_error: The policy for failed records, for sources without their own.
+        on_error: The policy for failed records, for sources and edges without a policy.
     """
 
     def __init__(self, name: str, on_error: OnError) -> None:
@@ -54,21 +54,21 @@ class BuilderBase:
         stores: Sequence[StoreSpec[object]] = (),
         reads: Sequence[StoreSpec[object]] = (),
     ) -> Node[K2, V2]:
-        """Run a processor on the records of its parents.
+        """Add a processor, which processes the records of its parents.
 
         Args:
             name: Name of the node.
-            supplier: Makes a new processor at each call: a class, or an operator such as
-                `map_values(fn)`. It is called here too, to inspect the processor.
+            supplier: Returns a new processor at each call: a class, or an operator such as
+                `map_values(fn)`. This method calls it, too, to inspect the processor.
             parents: The nodes that forward the records; at least one.
-            stores: Definitions of the stores that `context.store` may return, in
-                addition to the supplier's (its attribute `stores`).
-            reads: Stores of tables that `context.reader` may return. The table is then in
-                the node's partition group: a record can look up its own key, and others that
-                are in the same partition.
+            stores: Definitions of the stores that `context.store` may return, in addition to those
+                in the supplier's attribute `stores`.
+            reads: Stores of tables that `context.reader` may return. The table is then in the
+                node's partition group: a record can look up its own key, and other keys of its
+                partition.
 
         Raises:
-            TopologyError: The supplier makes no processor, or returns the same one twice.
+            TopologyError: The supplier returns no processor, or returns the same one twice.
         """
         supplier = placed_below(supplier, self._nodes, parents)
         return self._add(self._processor(name, supplier, parents, stores=stores, reads=reads))
@@ -83,7 +83,7 @@ class BuilderBase:
         reads: Sequence[StoreSpec[object]] = (),
         makes_table: bool = False,
     ) -> ProcessorNode:
-        """Return a node that runs processors."""
+        """Create a node that runs processors with one input."""
         probe = _probe(name, supplier, (Processor, BatchProcessor))
         batch = isinstance(probe, BatchProcessor)
         base: type = BatchProcessor if batch else Processor
@@ -114,7 +114,7 @@ class BuilderBase:
         stores: Sequence[StoreSpec[object]] = (),
         reads: Sequence[StoreSpec[object]] = (),
     ) -> JoinNode:
-        """Return a node that runs processors with two inputs."""
+        """Create a node that runs processors with two inputs."""
         probe = _probe(name, supplier, (JoinProcessor,))
         key, v_left, v_right, k_out, v_out = type_arguments(type(probe), JoinProcessor)
         self._problems.extend(f"node {name!r}: {text}" for text in problems_of(supplier))
@@ -157,7 +157,7 @@ class BuilderBase:
 
 
 def _probe(name: str, supplier: Callable[[], object], wanted: tuple[type, ...]) -> AnyProcessor:
-    """Make a processor; raise an error about a supplier that cannot."""
+    """Create a processor to inspect; raises `TopologyError` if the supplier is invalid."""
     hint = "pass the class itself or a function that returns a new processor."
     if not callable(supplier):
         raise TopologyError(

@@ -1,4 +1,4 @@
-"""The builder's tables that several inputs change."""
+"""The builder's tables that several inputs update."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("CogroupBuilder",)
 
 
 class CogroupBuilder(TableBuilder):
-    """Adds tables of several inputs; see `TopologyBuilder`."""
+    """Adds tables with several inputs; see `TopologyBuilder`."""
 
     def cogroup(
         self,
@@ -31,12 +31,12 @@ class CogroupBuilder(TableBuilder):
         store: StoreSpec[TimestampedStore[K, S]],
         ttl: timedelta | None = None,
     ) -> Table[K, S]:
-        """Make a table that several inputs change, each with its own function.
+        """Add a table that several inputs update, each with its own function.
 
-        All inputs are in one partition group. Null keys are dropped as `null-key`; null values
-        are passed to the functions. The time of a row is the highest time of its records. A record
-        that reaches several feeds is processed once for each, in the order in which it reaches
-        them.
+        All inputs are in one partition group. Null keys are dropped as `null-key`; null values are
+        passed to the functions. The time of a row is the highest time of its records. A record that
+        reaches several feeds is processed once by each feed, in the order in which it reaches the
+        feeds.
 
         Args:
             name: Name of the table; its inputs are `<name>.feed-1`, `<name>.feed-2`, ...
@@ -45,7 +45,7 @@ class CogroupBuilder(TableBuilder):
             ttl: See `add_table`.
 
         Raises:
-            TopologyError: There is no feed, or the store is of another kind.
+            TopologyError: There is no feed, or the store is not a `timestamped_store`.
             ValueError: `ttl` is not positive.
 
         Source: a goka group table with its `Input`s; `KGroupedStream#cogroup`.

@@ -1,4 +1,4 @@
-"""One input of a table that several inputs change."""
+"""An input of a table that several inputs update."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ("Feed", "FeedSupplier", "feed")
 
 @dataclass(frozen=True)
 class Feed(Generic[K, S]):
-    """An input of `TopologyBuilder.cogroup` with its update function; made by `feed`."""
+    """An input of `TopologyBuilder.cogroup` with its update function; created by `feed`."""
 
     node: NodeHandle
     update: Callable[[Any, Record[Any, Any]], Any]
 
 
 class FeedSupplier(Protocol[K, S]):
-    """Makes a feed. Checkers infer arguments that are callable last, so also their lambdas."""
+    """Creates a feed. Type checkers infer callable arguments last, and so infer its lambda."""
 
     def __call__(self) -> Feed[K, S]:
         """Return the feed."""
@@ -32,12 +32,12 @@ class FeedSupplier(Protocol[K, S]):
 def feed(
     node: Node[K, V], update: Callable[[S | None, Record[K, V]], S | None]
 ) -> FeedSupplier[K, S]:
-    """Make an input of `cogroup`, which updates the states by the records of a node.
+    """Define an input of `cogroup`, which updates the table's states with the records of a node.
 
     Args:
         node: The node that forwards the records.
-        update: Returns the new state of the key, from the old state (None: none) and the record;
-            None deletes the state. It must not change the old state.
+        update: Returns the new state of the key, from the old state (None if there is no state) and
+            the record; None deletes the state. The function must not modify the old state.
 
     Source: goka's `Input(topic, codec, callback)`.
     """

@@ -1,4 +1,4 @@
-"""The builder's tables that cross partitions: groups of rows, and joins by a foreign key."""
+"""The builder's tables that cross partitions: regrouped tables, and foreign-key joins."""
 
 from __future__ import annotations
 
@@ -60,27 +60,27 @@ class ForeignBuilder(TableBuilder):
     ) -> Table[K2, A]:
         """Group a table's rows by another key, and aggregate each group.
 
-        At every commit the result is that of all current rows of the table: a changed row is
-        removed from its old group and added to its new one, and a group without rows has no result.
-        The old and the new value of a row that stays in its group travel as one record, so that
-        neither can fail alone. Sums of doubles are exact, and rounded once. Versions that are not
-        the latest are skipped.
+        At every commit, a result is the aggregate of all current rows of its group: a changed row
+        is removed from its old group and added to its new group, and a group without rows has no
+        result. If a row stays in its group, its old and new value are sent as one record, so that
+        neither can fail alone. Sums of doubles are exact, and rounded once. In a versioned table,
+        only the latest version of a row counts.
 
         Args:
-            name: Name of the table; its repartition edge is `<name>-repartition`, and its
-                group counts rows in the store `<store>-members`.
+            name: Name of the table; its repartition edge is `<name>-repartition`, and the numbers
+                of rows per group are in the store `<store>-members`.
             table: The table with the rows.
-            by: Returns the group of a row from key and value; None for no group. It is called again
-                when the row changes, and its result must depend only on the row.
-            aggregator: Aggregates a group; it must support removing records.
+            by: Returns the group of a row from its key and value; None for no group. The function
+                is called again when the row changes, so its result must depend only on the row.
+            aggregator: Aggregates the rows of a group; must be able to remove rows.
             store: The store of the results; its `value` is the aggregator's `state`.
-            emit: Whether groups receive the last change of each key and batch, which is
-                the default, or each change (`each_update()`).
-            value: Serde of the table's values; by default that of its store.
+            emit: Whether groups receive the net change of each key in a batch (`once_per_batch()`,
+                the default) or each change (`each_update()`).
+            value: Serde of the table's values; by default the value serde of its store.
 
         Raises:
-            TopologyError: The aggregator cannot remove records, the store is of another
-                kind or has another value serde, or the table has no store and `value` is missing.
+            TopologyError: The aggregator cannot remove rows, the store is not a `timestamped_store`
+                with the aggregator's serde, or the table has no store and `value` is missing.
 
         Source: `KTable#groupBy` with `KGroupedTable#aggregate`.
         """
@@ -110,31 +110,34 @@ class ForeignBuilder(TableBuilder):
         store: StoreSpec[TimestampedStore[K, VO]],
         value: Serde[VL] | None = None,
     ) -> Table[K, VO]:
-        """Join each row of a table with the row of another table by a foreign key.
+        """Join each row of a table with a row of another table by a foreign key.
 
-        At every commit the results are exactly the join of both current tables. Left rows are kept
-        by foreign key in the store `<store>-entered`, in the tasks of the right table; a changed
-        right row reaches all left rows that refer to it. The result of a left row has the later
-        time of both rows, that of a changed right row has the right row's time.
+        At every commit the results are exactly the join of both current tables. Left rows are
+        stored by foreign key in the store `<store>-entered`, in the tasks of the right table; a
+        changed right row is joined with all left rows that refer to it. A result that a left row
+        causes has the later time of both rows; a result that a changed right row causes has the
+        right row's time.
 
         Args:
-            name: Name of the table. Its edges are `<name>-subscription-registration`, to the
-                right table's tasks, and `<name>-subscription-response`, back to the left keys.
+            name: Name of the table. Its edges are `<name>-subscription-registration`, to the right
+                table's tasks, and `<name>-subscription-response`, back to the tasks of the left
+                keys.
             left: The table whose rows have foreign keys.
-            right: The table that foreign keys refer to. It is in another partition group.
+            right: The table that foreign keys refer to. It must be in another partition group.
             joiner: `inner(f)` or `left(f)`. With a left joiner, a row without a foreign key, or
                 without a matching right row, is joined with None.
-            by: Returns the foreign key of a left row from key and value; None for none. It is
-                called again when the row changes, and its result must depend only on the row.
+            by: Returns the foreign key of a left row from its key and value; None for no foreign
+                key. The function is called again when the row changes, so its result must depend
+                only on the row.
             store: The store of the results.
-            value: Serde of the left table's values; by default that of its store.
+            value: Serde of the left table's values; by default the value serde of its store.
 
         Raises:
-            TopologyError: The joiner is an outer one, the store's key serde differs from the
-                left table's, or the left table has no store and `value` is missing.
+            TopologyError: The joiner is an outer one, the store's key serde differs from the left
+                table's, or the left table has no store and `value` is missing.
 
-        Source: `KTable#join` and `KTable#leftJoin` with a foreign key extractor (KIP-213),
-        which are eventually consistent, and compare hashes of values.
+        Source: `KTable#join` and `KTable#leftJoin` with a foreign key extractor (KIP-213), which
+        are eventually consistent, and compare hashes of values.
         """
         key, foreign = self._rows_of(name, left).key, self._rows_of(name, right)
         made = joiner()
@@ -203,7 +206,7 @@ class ForeignBuilder(TableBuilder):
         )
 
     def _way_to(self, table: Table[Any, Any]) -> tuple[Serde[Any], Partitioner]:
-        """Return how keys are encoded and routed on their way to a table."""
+        """Return the serde and the partitioner of keys in messages to a table's tasks."""
         place: str | None = table.name
         while place is not None:
             node = self._nodes.get(place)
@@ -214,7 +217,7 @@ class ForeignBuilder(TableBuilder):
         return table.rows.key, default_partitioner(table.rows.key)
 
     def _value_of(self, name: str, table: Table[Any, Any], value: Serde[Any] | None) -> Serde[Any]:
-        """Return the serde of a table's values."""
+        """Return the serde of a table's values; raises `TopologyError` if it is unknown."""
         if value is not None:
             return plain_of(value)
         if isinstance(table.rows, StoredRows):
@@ -232,7 +235,7 @@ def _check_foreign(
     if joiner.how == "outer":
         raise TopologyError(
             f"join {name!r}: there is no outer join by a foreign key",
-            hint="use left(...): left keys do not show right rows without a left row.",
+            hint="use left(...): a foreign-key join cannot find right rows without a left row.",
         )
     check_kind(store, TIMESTAMPED, "join_foreign needs")
     if store.key != key:
@@ -248,7 +251,7 @@ def _with_changelog(spec: StoreSpec[Any], topic: str | None) -> StoreSpec[Any]:
 
 
 def _way_out(name: str, left: str, right: str) -> str:
-    """Return the hint for a join whose nodes are not in three groups."""
+    """Return the hint of the error for a foreign-key join whose nodes are not in three groups."""
     return (
         f"the join {name!r} has three groups, the left rows of {left!r}, the right ones of "
         f"{right!r} and its results, and no two of them may be one, by another join for "

@@ -1,4 +1,4 @@
-"""The builder's global tables: all of each in every task, read by any key."""
+"""The builder's global tables: every task can read every row of a global table."""
 
 from __future__ import annotations
 
@@ -56,28 +56,29 @@ class GlobalBuilder(TableBuilder):
         start: Start = "earliest",
         on_error: OnError | None = None,
     ) -> GlobalTable[Any, Any]:
-        """Make all rows of a table readable by any key in every task.
+        """Add a global table, whose rows every task can read by any key.
 
-        A batch reads one committed version of the table, the newest when the batch was planned, in
-        each attempt and in each of its tasks. A query of its own fills the table of a topic; at the
-        start of the app it reads the topic to its end before other queries start. The
-        store is like any other, with deltas, snapshots, savepoints and views. Null values
+        All tasks and attempts of a batch read the same committed version of the table: the newest
+        version when the batch was planned. A separate query fills a table from its topic; when the
+        app starts, this query reads the topic to its end before other queries start. The table's
+        store supports deltas, snapshots, savepoints and views, like any other store. Null values
         delete rows, null keys are dropped as `null-key`.
 
-        With RocksDB there is one copy of the table on each machine; with `Memory()` one in
-        each worker, of 64 MiB of state at most.
+        With RocksDB, each machine has one copy of the table; with `Memory()`, each worker has one
+        copy, of at most 64 MiB of state.
 
         Args:
-            name: Name of the table; the source of its topic is `<name>.source`.
-            source: A topic; or an `AppTable` of another app.
-            store: The store of the rows of a topic, as for `add_table`. `reads=[store]` gives a
-                processor a reader of it.
+            name: Name of the table; its source node is `<name>.source`.
+            source: A topic, or an `AppTable` of another app.
+            store: The store for the rows of a topic, as for `add_table`. A processor with
+                `reads=[store]` can read the table.
             start: The start without a checkpoint, as for `add_source`.
             on_error: The policy for records that cannot be decoded; the builder's policy by
                 default.
 
         Raises:
-            TopologyError: This store kind cannot hold a table; or a topic has no store.
+            TopologyError: This store kind cannot hold a table, a store is missing for a topic, or a
+                store is given for an `AppTable`.
 
         Source: `StreamsBuilder#globalTable`; goka's `Lookup`.
         """
@@ -107,24 +108,24 @@ class GlobalBuilder(TableBuilder):
         by: Callable[[K, VL], KR | None],
         execution: Execution = "auto",
     ) -> Node[K, VO]:
-        """Join each record of a stream with the row of any key of a global table.
+        """Join each record of a stream with a row of a global table, by a computed key.
 
-        The row is that of the version which the batch reads; in a versioned table, the row at the
-        record's own time in that version. Changes of the table give no results. Null
-        values are dropped as `null-value`.
+        The row is read from the table version of the batch; from a versioned table, the row as of
+        the record's time. Changes of the table give no results. Null values are dropped as
+        `null-value`.
 
         Args:
             name: Name of the node.
             stream: The node that forwards the records, with any partitioning.
             table: The result of `add_global_table`.
             joiner: `inner(f)` or `left(f)`.
-            by: Returns the key of the row from key and value of the record. None means no row:
-                a left join passes None to the joiner, an inner join drops the record as
-                `null-foreign-key`.
-            execution: `auto` joins by columns if the results are the same: directly below
-                sources or repartition edges, or below nodes that run by columns, with a table
-                that is not versioned. `records` never does; `columns` is an error in
-                `build()` if it is not possible.
+            by: Returns the key of the global table's row from the record's key and value. None
+                means no row: a left join passes None to the joiner, an inner join drops the record
+                as `null-foreign-key`.
+            execution: `auto` joins by columns if the results are the same: directly below sources
+                or repartition edges, or below nodes that run by columns, with a table that is not
+                versioned. `records` never does; `columns` is an error in `build()` if it is not
+                possible.
 
         Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`.
         """
@@ -163,7 +164,7 @@ class GlobalBuilder(TableBuilder):
 def with_global_reads(
     nodes: Mapping[str, AnyNode], tables: Mapping[str, GlobalDefinition]
 ) -> dict[str, AnyNode]:
-    """Return the nodes with their reads of global tables apart from their other reads."""
+    """Return the nodes with reads of global tables moved from `reads` to `globals`."""
     stores = [table.store for table in tables.values()]
     return {
         name: replace(
@@ -180,7 +181,7 @@ def with_global_reads(
 def global_problems(
     nodes: Mapping[str, AnyNode], tables: Mapping[str, GlobalDefinition]
 ) -> Iterator[str]:
-    """Find nodes that have the store of a global table, which is only read."""
+    """Yield a problem for each node that may write the store of a global table."""
     for node in nodes.values():
         for spec in node.stores if isinstance(node, ProcessorNode) else ():
             table = tables.get(spec.name)

@@ -1,4 +1,4 @@
-"""The builder's joins of a stream or a table with a table, and joins of one's own."""
+"""The builder's joins with a table, and joins by the user's own processor."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class JoinBuilder(TableBuilder):
         stores: Sequence[StoreSpec[object]] = (),
         reads: Sequence[StoreSpec[object]] = (),
     ) -> Node[K2, V2]:
-        """Run a processor with two inputs.
+        """Add a processor with two inputs.
 
-        Both sides are in one partition group: records of equal keys meet in one task, if
-        their topics have equal counts, partitioners and key serdes.
+        Both inputs are in one partition group. Records with equal keys are processed by the same
+        task if their topics have equal partition counts, partitioners and key serdes.
 
         Args:
             name: Name of the node.
-            supplier: Makes a new `JoinProcessor` at each call, usually a class.
+            supplier: Returns a new `JoinProcessor` at each call; usually a class.
             left: The node of the left input.
             right: The node of the right input; may be the same node.
             stores: Definitions of stores that `context.store` may return.
             reads: Stores of tables that `context.reader` may return.
 
         Raises:
-            TopologyError: The supplier makes no `JoinProcessor`, or returns the same one twice.
+            TopologyError: The supplier returns no `JoinProcessor`, or the same one twice.
         """
         return self._add(self._joining(name, supplier, left, right, stores=stores, reads=reads))
 
@@ -62,23 +62,23 @@ class JoinBuilder(TableBuilder):
         *,
         execution: Execution = "auto",
     ) -> Node[K, VO]:
-        """Join each record of a stream with the row of its key.
+        """Join each record of a stream with the table row of its key.
 
-        The join sees the row at the record's place in the order of the task, after all records that
-        are earlier by time. In a versioned table, or a table derived from one, it sees the row
-        at the record's own time. Changes of the table give no results. Null values are dropped
-        as `null-value`; a null key has no row, and an inner join drops it as `null-key`.
+        The join sees the row after all records that the task processed before, that is, all records
+        with an earlier time. In a versioned table, or a table derived from one, it sees the row at
+        the record's own time. Changes of the table give no results. Null values are dropped as
+        `null-value`; a null key has no row, and an inner join drops it as `null-key`.
 
         Args:
             name: Name of the node.
             stream: The node that forwards the records.
             table: The table, with the same keys.
             joiner: `inner(f)` or `left(f)`.
-            execution: `auto` joins by columns if the results are the same: stream and
-                table directly below sources or repartition edges, and the table, with tables
-                derived from it, read by such joins only. `records` never does; `columns` is an
-                error in `build()` if it is not possible. `Topology.describe` shows the choice
-                and the reason.
+            execution: `auto` joins by columns if the results are the same: stream and table are
+                directly below sources or repartition edges, and only such joins read the table and
+                tables derived from it. `records` never joins by columns; `columns` is an error in
+                `build()` if columns are not possible. `Topology.describe` shows the choice and the
+                reason.
 
         Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`.
         """
@@ -98,17 +98,17 @@ class JoinBuilder(TableBuilder):
         *,
         store: StoreSpec[TimestampedStore[K, VO]] | None = None,
     ) -> Table[K, VO]:
-        """Join two tables by key: a table that changes when either does.
+        """Join two tables by key into a table, which changes when either table changes.
 
-        The time of a result is the later one of both rows. One record that changes both tables
-        gives one result. A function that returns None makes no row.
+        The time of a result is the later time of both rows. One record that changes both tables
+        gives one result. If the joiner's function returns None, there is no row.
 
         Args:
             name: Name of the table.
             left: The left table.
             right: The right table, with the same keys.
-            joiner: `inner(f)`, `left(f)` or `outer(f)`; called again when the table is read,
-                unless there is a store.
+            joiner: `inner(f)`, `left(f)` or `outer(f)`; the function is called again when the table
+                is read, unless there is a store.
             store: The store of the rows, for views and the command line.
 
         Source: `KTable#join`, `KTable#leftJoin`, `KTable#outerJoin`.
@@ -124,7 +124,7 @@ class JoinBuilder(TableBuilder):
 def one_sided(
     name: str, joiner: Callable[[], Joiner[VL, VR, VO, OneSided]]
 ) -> Joiner[VL, VR, VO, OneSided]:
-    """Return the joiner; outer ones are for equals alone."""
+    """Create the joiner; raises `TopologyError` if it is an outer joiner."""
     made = joiner()
     if made.how == "outer":
         raise TopologyError(

@@ -1,4 +1,4 @@
-"""The part of the builder that makes loops: records that a topology sends to itself."""
+"""The builder's loops: records that a topology sends to itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("LoopBuilder",)
 
 
 class LoopBuilder(BuilderBase):
-    """Adds loops: edges that lead back, into the next batch."""
+    """Adds loops: edges that carry records back to an earlier node, in the next batch."""
 
     def add_loop(
         self,
@@ -28,29 +28,29 @@ class LoopBuilder(BuilderBase):
     ) -> Loop[K, V]:
         """Return a node that forwards the records of a loop, which the topology sends to itself.
 
-        The next batch reads the records that a batch writes to the loop. It starts at once, and the
-        tasks that own the keys read each record exactly once. The records of one
-        task keep their order. Merged by time with the group's other input, loop records come after
-        records that have advanced stream time: they do not advance it themselves, so windows below
-        a loop need a grace as long as a hop may take, or drop the records as late. (In a group
+        The next batch, which starts immediately, reads the records that a batch writes to the loop.
+        The tasks that own the keys read each record exactly once, and the records of one task keep
+        their order. Loop records are merged by time with the group's other input, but do not
+        advance stream time, and other records have already advanced it. So windows below a loop
+        need a grace as long as a hop may take; otherwise they drop the records as late. (In a group
         without other input, loop records do advance stream time.)
 
         A run to the end stops when its sources end and no loop has records.
 
         Args:
             name: Name of the loop, and of the node.
-            key: Serde of the keys; its bytes decide the partition.
+            key: Serde of the keys; the encoded key determines the partition.
             value: Serde of the values.
-            max_hops: Maximum number of hops of a record and the records derived from it. One hop
-                more is a `LoopError`, and the builder's `on_error` decides: the record fails, is
-                skipped, or becomes a dead letter. Records that are held until the end of a batch
-                count with the smallest number of hops in the batch.
-            partitioner: The partitioner of the keys; None as for a `Topic`.
+            max_hops: Maximum number of hops of a record and the records derived from it. A record
+                with more hops is a `LoopError`, to which the builder's `on_error` applies: the
+                record fails, is skipped, or becomes a dead letter. Records that a node holds until
+                the end of a batch get the smallest number of hops in the batch.
+            partitioner: The partitioner of the keys; None for the default, as for a `Topic`.
 
         Raises:
             TopologyError: `max_hops` is below 1.
 
-        Source: goka's `Loop`, which uses a topic, at least once.
+        Source: goka's `Loop`, which uses a topic with at-least-once delivery.
         """
         if max_hops < 1:
             raise TopologyError(f"loop {name!r}: max_hops is {max_hops}, and at least 1")
@@ -59,7 +59,7 @@ class LoopBuilder(BuilderBase):
         return Loop(name, self)
 
     def close_loop(self, loop: Loop[K, V], *parents: Node[K, V]) -> None:
-        """Write the records of some nodes to a loop; call it once for each loop.
+        """Write the records of nodes to a loop. To be called once for each loop.
 
         Args:
             loop: The result of `add_loop`.

@@ -1,4 +1,4 @@
-"""The builder's joins of two streams, and of a stream with a table as it was."""
+"""The builder's joins of two streams, and of a stream with a table as of a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ("StreamJoinBuilder",)
 
 
 class StreamJoinBuilder(JoinBuilder):
-    """Adds joins of streams; see `TopologyBuilder`."""
+    """Adds stream-stream joins and as-of joins; see `TopologyBuilder`."""
 
     @checks_options
     def join_streams(
@@ -42,7 +42,7 @@ class StreamJoinBuilder(JoinBuilder):
         store: StoreSpec[JoinStore[K, VL, VR]],
         execution: Execution = "auto",
     ) -> Node[K, VO]:
-        """Join records of one key whose times are near each other.
+        """Join the records of two streams that have the same key and nearby times.
 
         A pair has the later time of both records. Each side retains its records for `before + after
         + grace` from its newest record, including that age, so a record that arrives before its
@@ -51,8 +51,8 @@ class StreamJoinBuilder(JoinBuilder):
         The window of a left record closes once stream time has passed its time, `after` and the
         grace; that of a right record once it has passed its time, `before` and the grace. A record
         without a partner is then forwarded alone, with its own time and headers, before the results
-        of the record that moved stream time. That result is final: later partners do not join it.
-        `idle_timeout` and `close_windows` close windows, too.
+        of the record that advanced stream time. That result is final: later partners do not join
+        it. `idle_timeout` and `close_windows` close windows, too.
 
         Null values are dropped as `null-value`. A record with a null key is forwarded alone
         immediately if the joiner keeps its side; otherwise it is dropped as `null-key`. A record
@@ -74,7 +74,7 @@ class StreamJoinBuilder(JoinBuilder):
                 possible.
 
         Raises:
-            TopologyError: The store has another kind.
+            TopologyError: The store is not a `join_store`.
 
         Source: `KStream#join(KStream)`, `KStream#leftJoin`, `KStream#outerJoin`.
         """
@@ -101,12 +101,13 @@ class StreamJoinBuilder(JoinBuilder):
     ) -> Node[K, VO]:
         """Join each record of a stream with a table as of the record's time.
 
-        A record is buffered until another record of the stream is newer by the grace, so that rows
-        of its time and before may arrive late; records are then joined in the order of time. A
-        record that is already that old at its arrival is joined immediately. `idle_timeout` and
-        `close_windows` release buffered records, too. A time before the table's history has no row,
-        and is counted as `no-history`. Null values are dropped as `null-value`; a null key has no
-        row, and an inner join drops it as `null-key`.
+        A record is buffered until another record of the stream is newer by at least the grace, so
+        that table rows up to the record's time may arrive late; records are then joined in the
+        order of time. A record that is already older by the grace when it arrives is joined
+        immediately. `idle_timeout` and `close_windows` release buffered records, too. A record
+        whose time is before the table's history has no row, and is counted as `no-history`. Null
+        values are dropped as `null-value`; a null key has no row, and an inner join drops it as
+        `null-key`.
 
         Args:
             name: The name of the node.
@@ -121,8 +122,8 @@ class StreamJoinBuilder(JoinBuilder):
 
         Raises:
             TopologyError: The joiner is an outer joiner, the table is not versioned, or the store
-                is of another kind.
-            ValueError: The grace is negative or no whole number of milliseconds.
+                is not a `queue_store`.
+            ValueError: The grace is negative or not a whole number of milliseconds.
 
         Source: `KStream#join(KTable, Joined#withGracePeriod)` (KIP-923).
         """

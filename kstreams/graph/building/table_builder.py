@@ -1,4 +1,4 @@
-"""The builder's tables: made of topics, of streams and of other tables."""
+"""The builder's tables: from topics, from streams and from other tables."""
 
 from __future__ import annotations
 
@@ -71,23 +71,23 @@ class TableBuilder(BuilderBase):
         on_error: OnError | None = None,
         ttl: timedelta | None = None,
     ) -> Table[Any, Any]:
-        """Read a topic as a table: the last value of each key.
+        """Add a table, which keeps the last value of each key of a topic.
 
-        A null value deletes its row, whatever the topic's `nulls` is. Null keys are dropped
-        as `null-key`. At equal times a table's records come before those of streams.
+        A null value deletes the row of its key, also with the topic's `nulls="drop"`. Null keys are
+        dropped as `null-key`. At equal times, a table's records are processed before records of
+        streams.
 
         Args:
             name: Name of the table; its source is `<name>.source`.
             topic: The topic, usually a compacted one.
-            store: The store of the rows: a `timestamped_store`, in which the last record of a
-                key counts, or a `versioned_key_value_store`, which keeps the values of a key by
-                time.
+            store: The store of the rows: a `timestamped_store`, in which the last record of a key
+                counts, or a `versioned_key_value_store`, which keeps the values of a key by time.
             start: The start without a checkpoint, as for `add_source`.
             on_error: The policy for records that cannot be decoded or processed; the builder's
                 policy by default.
-            ttl: Time to live of a row from its own time, by the task's stream time; None or
-                `forever`: no limit. The expiry of a row is a change like any other, right
-                after the record that advanced stream time; until then the row can be read.
+            ttl: Time to live of a row, from the row's time, by the task's stream time; None or
+                `forever`: no limit. The expiry of a row is forwarded as a change, right after the
+                record that advanced stream time; until then the row can be read.
 
         Raises:
             TopologyError: This store kind cannot hold a table.
@@ -135,7 +135,7 @@ class TableBuilder(BuilderBase):
         store: StoreSpec[Any],
         ttl: timedelta | None = None,
     ) -> Table[Any, Any]:
-        """Make a table of a stream: the last value of each key; None deletes a row.
+        """Convert a stream to a table of the last value of each key; None deletes a row.
 
         Args:
             name: Name of the table.
@@ -165,15 +165,16 @@ class TableBuilder(BuilderBase):
     ) -> Table[K, A]:
         """Aggregate all records of a key into a table.
 
-        Null keys and null values are dropped, as `null-key` and `null-value`. Each change
-        goes to the nodes below; `to_stream(emit=...)` decides when results leave the tables,
-        so the supplier's own `emit` is ignored.
+        Null keys and null values are dropped, as `null-key` and `null-value`. Each change is
+        forwarded to downstream nodes; `to_stream(emit=...)` determines when results are emitted to
+        a stream, so the supplier's own `emit` is ignored.
 
         Args:
             name: Name of the table.
             supplier: The result of `aggregate(...)` or `reduce(...)`.
             parents: The nodes that forward the records.
-            ttl: See `add_table`; a key that comes again starts with an empty aggregate.
+            ttl: See `add_table`; a key that reappears after its row has expired starts with an
+                empty aggregate.
 
         Raises:
             ValueError: `ttl` is not positive.
@@ -219,9 +220,9 @@ class TableBuilder(BuilderBase):
         Args:
             name: The name of the table.
             table: The other table.
-            function: Returns a value for a key and a value; None for no row. The function is called
-                again when the current row is read, unless there is a store, and when a version is
-                read: its result must depend only on its arguments.
+            function: Returns the derived value of a row from its key and value; None for no row.
+                The function is called again when the current row is read, unless there is a store,
+                and when a version is read: its result must depend only on its arguments.
             store: The store of the current rows, for views and the command line.
 
         Raises:
@@ -246,14 +247,14 @@ class TableBuilder(BuilderBase):
     def to_stream(
         self, name: str, table: Table[K, V], *, emit: EachUpdate | OncePerBatch = _ONCE
     ) -> Node[K, V | None]:
-        """Make a stream of a table's values: where changes leave the tables.
+        """Convert a table to a stream of its new values.
 
         Args:
             name: Name of the node.
-            table: The table; None is forwarded for a row that goes.
-            emit: `once_per_batch()` (the default) forwards the last change of each key and
-                batch, and nothing for a key that has in the end the value it had;
-                `each_update()` forwards each change.
+            table: The table; None is forwarded for a deleted row.
+            emit: `once_per_batch()` (the default) forwards the last change of each key and batch,
+                and nothing for a key whose value is the same as before the batch; `each_update()`
+                forwards each change.
 
         Source: `KTable#toStream`.
         """
@@ -264,7 +265,7 @@ class TableBuilder(BuilderBase):
     def _table(
         self, name: str, node: NodeHandle, store: StoreSpec[Any], ttl: timedelta | None = None
     ) -> Table[Any, Any]:
-        """Put records into a store."""
+        """Add a node that puts records into a table's store."""
         made = Materialize(_checked(name, store))
         handle = self._keeping(name, made, (node,), StoredRows(store), store, ttl)
         if store.kind.has_history:
@@ -282,7 +283,7 @@ class TableBuilder(BuilderBase):
         *,
         makes_table: bool = True,
     ) -> Table[Any, Any]:
-        """Add what makes changes of records, and behind it what lets rows expire."""
+        """Add a node that stores a table's rows and, with a `ttl`, a node that expires rows."""
         if ttl is None or is_forever(ttl):
             node = self._processor(name, supplier, parents, makes_table=makes_table)
             return self._handle(name, self._add(node), rows)
@@ -296,10 +297,10 @@ class TableBuilder(BuilderBase):
         return Table(node.name, self, rows)
 
     def _rows_of(self, name: str, table: object) -> TableRows:
-        """Return how a table is read.
+        """Return the definition of a table's rows.
 
         Raises:
-            TopologyError: It is none.
+            TopologyError: The argument is not a table.
         """
         if not isinstance(table, Table):
             raise TopologyError(

@@ -1,4 +1,4 @@
-"""The joins and stores where records of several entries meet and need co-partitioning."""
+"""Find the joins and stores whose inputs need co-partitioning."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Meeting:
     """A join or a store, and the entries whose records reach it.
 
     Attributes:
-        place: The join or the store, for messages.
+        place: The join or the store, as error messages name it.
         store: Name of the store; empty for a join.
         nodes: The nodes that join, or that use the store.
-        entries: In the order of the graph.
+        entries: The entries whose records reach the join or store, in the order of the graph.
     """
 
     place: str
@@ -50,14 +50,14 @@ class Meeting:
 
 
 def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
-    """Return where keys of several entries meet: joins, then stores, as they were added.
+    """Return the joins, then the stores, that the records of several entries reach.
 
-    A processor that reads a table meets its rows, but for a global one, which is whole in each
-    task. An entry whose keys are `NONE` is left out:
-    none of its records has a key to meet by.
+    A processor that reads a table counts as a user of the table's store; reads of global tables,
+    which are complete in each task, do not count. Entries with the key serde `NONE` are omitted,
+    because their records have no keys.
 
     Args:
-        nodes: Parents first; of a group alone its entries before them.
+        nodes: The nodes, parents first; if they are the nodes of one group, its entries come first.
     """
     found: list[Meeting] = []
     for place in stateful_places(nodes):
@@ -68,10 +68,10 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
-    """Return all joins and stores with every entry above them: joins, then stores.
+    """Return all joins, then all stores, each with the entries whose records reach it.
 
     Args:
-        nodes: Parents first; of a group alone its entries before them.
+        nodes: The nodes, parents first; if they are the nodes of one group, its entries come first.
     """
     above: dict[str, dict[str, Entry]] = {}
     joins: list[Meeting] = []
@@ -101,7 +101,7 @@ def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Find entries whose records meet, while equal keys are other bytes in each of them."""
+    """Yield a problem for each pair of entries that meet but have different key serdes."""
     known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries
@@ -120,7 +120,7 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Find sources with framed keys whose records meet others: what frames a key is hashed too."""
+    """Yield warnings for sources with framed keys that meet: partitioners hash the frame, too."""
     for meeting in meetings(nodes):
         framed = [
             f"{entry.name!r} ({_key(entry).name})"
@@ -139,14 +139,14 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def inner_format(key: Serde[object]) -> str:
-    """Return the name of the format that decides a key's partition: a windowed key's own key."""
+    """Return the name of the serde that determines a key's partition, without any window."""
     while key.tail_bytes and isinstance(key, CompositeSerde):
         key = key.parts[0]
     return key.name
 
 
 def inner_rule(partitioner: Partitioner) -> Partitioner:
-    """Return the rule that a partitioner follows once windows are taken off the keys."""
+    """Return the partitioner that is applied to the inner key of windowed keys."""
     return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
 
 
@@ -160,7 +160,7 @@ def _key(entry: Entry) -> Serde[object]:
 
 
 def shared_store_problems(ordered: Iterable[AnyNode]) -> Iterator[str]:
-    """Find nodes that share a store and would misread each other's rows."""
+    """Yield a problem for each pair of nodes whose parameters for a shared store differ."""
     seen: dict[str, tuple[Parameters, str]] = {}
     for node in ordered:
         if not isinstance(node, ProcessorNode):

@@ -1,4 +1,4 @@
-"""The checks of loops, and the effect of a loop on other nodes."""
+"""Checks of loops, and the hop counts of a topology with loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("loop_problems", "unfed_loops", "with_hops")
 
 
 def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
-    """Find loops that nothing is written to."""
+    """Yield a problem for each loop that no node writes to."""
     closed = {node.loop.name for node in nodes.values() if isinstance(node, LoopEndNode)}
     for node in nodes.values():
         if isinstance(node, LoopNode) and node.name not in closed:
@@ -23,7 +23,7 @@ def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
 
 
 def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Find loops that no source leads to, so that nothing is ever in them."""
+    """Yield a problem for each loop that no source leads to, so that it never has records."""
     for pipeline in Topology("", groups).pipelines():
         if not any(group.sources for group in pipeline):
             for loop in (loop for group in pipeline for loop in group.loops):
@@ -34,7 +34,7 @@ def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def with_hops(nodes: Mapping[str, AnyNode]) -> Mapping[str, AnyNode]:
-    """Return the nodes; where there are loops, records keep their hops over edges too."""
+    """Return the nodes; if there are loops, repartition edges transmit the records' hop counts."""
     if not any(isinstance(node, LoopNode) for node in nodes.values()):
         return nodes
     return {

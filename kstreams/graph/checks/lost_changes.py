@@ -1,8 +1,8 @@
 """Find functions of a topology that change their own object: later batches do not see the changes.
 
-Workers get a function as it is at the start of the app. The next batch may run on another worker,
-and a failed batch is repeated: changes that a function makes to its object are lost or counted
-twice. The check reads the source of a function and finds these changes:
+Workers receive a copy of a function, made when the app starts. The next batch may run on another
+worker, and a failed batch is repeated: changes that a function makes to its object are lost or
+counted twice. This module analyzes the source code of functions, and finds these changes:
 
 - a method assigns to an attribute of its object, or to an item of one, or calls a method that
   changes a builtin container in one (`self.seen.add(key)`); so does a method of the same object
@@ -10,7 +10,7 @@ twice. The check reads the source of a function and finds these changes:
 - a nested function rebinds a variable of the enclosing function (`nonlocal`).
 
 An attribute that is assigned under a test of that attribute (`if self.client is None`) is created
-once per worker, and is no such change. Functions without available source are not checked.
+once per worker, and is not reported. Functions without available source are not checked.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def lost_change_warnings(nodes: Iterable[AnyNode]) -> Iterator[LostChangesWarnin
 
 
 def lost_change(function: Callable[..., Any]) -> str:
-    """Return the attribute or variable that a function changes in vain, such as `self.count`.
+    """Return the attribute or variable whose changes are lost, such as `self.count`.
 
-    Empty if no such change is found.
+    Returns an empty text if no such change is found.
     """
     if isinstance(function, MethodType):
         return _change_of_method(function.__self__, function.__func__, nested=True)
@@ -77,7 +77,7 @@ def _root(node: AnyNode) -> object:
 
 
 def _functions_of(root: object) -> Iterator[Callable[..., Any]]:
-    """Yield the user's functions that an object of the library was given."""
+    """Yield the user's functions that are reachable from an object of the library."""
     waiting: list[Any] = [root]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST_LOOKED_AT:
@@ -103,7 +103,7 @@ def _is_users(found: Any) -> bool:  # noqa: ANN401  # whatever an object was giv
 
 
 def _parts(found: object) -> Iterator[object]:
-    """Yield the objects in which functions of the user may be."""
+    """Yield the parts of an object that may be or contain the user's functions."""
     if isinstance(found, partial):
         yield from (found.func, *found.args, *found.keywords.values())
     elif isinstance(found, (tuple, list)):
@@ -134,7 +134,7 @@ def _name(function: object) -> str:
 
 
 def _rebound(function: FunctionType) -> str:
-    """Return a variable of the function around that a function rebinds."""
+    """Return a variable of an enclosing function that a function rebinds; empty for no variable."""
     own = set(function.__code__.co_freevars)
     for step in dis.get_instructions(function):
         if step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in own:
@@ -159,7 +159,7 @@ def _change_of_method(owner: object, method: object, *, nested: bool) -> str:
 
 
 def _tree_of(method: object) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the syntax tree of a method; None where there is no source."""
+    """Return the syntax tree of a method; None if its source is not available."""
     function = inspect.unwrap(method) if callable(method) else method
     if not isinstance(function, FunctionType):
         return None
@@ -172,11 +172,11 @@ def _tree_of(method: object) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
 
 
 class _Method(ast.NodeVisitor):
-    """Gathers the changes that a method makes to its object, and the methods that it calls.
+    """Collects the changes that a method makes to its object, and the methods that it calls.
 
     Args:
-        own: The name of its first parameter.
-        owner: The object.
+        own: The name of the method's first parameter, usually `self`.
+        owner: The object to which the method belongs.
     """
 
     def __init__(self, own: str, owner: object) -> None:
@@ -187,7 +187,7 @@ class _Method(ast.NodeVisitor):
         self._tested: list[set[str]] = []
 
     def visit_If(self, node: ast.If) -> None:
-        """Look at the branches; an attribute that the test names may be made in them."""
+        """Visit the branches, in which attributes that the condition tests may be assigned."""
         tested = {name for part in ast.walk(node.test) if (name := self._attribute(part))}
         self.visit(node.test)
         self._tested.append(tested)
@@ -196,29 +196,29 @@ class _Method(ast.NodeVisitor):
         self._tested.pop()
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Record an assignment."""
+        """Record assignments to attributes of the object."""
         for target in node.targets:
             self._note(target, may_be_made=True)
         self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Record an assignment with an annotation."""
+        """Record an annotated assignment to an attribute of the object."""
         if node.value is not None:
             self._note(node.target, may_be_made=True)
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Record an in-place change."""
+        """Record an in-place change of an attribute, such as `+=`."""
         self._note(node.target)
         self.visit(node.value)
 
     def visit_Delete(self, node: ast.Delete) -> None:
-        """Record a deletion."""
+        """Record the deletion of an attribute or of its items."""
         for target in node.targets:
             self._note(target)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Note a call of a method of the object, or one that changes a container in it."""
+        """Record a call of the object's method, or a call that changes a container attribute."""
         function = node.func
         if isinstance(function, ast.Attribute):
             name = self._attribute(function)
@@ -230,10 +230,10 @@ class _Method(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Leave a nested function alone: it may never be called."""
+        """Skip a lambda: it may never be called."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Leave a nested function alone, as a lambda."""
+        """Skip a nested function: it may never be called."""
 
     def _note(self, target: ast.expr, *, may_be_made: bool = False) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -249,7 +249,7 @@ class _Method(ast.NodeVisitor):
                 self.changes.append(f"{self._own}.{inner}")
 
     def _attribute(self, node: ast.AST) -> str:
-        """Return the name of an attribute of the object; empty for anything else."""
+        """Return the attribute's name if a node is an attribute of the object; otherwise empty."""
         is_own = (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)

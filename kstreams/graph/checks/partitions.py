@@ -1,8 +1,8 @@
-"""The number of tasks of each partition group, and which topics have to fit together.
+"""The number of tasks of each partition group, and checks of co-partitioning.
 
-A group has as many tasks as its largest topic has partitions. Inputs whose records meet in a join
-or a store form a co-partitioned set: they need one partition count and one partitioner. Other
-inputs of the group may differ: a task reads nothing of an input that has no such partition.
+A group has as many tasks as its largest topic has partitions. Inputs whose records reach the same
+join or store form a co-partitioned set, and must have the same partition count and partitioner.
+Other inputs of the group may have fewer partitions: then some tasks do not read from such an input.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Uneven:
     stores: Mapping[str, int] = field(default_factory=dict)
 
     def of_input(self, name: str, tasks: int) -> int:
-        """Return the partition count of an input of a group with so many tasks."""
+        """Return the partition count of an input, whose group has `tasks` tasks."""
         return self.inputs.get(name, tasks)
 
     def inputs_of(self, group: PartitionGroup, tasks: int) -> dict[str, int]:
-        """Return the partition count of each input of a group with so many tasks."""
+        """Return the partition count of each input of a group with `tasks` tasks."""
         return {entry.name: self.of_input(entry.name, tasks) for entry in group.inputs}
 
     def of_store(self, name: str, tasks: int) -> int:
-        """Return the partition count of a store of a group with so many tasks."""
+        """Return the partition count of a store, whose group has `tasks` tasks."""
         return self.stores.get(name, tasks)
 
 
@@ -67,13 +67,14 @@ def partition_counts(
 
     Args:
         topology: The topology.
-        counts: Partition counts of all its source topics.
-        records: Returns the number of records of a topic, for the hint of an error; None where
-            that is not known.
+        counts: Partition count of each source topic, by topic.
+        records: Returns the number of records of a topic, for the hint of an error; None if the
+            number is not known.
 
     Raises:
         PartitionCountError: Inputs that have to be co-partitioned differ in partition count or
-            partitioner; the message names the nodes that need it, the hint what to write.
+            partitioner. The message names the nodes that need co-partitioning; the hint shows code
+            that fixes the topology.
     """
     tasks: dict[str, int] = {}
     inputs: dict[str, int] = {}
@@ -100,7 +101,7 @@ def partition_counts(
 
 
 def _fixed(group: PartitionGroup, counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the partition counts that a group's inputs have of themselves."""
+    """Return the partition counts that topics and repartition edges fix, by input of a group."""
     fixed = {node.name: counts[node.topic.name] for node in group.sources}
     return fixed | {edge.name: edge.partitions for edge in group.entries if edge.partitions}
 
@@ -108,9 +109,10 @@ def _fixed(group: PartitionGroup, counts: Mapping[str, int]) -> dict[str, int]:
 def _co_partitioned(
     places: Sequence[Meeting],
 ) -> Iterator[tuple[tuple[Entry, ...], tuple[Meeting, ...]]]:
-    """Yield the sets of inputs that have to be co-partitioned, with the reasons.
+    """Yield each set of inputs that must be co-partitioned, with the joins and stores that need it.
 
-    Two inputs are in one set if their records meet, or if both meet those of a third.
+    Two inputs are in one set if they reach the same join or store, or if both are in a set with a
+    third input.
     """
     sets: list[tuple[dict[str, Entry], list[Meeting]]] = []
     for place in places:
@@ -135,7 +137,7 @@ def _one_count(
     counts: Mapping[str, int],
     records: _Records,
 ) -> int | None:
-    """Return the partition count of a co-partitioned set; None if its inputs leave it open."""
+    """Return the partition count of a co-partitioned set; None if no input fixes it."""
     fixed = _fixed(group, counts)
     wanted = {_shown(entry): fixed[entry.name] for entry in entries if entry.name in fixed}
     if len(set(wanted.values())) > 1:
@@ -166,7 +168,7 @@ def _check_partitioners(
 
 
 def _reason(meeting: tuple[Meeting, ...]) -> str:
-    """Name the nodes that need co-partitioning: those where several inputs meet."""
+    """Return a text that names the nodes and stores that need co-partitioning."""
     places = [place for place in meeting if len(place.entries) > 1]
     nodes = dict.fromkeys(name for place in places for name in place.nodes)
     stores = dict.fromkeys(place.store for place in places if place.store)
@@ -189,7 +191,7 @@ def _partitioner(entry: Entry) -> Partitioner:
 def _counts_beside(
     topology: Topology, group: PartitionGroup, counts: Mapping[str, int]
 ) -> Iterator[int]:
-    """Yield the partition counts of the topics that the group's pipeline reads."""
+    """Yield the partition counts of the source topics of the group's pipeline."""
     for groups in topology.pipelines():
         if group in groups:
             yield from (counts[node.topic.name] for each in groups for node in each.sources)

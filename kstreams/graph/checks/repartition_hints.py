@@ -1,4 +1,4 @@
-"""Hints for topics of a group that are not co-partitioned."""
+"""Hints for groups whose topics are not co-partitioned."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def repartition_hint(
     *,
     by: Literal["count", "partitioner"],
 ) -> str:
-    """Return the code that co-partitions inputs which meet.
+    """Return a hint, with code, for co-partitioning inputs.
 
-    The largest topic is not moved; size is the number of records if it is known, else of
-    partitions.
+    The largest topic keeps its partitions. The size is the number of records if it is known,
+    otherwise the number of partitions.
 
     Args:
         group: The group.
         sides: The sources among the inputs.
-        entries: The inputs that meet.
+        entries: The inputs that must be co-partitioned.
         by: The property in which the inputs differ.
     """
     if not sides:
@@ -74,12 +74,13 @@ def repartition_hint(
 def repartition_lines(
     group: PartitionGroup, source: SourceNode, like: SourceNode | None = None
 ) -> str:
-    """Return the lines of a program that move a source's records to the tasks of their keys.
+    """Return code lines that repartition a source's records.
 
     Args:
-        group: The group of the source; the source of a table stays a table.
+        group: The group of the source. If the source feeds a table, the code creates the table
+            again.
         source: The source.
-        like: The source whose partitioner is used; None for its own.
+        like: The source whose partitioner is used; None for the partitioner of `source`.
     """
     name, topic = source.name, source.topic.name
     rule = (like or source).topic

@@ -1,4 +1,4 @@
-"""Checks that the types of edges match, and that stores match the records put into them."""
+"""Checks that the types of connected nodes match, and that stores match their records."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _Types = tuple[object, object]
 
 
 def type_problems(ordered: list[AnyNode]) -> Iterator[str]:
-    """Yield where types do not fit, as far as they are known at run time.
+    """Yield a problem for each type mismatch between nodes, or between a node and its store.
 
     Args:
-        ordered: All nodes, parents first.
+        ordered: All nodes, parents first. Types that are not known at run time are not checked.
     """
     outputs = _outputs(ordered)
     yield from _types(ordered, outputs)
@@ -39,7 +39,7 @@ def type_problems(ordered: list[AnyNode]) -> Iterator[str]:
 
 
 def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
-    """Return the output types of each node, as far as they are known."""
+    """Return the key and value types that each node forwards; `object` if a type is unknown."""
     types: dict[str, _Types] = {}
     for node in ordered:
         match node:
@@ -86,7 +86,7 @@ def _optional(token: object) -> object:
 
 
 def _inputs(node: AnyNode, parent: str) -> tuple[_Types, ...]:
-    """Return the types that a node takes from a parent, as far as they are known, by input."""
+    """Return the key and value types that a node accepts from a parent, by input."""
     match node:
         case SinkNode():
             return (_sink_types(node.target),)
@@ -129,7 +129,7 @@ def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
 
 
 def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
-    """Return the hint for an edge that does not take None."""
+    """Return a hint if a repartition edge rejects None; otherwise an empty text."""
     if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
         return ""
     option = "null_keys" if part == "key" else "nulls"
@@ -137,7 +137,7 @@ def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
 
 
 def _store_types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
-    """Find stores whose serdes cannot write the records of their nodes."""
+    """Yield a problem for each store whose serdes do not match the records of its node."""
     for node in ordered:
         if not isinstance(node, ProcessorNode):
             continue

@@ -1,4 +1,4 @@
-"""All checks of a topology, gathered into one error."""
+"""Run all checks of a topology, and combine the problems into one error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def validated(
     *,
     global_tables: tuple[GlobalDefinition, ...] = (),
 ) -> Topology:
-    """Return the topology, or raise one `TopologyError` with every problem, sorted."""
+    """Return the topology; raises `TopologyError` with all problems, sorted, if there are any."""
     found = [*problems, *_parents(nodes), *loop_problems(nodes)]
     if not any(isinstance(node, SourceNode) for node in nodes.values()):
         found.append("there is no source: add one with add_source")
@@ -146,7 +146,7 @@ def _store_name_problem(name: str) -> str:
 
 
 def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
-    """Find changelogs that stores cannot have, or that are not theirs alone."""
+    """Yield problems of changelogs: invalid names, unsupported stores, topics in use elsewhere."""
     users: dict[str, str] = {}
     for node in ordered:
         topic = node.topic if isinstance(node, SourceNode) else getattr(node, "target", None)
@@ -174,7 +174,7 @@ def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
 
 
 def _reads(ordered: list[AnyNode]) -> Iterator[str]:
-    """Find stores that are read and are no table's."""
+    """Yield a problem for each store that a node reads and that no table of the topology has."""
     nodes = [node for node in ordered if isinstance(node, ProcessorNode)]
     kept = {spec for node in nodes for spec in node.stores}
     for node in nodes:
@@ -198,7 +198,7 @@ def _ends(ordered: list[AnyNode]) -> Iterator[str]:
 
 
 def _keys(ordered: list[AnyNode]) -> Iterator[str]:
-    """Find stateful nodes below a key change without a repartition."""
+    """Yield a problem for each stateful node below a key change without a repartition."""
     changed: dict[str, str | None] = {}
     for node in ordered:
         above = next((changed[p] for p in node.parents if changed.get(p)), None)
@@ -219,7 +219,7 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
 
 
 def _by_key(node: ProcessorNode) -> str:
-    """Say what makes a node need its keys in their own tasks; empty if nothing does."""
+    """Return the reason why a node needs co-located keys; empty if it does not need them."""
     if isinstance(node, JoinNode):
         return "is a join"
     if node.makes_table:
@@ -230,7 +230,7 @@ def _by_key(node: ProcessorNode) -> str:
 
 
 def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Find chains of processors that are too deep to call each other."""
+    """Yield a problem for each group whose longest chain of processors exceeds `MAX_DEPTH`."""
     for group in groups:
         depth, last = deepest(group.nodes)
         if depth > MAX_DEPTH:
@@ -242,7 +242,7 @@ def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Find repartition edges that lead back to their own group because of a shared store."""
+    """Yield a problem for each group whose repartition edges lead back into the group."""
     target = {entry.name: group.name for group in groups for entry in group.entries}
     below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}
     for group in groups:
@@ -257,7 +257,7 @@ def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def _reached(start: str, below: Mapping[str, set[str]]) -> set[str]:
-    """Return a group and all that edges lead to from it."""
+    """Return a group and all groups that are reachable from it over edges."""
     reached, frontier = {start}, {start}
     while frontier:
         frontier = {after for name in frontier for after in below[name]} - reached

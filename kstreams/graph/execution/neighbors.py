@@ -1,4 +1,4 @@
-"""The nodes around a node, and the reasons that they give against columns."""
+"""The neighbors of a node, and their reasons against execution by columns."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ("Neighbors",)
 
 
 class Neighbors:
-    """The nodes of a group by their place in it.
+    """The nodes of a group, their order and their neighbors.
 
     Args:
         group: The group.
         forms: The column form of each node that has one.
-        intercepted: Whether an interceptor cannot wrap column processors.
+        intercepted: Whether there is an interceptor that cannot wrap column processors.
 
     Attributes:
         children: The nodes below each node.
@@ -61,18 +61,18 @@ class Neighbors:
                 self.users.setdefault(spec.name, []).append(node.name)
 
     def first(self, names: Iterable[str]) -> str:
-        """Return the name that comes first in the group's order."""
+        """Return the name of the node that comes first in the group's order."""
         return min(names, key=self.places.__getitem__)
 
     def source(self, parents: Sequence[str]) -> ColumnSource:
-        """Return the records that parents forward; all parents are entries."""
+        """Return the source of the records that parents forward; all parents must be entries."""
         entries = [self._entries[parent] for parent in parents]
         key, value = serdes_of(entries[0])
         nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
         return ColumnSource(key, value, nulls)
 
     def group_reason(self) -> Reason | None:
-        """Return why no node of the group can run by columns."""
+        """Return the reason why no node of the group can run by columns, or None."""
         if self._intercepted:
             return INTERCEPTED
         for entry in self._entries.values():
@@ -81,7 +81,7 @@ class Neighbors:
         return None
 
     def records_reason(self, parents: Sequence[str]) -> Reason | None:
-        """Return why parents do not forward records of sources as columns."""
+        """Return the reason why parents do not forward encoded records; None if they do."""
         reason = self.group_reason()
         if reason is not None:
             return reason
@@ -103,16 +103,16 @@ class Neighbors:
     def mixed(
         self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
     ) -> Reason | None:
-        """Return which node below a node gets records from elsewhere too.
+        """Return a reason if a downstream node also receives records from other nodes.
 
-        Such a node would get its records in another order: by columns, all records of one parent
-        come before those of the other one. A node that forwards when a batch ends is no problem: it
-        does so by records too.
+        With execution by columns, the order of such a node's records would change: all records of
+        one parent would come before the records of the other parent. A node that forwards only when
+        a batch ends has no such reason, because the order is the same with both executions.
 
         Args:
-            node: The node.
+            node: The node that would run by columns.
             others: Names of other nodes whose records are in order in any case.
-            but_for: Names of nodes to which the order of their inputs does not matter.
+            but_for: Names of nodes whose results do not depend on the order of their inputs.
         """
         if self.at_batch_end(node.name):
             return None
@@ -129,11 +129,12 @@ class Neighbors:
         return form is not None and form.at_batch_end
 
     def take_decoded(self, node: ProcessorNode, joins: Collection[str]) -> bool:
-        """Return whether an operator and all nodes below it can take decoded records.
+        """Return whether an operator and its downstream nodes can process decoded columns.
 
-        All that the operator forwards has to go to operators, edges, tables, their joins and
-        topics. Other nodes may need the current record; and an object that a function could change
-        after forwarding it would be encoded before the change by records, and after it by columns.
+        Only operators, edges, tables, joins of tables and topics may be downstream. Other nodes may
+        need the current record. Also, if a function changed an object after forwarding it,
+        execution by records would encode the object before the change, and execution by columns
+        after it.
 
         Args:
             node: The operator.
@@ -149,12 +150,12 @@ class Neighbors:
         )
 
     def encode_at_once(self, node: ProcessorNode) -> bool:
-        """Return whether edges and topics alone are below a node, which encode its output."""
+        """Return whether a node's children are all edges and topics, which encode its output."""
         below = self.children[node.name]
         return bool(below) and not self.mixed(node) and all(map(self._encodes, below))
 
     def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
-        """Return the nodes that a node's records may reach, in the group's order."""
+        """Return the nodes downstream of a node, in the group's order, except `but_for`."""
         found: dict[str, AnyNode] = {}
         waiting = list(self.children[node.name])
         while waiting:
@@ -165,7 +166,7 @@ class Neighbors:
         return sorted(found.values(), key=lambda other: self.places[other.name])
 
     def _takes_columns(self, node: AnyNode) -> bool:
-        """Return whether a node takes the columns of an operator with decoded records."""
+        """Return whether a node accepts columns of decoded records."""
         match node:
             case ProcessorNode(name=name):
                 form = self._forms.get(name)
@@ -178,7 +179,7 @@ class Neighbors:
                 return False
 
     def _encodes(self, node: AnyNode) -> bool:
-        """Return whether a node encodes its input at once: no function can change it later."""
+        """Return whether a node encodes its input at once, before any function can change it."""
         match node:
             case RepartitionNode():
                 return node.key.immutable and node.value.immutable and self._takes_columns(node)

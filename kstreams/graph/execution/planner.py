@@ -1,4 +1,4 @@
-"""The choice of execution for each node of a group, by records or by columns, with the reason."""
+"""Choose the execution of each node of a group: by records or by columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExecutionPlanner:
 
     Args:
         group: The nodes.
-        intercepted: Whether there is such an interceptor.
+        intercepted: Whether an interceptor cannot wrap column processors.
     """
 
     def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
@@ -56,11 +56,11 @@ class ExecutionPlanner:
             self._choose_joins_of_changes(group)
 
     def _choose_joins_of_changes(self, group: PartitionGroup) -> None:
-        """Find which joins that take changes of tables run by columns, and why others do not.
+        """Find the joins of table changes that run by columns, and reasons against the others.
 
-        A table runs by columns if all joins that take its changes do, and they do if their
-        tables do. The search assumes this of all joins, and removes one after another that cannot
-        run by columns, until the assumption holds.
+        A table runs by columns if all joins that take its changes do, and they do if their tables
+        do. The search assumes this of all joins, and removes one after another that cannot run by
+        columns, until the assumption holds.
         """
         obstacles: dict[str, Reason] = {
             name: reasons.BOTH_INPUTS
@@ -80,20 +80,22 @@ class ExecutionPlanner:
                 return
 
     def _chosen(self, name: str, form: NodeForm) -> NodeForm:
-        """Return the form of a node; for a table that is looked up, its form for look-ups."""
+        """Return a node's column form; for a table that joins look up, its form for lookups."""
         if form.looked_up is not None and self._tables.is_looked_up(self._nodes[name]):
             return form.looked_up
         return form
 
     def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:
-        """Return a new column processor for a node; None runs it by records.
+        """Return a new column processor for a node; None if the node runs by records.
 
         Args:
             node: The node.
-            punctuated: Whether a node after it has a stream-time punctuator.
+            punctuated: Whether a node after this node, in the group's order, has a stream-time
+                punctuator.
 
         Raises:
-            TopologyError: The node asks for columns and cannot run by them; the reason is named.
+            TopologyError: The node has `execution="columns"` and cannot run by columns; the error
+                names the reason.
         """
         asked = self._asked(node)
         if asked == "records":
@@ -106,14 +108,14 @@ class ExecutionPlanner:
         return None
 
     def problem(self, node: ProcessorNode) -> str | None:
-        """Return the problem of a node that asks for columns and cannot run by them, or None."""
+        """Return the problem of a node that requires but cannot use columns, or None."""
         if self._asked(node) != "columns":
             return None
         found = self._found(node, punctuated=False)
         return None if isinstance(found, ColumnProcessor) else f"{_refusal(node, found)}: {_HINT}"
 
     def summary(self, node: ProcessorNode) -> str | None:
-        """Return a node's execution and the reason; None for nodes that have one execution only.
+        """Return a node's execution and the reason; None for a node without a column form.
 
         A fact that only a run knows is shown as a condition.
         """
@@ -134,10 +136,10 @@ class ExecutionPlanner:
         return "auto" if form is None else form.execution
 
     def _found(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | Reason:
-        """Return a column processor, or the reason why there is none: the same at each call.
+        """Return a column processor, or the reason why there is none; the result is cached.
 
         A table depends on itself if a join looks it up for a stream of its own changes. Such a
-        table runs by records, as its processor by columns would forward no changes.
+        table runs by records, because its columnar form for lookups would forward no changes.
         """
         place = node.name, punctuated
         if place not in self._made:
@@ -160,7 +162,7 @@ class ExecutionPlanner:
     def _inputs(
         self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
     ) -> list[Input] | Reason:
-        """Return the inputs of a node, or the reason why one of them meets no need."""
+        """Return the inputs of a node, or the reason why the parents meet no need."""
         inputs = []
         for parents, need in _ports(node, form):
             met = self._met(node, parents, need)
@@ -172,7 +174,7 @@ class ExecutionPlanner:
         return inputs
 
     def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
-        """Return the first need that parents meet, in the order below, or why they meet none."""
+        """Return the first need, in the order below, that the parents meet, or a reason."""
         reason: Reason | None
         if Need.CHANGES in need:
             reason = self._changes_reason(parents[0], need)
@@ -192,7 +194,7 @@ class ExecutionPlanner:
         return Need.ROWS if Need.ROWS in need else ""
 
     def _changes_reason(self, port: str, need: Need) -> Reason | None:
-        """Return why a join cannot take the changes of a table by columns."""
+        """Return the reason why a join cannot process a table's changes by columns, or None."""
         if Need.ROWS in need:
             table = self._tables.above(port)
             if table is None:
@@ -205,7 +207,7 @@ class ExecutionPlanner:
     def _reason(
         self, node: ProcessorNode, form: NodeForm, inputs: Sequence[Input]
     ) -> Reason | None:
-        """Return why a node whose inputs are met cannot run by columns."""
+        """Return why a node whose inputs meet its needs cannot run by columns, or None."""
         if form.follower and inputs[0].need is not Need.RECORDS:
             return None
         match form.output:
@@ -217,7 +219,7 @@ class ExecutionPlanner:
                 return self._own_reason(node, form) or self._rows_reason(node, form)
 
     def _own_reason(self, node: ProcessorNode, form: NodeForm) -> Reason | None:
-        """Return why a node cannot run by columns because of the nodes around it."""
+        """Return the reason why a node's neighbors prevent execution by columns, or None."""
         looked_up = _looked_up(node, form)
         tables = node.parents if form.takes_changes else looked_up
         kept = {spec for name in tables for spec in self._tables.stores_above(name)}
@@ -225,7 +227,7 @@ class ExecutionPlanner:
         return self._neighbors.shared(node, own) or self._neighbors.mixed(node, *looked_up)
 
     def _rows_reason(self, node: ProcessorNode, form: NodeForm) -> Reason | None:
-        """Return why a node cannot look up rows by columns: their table runs by records."""
+        """Return a reason if a table that the node looks up runs by records; otherwise None."""
         for name in _looked_up(node, form):
             table = self._tables.above(name)
             found = "" if table is None else self._found(table, punctuated=False)
@@ -234,10 +236,10 @@ class ExecutionPlanner:
         return None
 
     def _lookups_reason(self, table: ProcessorNode) -> Reason | None:
-        """Return why a table cannot run by columns together with the joins that look it up.
+        """Return why a table and the joins that look it up cannot run by columns; or None.
 
-        The table forwards nothing then, so that each of its readers has to be such a join, and each
-        join has to run by columns if the table does.
+        By columns, the table forwards nothing, so each of its readers must be a join that looks it
+        up, and each such join must also be able to run by columns.
         """
         for name in sorted(self._tables.readers(table)):
             if not self._tables.looks_up(name):
@@ -253,9 +255,9 @@ class ExecutionPlanner:
         return None
 
     def _takes_results(self, node: ProcessorNode) -> bool:
-        """Return whether a node is between an aggregation by columns and edges or topics.
+        """Return whether a node is between a columnar aggregation and edges or topics.
 
-        The aggregation has to run by columns for any punctuators of other nodes.
+        The aggregation must run by columns even if other nodes have punctuators.
         """
         above = self._nodes.get(node.parents[0])
         if len(node.parents) > 1 or above is None or not self._neighbors.encode_at_once(node):
@@ -268,11 +270,11 @@ class ExecutionPlanner:
         return isinstance(self._found(above, punctuated=others), ColumnProcessor)
 
     def _end_with_batch(self, parents: Sequence[str]) -> bool:
-        """Return whether all records come from one node when a batch ends."""
+        """Return whether the only parent forwards nothing before the batch ends."""
         return len(parents) == 1 and self._neighbors.at_batch_end(parents[0])
 
     def _follows(self, parents: Sequence[str]) -> bool:
-        """Return whether all records come from one node by columns that is no aggregation."""
+        """Return whether the only parent runs by columns and is not an aggregation."""
         form = self._forms.get(parents[0])
         if len(parents) > 1 or form is None or form.output is Output.RESULTS:
             return False
@@ -282,7 +284,7 @@ class ExecutionPlanner:
 
 
 def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Yield the problems of nodes that ask for columns and cannot run by columns."""
+    """Yield the problem of each node that requires columns but cannot run by columns."""
     for group in groups:
         planner = ExecutionPlanner(group)
         for node in group.processors:

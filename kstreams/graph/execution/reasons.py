@@ -1,7 +1,7 @@
-"""The planner's reasons against execution by columns; suppliers have their own.
+"""The planner's reasons against execution by columns; suppliers add further reasons.
 
-Each is the second half of a sentence that `Topology.describe` shows as `records (<reason>)`, and an
-error as `node 'x' cannot run by columns: <reason>`.
+`Topology.describe` shows a reason as `records (<reason>)`; an error shows it as `node 'x' cannot
+run by columns: <reason>`.
 """
 
 from __future__ import annotations
@@ -30,52 +30,52 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason of a group that skips records of an entry that fail."""
+    """Return the reason for a group in which records of an entry may fail and be skipped."""
     return f"{entry!r} goes on after records that fail (on_error)"
 
 
 def below_processor(parent: str) -> Reason:
-    """Return the reason of a node that is not directly below sources."""
+    """Return the reason for a node that is not directly below a source."""
     return f"it is below processor {parent!r}, rather than directly below a source"
 
 
 def follows_loop(loop: str) -> Reason:
-    """Return the reason of a node below a loop that does not move stream time."""
+    """Return the reason for a node below a loop whose records do not advance stream time."""
     return f"records of loop {loop!r} do not move stream time"
 
 
 def other_serdes(entries: Iterable[str]) -> Reason:
-    """Return the reason of a node below sources with different serdes."""
+    """Return the reason for a node below sources with different serdes."""
     return f"its sources {' and '.join(map(repr, entries))} have different serdes"
 
 
 def store_shared(user: str) -> Reason:
-    """Return the reason of a node whose store another node uses."""
+    """Return the reason for a node whose store is also used by another node."""
     return f"node {user!r} uses its store too"
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason of a node whose output reaches a node with other inputs."""
+    """Return the reason for a node with a downstream node that also has other inputs."""
     return f"node {node!r} below it gets records from elsewhere too"
 
 
 def table_read(reader: str) -> Reason:
-    """Return the reason of a table with a reader that does not run by columns with it."""
+    """Return the reason for a table with a reader that is not a columnar lookup join."""
     return f"node {reader!r} gets its changes or reads its store"
 
 
 def join_by_records(join: str, why: Reason | None = None) -> Reason:
-    """Return the reason of a table that a join by records looks up."""
+    """Return the reason for a table that a join by records looks up."""
     return _with_cause(f"join {join!r} runs by records", why)
 
 
 def table_by_records(table: str, why: Reason | None = None) -> Reason:
-    """Return the reason of a join whose table runs by records."""
+    """Return the reason for a join whose table runs by records."""
     return _with_cause(f"its table {table!r} runs by records", why)
 
 
 def other_group(table: str) -> Reason:
-    """Return the reason of a join with a table of another group."""
+    """Return the reason for a join with a table of another group."""
     return f"table {table!r} is of another group"
 
 

@@ -1,4 +1,4 @@
-"""Find the nodes above a join from which records reach both of its inputs."""
+"""Find nodes from which records reach both inputs of a join."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BOTH = 3
 
 
 def joins_behind(group: PartitionGroup) -> dict[str, list[str]]:
-    """Return the joins that a node's records reach by two ways, to both inputs, by that node.
+    """Return, by node, the joins whose two inputs the node's records reach on different paths.
 
-    Sources and entries of the group are nodes too.
+    The keys of the result include sources and entries of the group.
     """
     children = group.children()
     found: dict[str, list[str]] = {}
@@ -29,7 +29,7 @@ def joins_behind(group: PartitionGroup) -> dict[str, list[str]]:
 def _forks(
     join: JoinNode, group: PartitionGroup, children: Mapping[str, Sequence[AnyNode]]
 ) -> list[str]:
-    """Return the nodes from which different ways lead to both inputs of a join."""
+    """Return the nodes from which different paths lead to both inputs of a join."""
     reached: dict[str, int] = {}  # the inputs a node leads to: 1 the left, 2 the right
     forks = []
     names = [node.name for node in reversed(group.nodes)]

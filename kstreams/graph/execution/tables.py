@@ -15,7 +15,7 @@ __all__ = ("Tables",)
 
 
 class Tables:
-    """The tables of a group, by the node that keeps the rows of each.
+    """The tables of a group; each table is identified by the node that stores its rows.
 
     Args:
         nodes: The processor nodes of the group, by name.
@@ -34,10 +34,10 @@ class Tables:
         self._neighbors = neighbors
 
     def above(self, port: str) -> ProcessorNode | None:
-        """Return the node that keeps the rows of a table; None if another group has it.
+        """Return the node that stores the rows of a table; None if another group has the table.
 
         Args:
-            port: The node of the table, or of one that is derived from it without a store.
+            port: The table's node, or the node of a table that is derived from it without a store.
         """
         node = self._nodes.get(port)
         while node is not None and not node.stores and len(node.parents) == 1:
@@ -45,12 +45,12 @@ class Tables:
         return node
 
     def stores_above(self, port: str) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores of the table above a port."""
+        """Return the stores of a port's table; empty if another group has the table."""
         table = self.above(port)
         return () if table is None else table.stores
 
     def is_looked_up(self, table: ProcessorNode) -> bool:
-        """Return whether joins look a table up, or no node takes its changes."""
+        """Return whether a join looks up the table, or the table has no readers."""
         readers = self.readers(table)
         return not readers or any(self.looks_up(reader) for reader in readers)
 
@@ -60,9 +60,9 @@ class Tables:
         return form is not None and form.looks_up
 
     def readers(self, table: ProcessorNode) -> set[str]:
-        """Return the nodes that read a table's store or take its changes.
+        """Return the nodes that read a table's store or receive its changes.
 
-        A view of the table is no reader, but the nodes that read the view are.
+        A view of the table does not count as a reader, but the nodes that read the view do.
         """
         found = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
         waiting = list(self._neighbors.children[table.name])
@@ -76,14 +76,14 @@ class Tables:
         return found - {table.name}
 
     def changes_reason(self, table: ProcessorNode, joins: Collection[str]) -> Reason | None:
-        """Return why a table cannot forward changes by columns because of the nodes around it.
+        """Return why a table cannot forward changes by columns because of its neighbors, or None.
 
-        Other readers of its store may read only after all rows of the batch are put: at the end of
-        the batch, or rows that have not changed.
+        The columnar joins in `joins` read the store only after all rows of the batch are put, or
+        read unchanged rows; other readers of the store are a reason.
 
         Args:
-            table: The node that keeps the table.
-            joins: Joins of changes that run by columns.
+            table: The node that stores the table's rows.
+            joins: Joins of table changes that run by columns.
         """
         own = {name for name in joins if self._joins(name, table)}
         users = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
@@ -93,5 +93,5 @@ class Tables:
         return self._neighbors.mixed(table, but_for=own)
 
     def _joins(self, name: str, table: ProcessorNode) -> bool:
-        """Return whether a join takes the changes of a table."""
+        """Return whether a join receives the changes of a table."""
         return any(self.above(port) is table for port in self._nodes[name].parents)

@@ -1,4 +1,4 @@
-"""A topology as indented text, in the manner of Kafka Streams' `Topology#describe`."""
+"""A topology as indented text, in the format of Kafka Streams' `Topology#describe`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 __all__ = ("describe",)
 
 _PLAIN = re.compile(r"[\w.\-]+( [\w.\-]+)*")
-"""Names that need no quotes: nothing in them could be taken for part of the text."""
+"""Names that need no quotes, because they cannot be mistaken for other parts of the text."""
 
 
 @dataclass(frozen=True)
 class _Edges:
-    """The groups that repartition edges and loops leave, and enter, by name."""
+    """For each repartition edge and loop: the group that writes it, and the group that reads it."""
 
     above: Mapping[str, str]
     below: Mapping[str, str]
@@ -53,9 +53,9 @@ def describe(topology: Topology) -> str:
     The name of a group is followed by its number, as in Kafka Streams. Each node has its children
     after `-->` and its parents after `<--`. A repartition edge appears in the group that it leaves
     and in the group that it enters; a loop appears where it is read, and its end where it is
-    written. A node that can run by records or by columns has its `execution:` with the reason, as
-    far as the topology decides: an interceptor without `bind_columns` makes all nodes run by
-    records. The text is the same for equal topologies, and ends in a newline.
+    written. A node that can run by records or by columns has a line `execution:` with the reason,
+    as far as it follows from the topology: with an interceptor without `bind_columns`, all nodes
+    run by records. The text is the same for equal topologies, and ends with a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
     edges = _Edges(
@@ -197,5 +197,5 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """Show a name; in quotes, with escapes, when it could be taken for something else."""
+    """Return a name, quoted and escaped if it could be mistaken for other parts of the text."""
     return name if _PLAIN.fullmatch(name) else json.dumps(name)

@@ -26,8 +26,8 @@ _SHAPES = {
 def to_dot(topology: Topology) -> str:
     """Return a Graphviz digraph: groups as clusters, stores as cylinders.
 
-    Topics are tags, repartition edges hexagons, loops octagons. The text is the same for equal
-    topologies; no name can break it.
+    Topics are tags, repartition edges are hexagons, loops are octagons. The text is the same for
+    equal topologies, and valid for any names.
 
     Source: https://graphviz.org/doc/info/lang.html
     """
@@ -51,6 +51,6 @@ def _box(box: Box) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote a string; a backslash is doubled, or else it would mean something."""
+    """Quote a string for Graphviz, with backslashes, quotes and ampersands escaped."""
     escaped = printable(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""The content of a picture of a topology, independent of the picture language."""
+"""The content of a picture of a topology, independent of the output language."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Shape(Enum):
     STORE = "store"
     TOPIC = "topic"
     OUTSIDE = "outside"
-    """Standard output, or the user's function, at a sink."""
+    """The external destination of a sink, such as standard output or a function."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A thing to draw; `id` is safe in every picture language."""
+    """A box of a picture; `id` is a valid identifier in every output language."""
 
     id: str
     shape: Shape
@@ -48,7 +48,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line between two boxes; one to a store has no direction."""
+    """A line between two boxes; a line to a store that a node uses has no direction."""
 
     start: str
     end: str
@@ -57,7 +57,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes by group, boxes outside of groups, and arrows; all in a fixed order."""
+    """Boxes by group, boxes outside groups, and arrows; all in a deterministic order."""
 
     title: str
     groups: tuple[tuple[str, tuple[Box, ...]], ...]
@@ -66,7 +66,7 @@ class Drawing:
 
 
 def draw(topology: Topology) -> Drawing:
-    """Lay out a topology. Ids count boxes in order, so equal topologies look equal."""
+    """Create the drawing of a topology. Ids number the boxes, so equal topologies look equal."""
     ids = {name: f"n{number}" for number, name in enumerate(topology.nodes)}
     topics = {name: f"t{number}" for number, name in enumerate(_topics(topology))}
     stores = {spec.name: f"s{number}" for number, spec in enumerate(topology.stores)}
@@ -123,7 +123,7 @@ def draw(topology: Topology) -> Drawing:
 
 
 def printable(text: str) -> str:
-    """Return a text with invisible characters, such as line breaks, as Python escapes."""
+    """Replace invisible characters of a text, such as line breaks, by Python escapes."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )

@@ -23,14 +23,14 @@ _SHAPES = {
     Shape.OUTSIDE: ("((", "))"),
 }
 _PLAIN = frozenset(" -_.,:/()")
-"""Characters that mean nothing in a quoted label; letters and digits do not either."""
+"""Characters without a special meaning in a quoted label, in addition to letters and digits."""
 
 
 def to_mermaid(topology: Topology) -> str:
     """Return a Mermaid flow chart: groups as subgraphs, stores as cylinders.
 
-    Topics are slanted boxes, repartition edges hexagons, loops flags. The text is
-    the same for equal topologies; no name can break it.
+    Topics are slanted boxes, repartition edges are hexagons, loops are flags. The text is the same
+    for equal topologies, and valid for any names.
 
     Source: https://mermaid.js.org/syntax/flowchart.html
     """
@@ -56,9 +56,9 @@ def _label(text: str) -> str:
 
 
 def _escaped(text: str) -> Iterator[str]:
-    """Return a text with special characters as entities, which Mermaid spells `#<number>;`.
+    """Yield the characters of a text, with special characters as Mermaid entities, `#<number>;`.
 
-    This includes a mark before a space: Markdown makes a list of `- a` and `1. a`.
+    A `-` or `.` before a space is escaped, too: Markdown interprets `- a` and `1. a` as lists.
     """
     for place, char in enumerate(text):
         plain = char.isalnum() or char in _PLAIN

@@ -1,3 +1,3 @@
-"""Joins by columns, with the results of joins by records."""
+"""Columnar joins; their results equal those of the record-by-record joins."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Join a stream with the versions of a table by columns, with a wait for late rows."""
+"""Join a stream with a table's versions by columns; records wait for late table rows."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ __all__ = ("AsOfColumns",)
 
 _COLUMNS = ["key", "timestamp", "headers"]
 _AT_ONCE = -1
-"""In the place of the time of a record that does not wait: it lets no other go."""
+"""The sort time of a record that does not wait, and so releases no other record."""
 
 
 class AsOfColumns(LookUps):
-    """`AsOfJoin` by columns.
+    """The columnar form of `AsOfJoin`.
 
-    A record is joined at the place of the record that releases it, or at its own place without a
-    wait. Records that no record of their batch releases are stored for another batch.
+    A record that waits is joined at the batch position of the record that releases it, any other
+    record at its own position. Records that are not released within their batch are stored.
 
     Args:
         store: The store of the table.
         joiner: An inner or a left joiner.
-        source: The source of the stream's records; None for another column processor.
-        maker: Derives the rows of a derived table from those of the store; None for the store's
-            rows.
+        source: The source of the stream's records; None if the parent is a column processor.
+        maker: Derives the table's rows from the store's rows; None if the table is not derived.
         grace_ms: The waiting time of records, ms.
         waiting: The `queue_store` of the waiting records.
     """
@@ -59,7 +58,7 @@ class AsOfColumns(LookUps):
         self._waiting = waiting
 
     def init(self, context: BatchContext) -> None:
-        """Get the queue ready."""
+        """Open the queue of waiting records."""
         super().init(context)
         self._queue: QueueRows[Any, Any] = QueueRows.of(context.store(self._waiting))
         context.on_end_of_run(self._release_all)
@@ -101,7 +100,7 @@ class AsOfColumns(LookUps):
         super().advance(stream_time_ms)
 
     def _release_all(self) -> None:
-        """Join all that waits."""
+        """Join all waiting records."""
         last = self._queue.last_time()
         if last is not None:
             self._release(last)
@@ -116,14 +115,14 @@ class AsOfColumns(LookUps):
             self._join_at(_rows_of(stored, self._spec.key), lefts, moments)
 
     def _join_at(self, rows: pa.Table, lefts: list[Any], moments: pa.Table) -> None:
-        """Join records at the moments of the records that release them."""
+        """Join records as of the batch positions of the records that release them."""
         for name in moments.column_names:
             rows = rows.append_column(name, moments.column(name))
         rows = rows.append_column("value", pa.nulls(rows.num_rows))
         self.join(rows, lefts, self.found(rows, rows.column(PLACE).to_numpy()))
 
     def _taken(self, until: int) -> list[Record[Any, Any]]:
-        """Take the stored records up to a time (ms) out of the queue, in order."""
+        """Remove the stored records up to a time (ms) from the queue, and return them in order."""
         if until <= self._queue.progress().released:
             return []
         taken = list(self._queue.scan(to_ms=until))
@@ -133,7 +132,7 @@ class AsOfColumns(LookUps):
         return taken
 
     def _put(self, table: pa.Table, values: list[Any], waits: Bools, until: int) -> None:
-        """Put records that wait and that nothing lets go into the queue, numbered among all."""
+        """Store the waiting records that are not released in this batch."""
         times = table.column("timestamp").to_numpy()
         numbers = np.cumsum(waits) - 1
         stay = np.flatnonzero(waits & (times > until))
@@ -153,7 +152,7 @@ class AsOfColumns(LookUps):
 
 
 def _rows_of(records: Sequence[Record[Any, Any]], key: Serde[Any]) -> pa.Table:
-    """Return records without their values."""
+    """Return the keys, timestamps and headers of records as a table."""
     columns = {
         "key": key.to_arrow(key.serialize_many([record.key for record in records])),
         "timestamp": pa.array([record.timestamp for record in records], pa.int64()),

@@ -1,4 +1,4 @@
-"""One batch of a stream join by columns: retained records meet the new ones."""
+"""One batch of a columnar stream join: match new records with retained records."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Stored:
     """The stored rows that a batch may need.
 
     Attributes:
-        handles: The rows.
-        codes: The number of each row's key, including keys outside of the batch.
-        sides: The sides.
-        buckets: The time buckets.
-        elements: The content.
+        handles: The keys of the rows in the store.
+        codes: The key number of each row; includes keys that do not occur in the batch.
+        sides: The side of each row: 0 left, 1 right.
+        buckets: The time bucket of each row.
+        elements: The records in the rows.
     """
 
     handles: list[bytes]
@@ -44,14 +44,14 @@ class Stored:
 
 @dataclass(frozen=True)
 class Near:
-    """The part of a tail that a batch may need.
+    """The records of the store's tail (its latest records, in memory) that a batch may need.
 
     Attributes:
-        places: The places of the elements in the tail.
-        codes: The number of each element's key, including keys outside of the batch.
+        places: The positions of the elements in the tail.
+        codes: The key number of each element; includes keys that do not occur in the batch.
         elements: The elements.
         closes: The stream time that makes a waiting element final, ms.
-        ends: Whether an element waits, and its wait ends in the batch if it finds no partner.
+        ends: Whether an element waits for a partner, and its wait ends in this batch.
     """
 
     places: Ints
@@ -63,18 +63,18 @@ class Near:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a batch in terms of known records: stored ones, then those of the batch.
+    """The results of a batch, as indexes into its known records: stored, then new records.
 
     Attributes:
-        known: The records.
-        met: The pairs.
+        known: The known records.
+        met: The matched pairs.
         alone: Records of the batch that are forwarded alone at their arrival.
-        closed: Known records that are forwarded later, without a partner.
-        closes: The stream time of that, ms.
+        closed: Known records whose wait has ended without a partner.
+        closes: The stream time at which the wait of each closed record ended, ms.
         headers: The headers of the closed records.
-        late: The number of late records without effect.
-        keys: All keys by number, in the form of the store.
-        elements: The content of the stored records.
+        late: The number of dropped late records.
+        keys: All keys by number, encoded as in the store.
+        elements: The stored records.
     """
 
     known: Known
@@ -96,17 +96,17 @@ class BatchJoin:
 
     Args:
         rows: The rows of the store.
-        columns: The rows by columns.
+        columns: Columnar access to the rows.
         tail: The tail of the store.
-        setup: The spans of the join.
-        keeps: Whether records of a side are forwarded alone, left and right.
+        setup: The time spans of the join.
+        keeps: Whether unmatched records of the left and of the right side are forwarded.
         came: The records of the batch.
         end: The stream time after the batch, ms.
 
     Attributes:
         sides: The number of sides: 1 for a self-join.
-        setup: The spans of the join.
-        arrivals: The records in the order of their places.
+        setup: The time spans of the join.
+        arrivals: The batch's records in the order of their positions.
     """
 
     sides: ClassVar[int] = 2
@@ -178,11 +178,11 @@ class BatchJoin:
         )
 
     def meet(self, known: Known) -> Met:
-        """Return the pairs of known records."""
+        """Return the matched pairs of known records."""
         return meet(self.arrivals, known, self.setup, self._clocks, self._keeps)
 
     def _fates(self, paired: Bools) -> tuple[Bools, Bools, Bools, int]:
-        """Return who goes out at once, who waits, who is remembered, and how many are late."""
+        """Return masks of records forwarded now, waiting and stored; and how many are late."""
         came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
         kept = self._kept[sides] & ~paired
@@ -198,13 +198,13 @@ class BatchJoin:
         return delays
 
     def _is_gone(self, sides: Ints, elements: StoredElements | Elements) -> Bools:
-        """Return which elements have gone out alone."""
+        """Return which waiting elements have been forwarded unmatched."""
         finals = np.array([self._clocks.final_left, self._clocks.final_right])
         gone: Bools = (elements.fates == WAITING) & (elements.times < finals[sides])
         return gone
 
     def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
-        """Return all keys, and the part of the tail that has one of them or ends in the batch."""
+        """Return all keys, and the tail's elements that have such a key or whose wait ends now."""
         codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
         codes = codes.astype(np.int64)
         closes = elements.times + self._delays(elements.sides)
@@ -218,7 +218,7 @@ class BatchJoin:
         return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
 
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
-        """Return the batch's keys and those of entries that are due, and these by number."""
+        """Return all keys of the batch and of the due entries, and the latter's key numbers."""
         stored = self._came.keys.stored
         if due is None or not due.keys:
             return stored, np.zeros(0, np.int64)
@@ -226,7 +226,7 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows that may have partners, and the due rows."""
+        """Read the rows in which partners may be, and the rows of due entries."""
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
@@ -262,7 +262,7 @@ class BatchJoin:
         there: Ints,
         met: Met,
     ) -> tuple[Ints, Ints, list[bytes]]:
-        """Return the known records of entries without a partner, their closes and headers."""
+        """Return the due records without a partner, their closing times (ms) and their headers."""
         none = np.zeros(0, np.int64)
         elements = stored.elements.take(there)
         if due is None or not len(codes) or not len(there):
@@ -278,7 +278,7 @@ class BatchJoin:
         return spots[found], due.closes[found], [due.headers[each] for each in found.tolist()]
 
     def _headers(self, old: list[bytes], near: Near, ended: Bools, fresh: Ints) -> pa.Array:
-        """Return the headers of closed records: of rows, of the tail, and of the batch."""
+        """Return the headers of closed records, in the order: stored rows, tail, batch."""
         waited = near.elements.headers
         count = int(ended.sum())
         tail = [b""] * count if waited is None else objects_of(waited.filter(pa.array(ended)))
@@ -286,7 +286,7 @@ class BatchJoin:
         return pa.concat_arrays([known, self._came.headers(fresh)])
 
     def _settle(self, stored: Stored, there: Ints, settled: Bools) -> None:
-        """Write the rows in which some have had a partner, unless they are forgotten by now."""
+        """Mark stored records as matched, except in rows that have expired."""
         elements = stored.elements
         fates = elements.fates.copy()
         fates[there[settled]] = SETTLED
@@ -309,7 +309,7 @@ class BatchJoin:
         waits: Bools,
         clocks: Clocks,
     ) -> None:
-        """Add the records to the recent records, and remove those that nothing can join any more.
+        """Add the batch's records to the tail, and remove records that have expired.
 
         Records that expire in the batch are never stored.
         """
@@ -335,7 +335,7 @@ class BatchJoin:
         self._tail.advance(tail, partnered, fresh, clocks)
 
     def _advanced(self, count: int) -> Clocks:
-        """Store the progress of the join; return it."""
+        """Advance the stored clocks of the join, and return them."""
         clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):

@@ -1,6 +1,7 @@
-"""A user's function for the new and the old value of each change, called in their order.
+"""Call a user's function for the new and the old value of each change.
 
-Columns of both values have the new one of a change, its old one, then those of the next.
+Columns of both values alternate: the first change's new value, its old value, the second change's
+new value, and so on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ("both", "called_for_both", "there")
 
 
 def both(news: Objects, olds: Objects) -> Objects:
-    """Return new and old values as one column."""
+    """Return new and old values, alternating, as one column."""
     column = np.empty(2 * len(news), object)
     column[0::2], column[1::2] = news, olds
     return column
@@ -40,9 +41,10 @@ def called_for_both(
 
     Args:
         function: The user's function.
-        table: The changes; a failure names key and timestamp of one.
-        wanted: The values for which the function is called; others become None.
-        columns: The arguments.
+        table: The changes; an error names the key and timestamp of the change that failed.
+        wanted: The mask of values for which the function is called; the result of other values is
+            None.
+        columns: The function's arguments, each a column of alternating new and old values.
 
     Raises:
         ProcessingError: The function raised.

@@ -1,7 +1,7 @@
-"""Tables of changes: what tables by columns forward, and nodes by records take as `Change`s.
+"""Arrow tables of changes, which columnar table nodes forward.
 
-A change is made of its two values only where somebody looks at it: nodes by columns take both
-columns of values.
+Columnar nodes read the columns of new and old values directly. `Change` objects are created only
+for nodes that process single records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kstreams.state.stores.table_columns import PresentColumns
 __all__ = ("OLD_TIME", "Changes", "ChangesProcessor", "StoredChanges", "parted", "put_rows")
 
 OLD_TIME = "old_timestamp"
-"""The column (int64, ms) with the times of old rows, 0 without one, of changes that a store has."""
+"""Name of the column (int64) of the old rows' times, ms; 0 if there was no row."""
 
 _NO_TIMES = np.empty(0, np.int64)
 _NO_ROW: Row = (None, 0)
@@ -39,13 +39,13 @@ _TIME: Callable[[Row], int] = itemgetter(1)
 
 
 class Changes(NamedTuple):
-    """Changes of a table, as columns; of each key all are the latest.
+    """Changes of a table, as columns; each change affects its row's current value.
 
     Attributes:
-        keys: The keys, of any type.
-        news: The values from then on; None is no row.
-        olds: The values up to then; None is no row.
-        times: When, ms.
+        keys: The keys, of any Arrow type.
+        news: The values after the changes; None if the row is deleted.
+        olds: The values before the changes; None if there was no row.
+        times: The times of the changes, ms.
     """
 
     keys: pa.Array
@@ -55,7 +55,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table) -> Changes:
-        """Return the changes that a table by columns has forwarded, or a node at a batch's end."""
+        """Return the changes that a columnar node, or a node at a batch's end, has forwarded."""
         values = table.column("value")
         parts = parts_of(values)
         if parts is None:
@@ -66,11 +66,11 @@ class Changes(NamedTuple):
 
     @classmethod
     def joined(cls, some: Sequence[Changes], held: HeldObjects) -> Changes:
-        """Return changes one after the other.
+        """Concatenate changes.
 
         Args:
-            some: The changes.
-            held: Holds keys that Arrow has no type for.
+            some: The changes to concatenate.
+            held: Holds keys that have no Arrow type.
         """
         if len(some) == 1:
             return some[0]
@@ -80,7 +80,7 @@ class Changes(NamedTuple):
         return cls(keys, news, olds, np.concatenate([_NO_TIMES, *(each.times for each in some)]))
 
     def kept(self, keep: Sequence[Any]) -> Changes:
-        """Return those for which something is true."""
+        """Return the changes for which `keep` is true."""
         mask = list(map(bool, keep))
         if all(mask):
             return self
@@ -101,8 +101,8 @@ def put_rows(
     """Put rows into a table in order; return the row that each replaces.
 
     Args:
-        table: The table, without waiting puts.
-        keys: The keys, in the form for comparisons.
+        table: The table, without pending puts.
+        keys: The keys, in a form in which equal keys compare equal.
         values: The values; None deletes.
         times: The times, ms.
     """
@@ -122,7 +122,7 @@ def put_rows(
 
 
 class ChangesProcessor(ColumnProcessor):
-    """Forwards changes."""
+    """Base class of columnar nodes that forward changes."""
 
     @property
     def reads_values(self) -> bool:
@@ -130,7 +130,7 @@ class ChangesProcessor(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get ready to hold objects."""
+        """Create the holder of objects."""
         super().init(context)
         self._objects = HeldObjects()
 
@@ -140,19 +140,19 @@ class ChangesProcessor(ColumnProcessor):
 
     @abstractmethod
     def process_batch(self, table: pa.Table) -> None:
-        """Forward what becomes of a table."""
+        """Process a table of input rows, and forward the resulting changes."""
 
     def _forward(self, table: pa.Table, news: list[Any], olds: list[Any]) -> None:
-        """Forward a table with changes as its values."""
+        """Forward a table with changes as values."""
         self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
-        """Return a table with keys as they are forwarded."""
+        """Return a table with its keys converted to their Arrow type."""
         return replaced(table, key=source.key.to_arrow(table.column("key").combine_chunks()))
 
 
 class StoredChanges(ChangesProcessor):
-    """Puts rows into a table's store, and forwards the changes.
+    """Base class of nodes that put rows into a table's store, and forward the changes.
 
     Args:
         store: Definition of the store; nothing else writes to it.
@@ -162,13 +162,13 @@ class StoredChanges(ChangesProcessor):
         self._spec = store
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store."""
         super().init(context)
         table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
         self._table = PresentColumns.among(table, self._spec.name)
 
     def _put(self, table: pa.Table, values: list[Any]) -> None:
-        """Put the rows of a table in order, and forward it with the changes.
+        """Put rows in order, and forward the resulting changes.
 
         Args:
             table: The forwarded rows without their values.

@@ -1,4 +1,4 @@
-"""A table of another one by columns."""
+"""Derive a table from another table by columns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ("DerivedChanges",)
 
 
 class DerivedChanges(ChangesProcessor):
-    """`Derive` without a store.
+    """The columnar form of `Derive` without a store.
 
     Args:
-        function: Returns a value for a key and a value; None is no row.
+        function: Returns the derived value of a key and a value; None for no row.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self._function = function
 
     def process_batch(self, table: pa.Table) -> None:
-        """Forward what becomes of changes."""
+        """Derive changes from a table of changes, and forward them."""
         changes = Changes.of(table)
         keys = np.repeat(object_column(objects_of(changes.keys)), 2)
         values = both(object_column(changes.news), object_column(changes.olds))

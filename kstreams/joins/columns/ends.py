@@ -17,14 +17,14 @@ __all__ = ("ends_of",)
 
 
 def ends_of(some: Sequence[Changes], key: Serde[Any], held: HeldObjects) -> Changes:
-    """Return one change a key: from its first old value to its last new one, of the last time.
+    """Return one change per key: its first old value, its last new value and its last time.
 
-    In the order in which the keys first came.
+    The changes are in the order in which their keys first occurred.
 
     Args:
-        some: Changes, in order.
+        some: The changes of the batch, in order.
         key: Serde of the keys.
-        held: Holds keys that Arrow has no type for.
+        held: Holds keys that have no Arrow type.
     """
     keys, news, olds, times = changes = Changes.joined(some, held)
     known = keys if key.hashes_by_bytes else key.ordered.serialize_many(objects_of(keys))

@@ -20,13 +20,13 @@ __all__ = ("GlobalJoinColumns",)
 
 
 class GlobalJoinColumns(EachRow):
-    """`GlobalJoin` by columns: one read of the table for all rows of a batch.
+    """The columnar form of `GlobalJoin`: reads the table once for all rows of a batch.
 
     Args:
         table: The store of the table.
         joiner: An inner or a left joiner.
-        by: Returns the key of the table's row for a key and a value.
-        source: The input of the records; None for another column processor.
+        by: Returns the key of the global table's row for a record's key and value.
+        source: The input of the records; None if the parent is a column processor.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class GlobalJoinColumns(EachRow):
         self._source = source
 
     def init(self, context: BatchContext) -> None:
-        """Get the table ready."""
+        """Open the table."""
         super().init(context)
         self._reader = context.reader(self._table)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Join a table's rows."""
+        """Join the rows of the stream."""
         table = self.without_nulls(table, "value")
         if not table.num_rows:
             return
@@ -68,7 +68,7 @@ class GlobalJoinColumns(EachRow):
         self.context.forward(self.with_results(table, value=results))
 
     def _opened(self, table: pa.Table) -> tuple[pa.Table, list[Any], list[Any]]:
-        """Return the rows with keys as they are forwarded, their keys, and their values."""
+        """Return the rows with keys of their Arrow type, the key objects, and the value objects."""
         source = self._source
         if source is None:
             return table, objects_of(table.column("key")), objects_of(table.column("value"))
@@ -79,7 +79,7 @@ class GlobalJoinColumns(EachRow):
         return replaced(table, key=typed), keys, lefts
 
     def _rows(self, wanted: list[Any]) -> list[Any]:
-        """Return the table's values of keys, None for a key of None."""
+        """Return the table's values for the given keys; None for a key of None."""
         if self._table.key.ordered.hashes_by_bytes:
             asked = dict.fromkeys(wanted)
             asked.pop(None, None)

@@ -1,4 +1,4 @@
-"""The records that came to both sides of a join, in one order."""
+"""The records of both inputs of a join, in one order."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from kstreams.state.stores.join.coding import write_headers
 __all__ = ("NO_KEY", "NO_VALUE", "Came")
 
 NO_KEY, NO_VALUE = -1, -2
-"""The codes of records that have a value and no key, and of those without a value."""
+"""The codes of records without a key (but with a value), and of records without a value."""
 
 
 class Came:
-    """Records of both sides by place.
+    """The records of both inputs in a batch, ordered by batch position.
 
     Args:
-        tables: The left and the right table.
-        sources: Their inputs.
+        tables: The records of the left and of the right input.
+        sources: The left and the right source.
 
     Attributes:
-        sides: 0 left, 1 right.
-        codes: The number of each key, or `NO_KEY` or `NO_VALUE`.
+        sides: The side of each record: 0 left, 1 right.
+        codes: The key number of each record, or `NO_KEY` or `NO_VALUE`.
         times: Timestamps, ms.
         stream: The task's stream time as of each record, ms.
-        keys: The keys by number.
+        keys: The distinct keys, numbered.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Came:
 
     @classmethod
     def none(cls, sources: tuple[ColumnSource, ColumnSource]) -> Came:
-        """Return none at all."""
+        """Return an instance without records."""
         kinds = {
             "key": pa.binary(),
             "value": pa.null(),
@@ -74,7 +74,7 @@ class Came:
         return cls([table, table], sources)
 
     def value_bytes(self, rows: Ints) -> pa.Array:
-        """Return the bytes of records' values, of left ones before right ones."""
+        """Return the encoded values of records: first the left ones, then the right ones."""
         parts = [
             self._sources[side].value.from_arrow(column.combine_chunks())
             for side, _, column in self._of_sides(rows)
@@ -82,7 +82,7 @@ class Came:
         return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
 
     def objects(self, rows: Ints) -> npt.NDArray[np.object_]:
-        """Return records' values."""
+        """Return the values of records as objects."""
         found = np.empty(len(rows), object)
         for side, places, column in self._of_sides(rows):
             for place, value in zip(places, self._sources[side].objects(column), strict=True):
@@ -90,17 +90,17 @@ class Came:
         return found
 
     def headers(self, rows: Ints) -> pa.Array:
-        """Return the headers of records; none where the row is -1."""
+        """Return the headers of records; null for a row number of -1."""
         places = pa.array(np.where(rows < 0, 0, self._order[rows]), mask=rows < 0)
         taken = self._headers.take(places)
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     def header_bytes(self, rows: Ints, wanted: Bools) -> pa.Array | None:
-        """Return the headers of some records as stores keep them; None without any.
+        """Return the headers of records, encoded for a store; None if no record has headers.
 
         Args:
-            rows: The records.
-            wanted: The records whose headers are needed; others have none.
+            rows: The row numbers of the records.
+            wanted: The mask of records whose headers are needed; other records get no bytes.
         """
         if self._headers.null_count == len(self._headers):
             return None
@@ -109,7 +109,7 @@ class Came:
         return pa.array(data, pa.binary()) if any(data) else None
 
     def _of_sides(self, rows: Ints) -> list[tuple[int, Ints, pa.ChunkedArray]]:
-        """Return each side with which of some rows are of it, and their values."""
+        """Return, per side with rows: the side, the indexes of its rows in `rows`, their values."""
         found = []
         origins = self._order[rows]
         for side in (0, 1):

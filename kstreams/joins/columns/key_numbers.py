@@ -1,4 +1,4 @@
-"""The keys of changes as numbers, whatever their column is."""
+"""Number the keys of changes, for keys of any Arrow type."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class KeyNumbers:
 
     @classmethod
     def _together(cls, fields: Sequence[KeyNumbers]) -> KeyNumbers:
-        """Return the numbers of distinct combinations of one or more fields."""
+        """Return the numbers of the distinct combinations of one or more fields."""
         found = fields[0]
         for field in fields[1:]:
             found = cls._encoded(pa.array(found.codes * field.count + field.codes))
@@ -54,7 +54,7 @@ class KeyNumbers:
 
     @property
     def are_different(self) -> bool:
-        """Return whether each row has a key of its own."""
+        """Return whether all keys are distinct."""
         return self.count == len(self.codes)
 
     @property
@@ -73,7 +73,7 @@ class KeyNumbers:
 
     @property
     def before(self) -> Ints:
-        """Return for each row the last one before it that has its key; -1 for none."""
+        """Return for each row the previous row with the same key; -1 if there is none."""
         order = np.argsort(self.codes, kind="stable")
         again = np.flatnonzero(np.diff(self.codes[order]) == 0)
         found = np.full(len(order), -1)

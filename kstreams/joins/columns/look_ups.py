@@ -1,4 +1,4 @@
-"""Table lookups of joins by columns: find rows as of places, and join them."""
+"""Table lookups of columnar joins: find rows as of batch positions, and join them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kstreams.state.stores.table_columns import Found
 __all__ = ("LookUps", "Values", "listed")
 
 Values: TypeAlias = "list[Any] | pa.ChunkedArray"
-"""Objects, or a column of their values."""
+"""The values of a batch, as objects or as a column."""
 
 _NULL = -1
 _NO_ROW = (None, 0)
@@ -33,13 +33,13 @@ _VALUE: Callable[[Any], Any] = itemgetter(0)
 
 
 class LookUps(EachRow):
-    """The base of joins with a table by columns.
+    """Base class of columnar stream-table joins.
 
     Args:
         store: The store of the table.
         joiner: An inner or a left joiner.
-        source: The input of the stream's records; None for another column processor.
-        maker: Derives the table's rows from those of the store; None if they are the same.
+        source: The input of the stream's records; None if the parent is a column processor.
+        maker: Derives the table's rows from the store's rows; None if the table is not derived.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class LookUps(EachRow):
         self._maker = maker
 
     def init(self, context: BatchContext) -> None:
-        """Get the table ready."""
+        """Open the table."""
         super().init(context)
         self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
 
     def opened(self, table: pa.Table) -> pa.Table:
-        """Return the rows that may be joined, with keys as they are forwarded.
+        """Return the rows that can be joined, with keys converted to their Arrow type.
 
-        Null values are dropped, and null keys where the joiner needs a row.
+        Drops null values, and in an inner join also null keys.
         """
         table = self.without_nulls(table, "value")
         if self._joiner.how == "inner":
@@ -73,18 +73,18 @@ class LookUps(EachRow):
         return replaced(table, key=key.to_arrow(keys))
 
     def values(self, table: pa.Table) -> Values:
-        """Return the values of the stream, decoded if there is no column for them."""
+        """Return the stream's values: a column if they have an Arrow type, otherwise objects."""
         column, source = table.column("value"), self._source
         if source is None or not stays_bytes(source.value):
             return column
         return source.objects(column)
 
     def found(self, table: pa.Table, places: Ints) -> Found:
-        """Return the table's row of each record, as of its time and at a place.
+        """Return the table row for each record, as of the record's time and a batch position.
 
         Args:
             table: The records; null keys have no row.
-            places: The place of each lookup, ascending.
+            places: The batch position of each lookup, ascending.
         """
         keys, times = table.column("key").combine_chunks(), table.column("timestamp").to_numpy()
         encoded = keys.dictionary_encode()
@@ -103,12 +103,12 @@ class LookUps(EachRow):
         return Found([*found.rows, None], numbers)
 
     def _made(self, maker: RowMaker, found: Found, table: pa.Table) -> Found:
-        """Return the rows that are made of those found, each once.
+        """Derive the table's rows from the rows found in the store, once per distinct row.
 
         Args:
-            maker: Makes them.
-            found: Rows of the store.
-            table: The records, of each look-up one.
+            maker: Derives a row.
+            found: The rows found in the store.
+            table: The records, one for each lookup.
         """
         used, first = np.unique(found.numbers, return_index=True)
         asking = table.select(["key", "timestamp"]).take(pa.array(first))
@@ -136,7 +136,7 @@ class LookUps(EachRow):
     def _results(
         self, table: pa.Table, lefts: Values, rights: list[Any], numbers: Ints
     ) -> pa.Array:
-        """Return a column of results, if it can be without calling the joiner for each."""
+        """Return a column of results; calls a joiner that is not ready-made once per row."""
         function: object = self._joiner.function
         if function is left_value:
             return self.held.column(lefts) if isinstance(lefts, list) else lefts

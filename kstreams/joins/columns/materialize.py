@@ -1,4 +1,4 @@
-"""Put records into the store of a table, by columns."""
+"""Put records into a table's store by columns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ("MaterializeColumns",)
 
 
 class MaterializeColumns(ColumnProcessor):
-    """`Materialize` for a table that only joins by columns read.
+    """The columnar form of `Materialize` for a table that is read only by columnar joins.
 
-    It forwards nothing: joins find the rows in the store, each as of its place.
+    It forwards nothing: joins look up rows in the store, as of the position of each record in the
+    batch.
 
     Args:
         store: The store.
@@ -33,12 +34,12 @@ class MaterializeColumns(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store."""
         super().init(context)
         self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
 
     def process_batch(self, table: pa.Table) -> None:
-        """Put a table's rows."""
+        """Put the records into the store."""
         table = self.without_nulls(table, "key")
         if not table.num_rows:
             return
@@ -52,7 +53,7 @@ class MaterializeColumns(ColumnProcessor):
         )
 
     def advance(self, stream_time_ms: int) -> None:
-        """Write the rows that joins have read by now."""
+        """Write the pending puts; the joins of the batch have read them."""
         self._settle()
 
     def _settle(self) -> None:

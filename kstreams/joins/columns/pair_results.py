@@ -1,4 +1,4 @@
-"""The results of a stream join in a batch, as a table in the order of records."""
+"""The results of a stream join in a batch, as a table in the order of the input records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kstreams.serde.held_objects import HeldObjects
 __all__ = ("ended_results", "results_of")
 
 _NONE = -1
-"""The place of a value that is not there."""
+"""Marks a missing value instead of an index."""
 _EXPIRED, _OWN = 0, 1
-"""The order of a record's results: expired ones, then its own; 2 are pairs as a right record."""
+"""The sort order of results at a record: expired records, then own pairs (2: as right record)."""
 
 
 def results_of(
@@ -30,7 +30,7 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results of a batch: for each record the expired records, then its own results.
+    """Return a batch's results: per record, first those of windows it closed, then its own.
 
     Args:
         came: The records of the batch.
@@ -108,7 +108,7 @@ def ended_results(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results that only time has closed, in the order of closing; see `results_of`."""
+    """Return the results of windows closed by time alone, in closing order; see `results_of`."""
     closed, known = outcome.closed, outcome.known
     numbers = outcome.elements.numbers[closed]
     order = np.lexsort((numbers, known.times[closed], known.sides[closed], outcome.closes))
@@ -126,7 +126,7 @@ def ended_results(
 
 
 class _Values:
-    """The values of known records, and of those with null keys behind them."""
+    """The values of known records, followed by those of records with null keys."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Values:
         self._sources = sources
 
     def of(self, places: Ints) -> list[Any]:
-        """Return values by place; None where there is none."""
+        """Return the values at the given indexes; None for an index of -1."""
         wanted, which = np.unique(places, return_inverse=True)
         found = np.empty(len(wanted), object)
         count = len(self._outcome.elements.times)
@@ -166,7 +166,7 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return numbers for the batch's records that are above those of all stored ones."""
+    """Return numbers for the batch's records; they are higher than those of stored records."""
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -1,4 +1,4 @@
-"""The memory of joins of streams by columns: a store and its blocks."""
+"""State of columnar stream joins: the store and its in-memory tail."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RemembersStreams(EachRow):
         self._of_itself = of_itself
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store."""
         super().init(context)
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._spec))
         self._setup = rows.set_up(Setup.of(*self._within.spans_ms))

@@ -1,4 +1,4 @@
-"""The rows that a table had at any place of a batch, known from its changes."""
+"""Table rows as of any position of a batch, reconstructed from the batch's changes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PLACE_BITS = 40
 
 
 class RowHistory:
-    """The rows of one table over time: the change puts, the earlier rows, and the unchanged rows.
+    """The rows of one table during a batch, both changed and unchanged.
 
     Args:
         changes: The changes of the table.
-        old_times: The times of the rows before the changes, ms.
-        codes: The number of each change's key.
-        places: The place of each change.
-        read: Reads the unchanged rows of keys by their numbers.
+        old_times: The times of the rows that the changes replaced, ms.
+        codes: The key number of each change.
+        places: The batch position of each change.
+        read: Takes the numbers of keys without changes, and returns their rows.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class RowHistory:
         self._read = read
 
     def at(self, codes: Ints, places: Ints) -> tuple[Objects, Ints]:
-        """Return the values of keys at places, None without a row, and their times.
+        """Return the values of keys at batch positions (None for no row) and their times (ms).
 
         Args:
             codes: The numbers of keys.
-            places: The place of each lookup, which has no change of this table.
+            places: The batch position of each lookup; this table has no change at that position.
         """
         packed, order, count = self._packed, self._order, len(self._packed)
         first = np.searchsorted(packed, codes << _PLACE_BITS)

@@ -18,15 +18,15 @@ __all__ = ("SelfJoinColumns",)
 
 
 class SelfJoinColumns(RemembersStreams):
-    """`SelfJoin` by columns; both sides have one source."""
+    """The columnar form of `SelfJoin`; both sides have the same source."""
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store, and delete waiting entries that an earlier outer join left."""
         super().init(context)
         self._rows.drop_open(FAR_MS)  # those of an outer join before
 
     def process_batch(self, table: pa.Table) -> None:
-        """Join a table, in order of places."""
+        """Join the records of a batch, in the order of their positions."""
         came = Came([table, table.slice(0, 0)], self._sources)
         for reason, code in (("null-value", NO_VALUE), ("null-key", NO_KEY)):
             count = int((came.codes == code).sum())
@@ -42,10 +42,10 @@ class SelfJoinColumns(RemembersStreams):
 
 
 class _SelfBatch(BatchJoin):
-    """A batch whose records look for others of their own side."""
+    """A batch of a self-join, whose records match records of their own side."""
 
     sides: ClassVar[int] = 1
 
     def meet(self, known: Known) -> Met:
-        """Return the pairs, those of records with themselves included."""
+        """Return the matched pairs, including pairs of a record with itself."""
         return meet_itself(self.arrivals, known, self.setup)

@@ -16,10 +16,10 @@ __all__ = ("StreamJoinColumns",)
 
 
 class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
-    """`StreamJoin` by columns."""
+    """The columnar form of `StreamJoin`."""
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store, and register the closing of windows at the end of a run."""
         super().init(context)
         self._keeps = self._joiner.keeps(left=True), self._joiner.keeps(left=False)
         self._taken: tuple[list[pa.Table], list[pa.Table]] = ([], [])
@@ -29,15 +29,15 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             self._rows.drop_open(FAR_MS)  # those of an outer join before
 
     def take_left(self, table: pa.Table) -> None:
-        """Take rows of the left input."""
+        """Buffer records of the left input."""
         self._taken[0].append(table)
 
     def take_right(self, table: pa.Table) -> None:
-        """Take rows of the right input."""
+        """Buffer records of the right input."""
         self._taken[1].append(table)
 
     def join(self) -> None:
-        """Join the taken records, in the order of places."""
+        """Join the buffered records, in the order of their positions."""
         if not any(self._taken):
             return
         tables = [pa.concat_tables(parts) for parts in self._taken if parts]
@@ -56,12 +56,12 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             self.context.forward(results)
 
     def _run(self, came: Came, end: int) -> Outcome:
-        """Join records, up to a stream time, ms."""
+        """Join records, and close windows up to the stream time `end`, ms."""
         tools = self._rows, self._columns, self._tail
         return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
-        """Count records without a value, and records without a key that are not forwarded alone."""
+        """Count dropped records: those without a value, or without a key unless forwarded alone."""
         no_value = int((came.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)
@@ -71,7 +71,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             self.context.drop("null-key", dropped)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Forward the records that have closed by then, and release the objects of the batch."""
+        """Forward unmatched records whose windows have closed, and release the batch's objects."""
         clocks, setup = self._rows.clocks(), self._setup
         passed = (stream_time_ms - setup.close(side, 0) > clocks.final(side) for side in (0, 1))
         if clocks.number and any(self._keeps) and any(passed):

@@ -1,4 +1,4 @@
-"""Matching of two streams' records by columns: those of a batch and of the store."""
+"""Columnar matching of two streams' records, both new and stored."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from kstreams.times import FAR_MS
 __all__ = ("NEVER", "Arrivals", "Known", "Met", "final_times", "meet", "meet_itself")
 
 NEVER = 1 << 62
-"""The place of an event that does not happen."""
+"""The batch position of an event that does not happen."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The records of a batch in the order of their places, each with a value.
+    """The records of a batch, in the order of their positions.
 
     Attributes:
-        sides: 0 left, 1 right.
-        codes: The number of each key; -1 for a null key.
+        sides: The side of each record: 0 left, 1 right.
+        codes: The key number of each record; negative for a null key or value.
         times: Timestamps, ms.
-        stream: The task's stream time as of each, ms.
-        newest: By side, the newest record of it before each record, and after all, ms.
+        stream: The task's stream time as of each record, ms.
+        newest: By side, the newest timestamp of the side before each record, and after the last
+            record, ms.
     """
 
     sides: Ints
@@ -37,7 +38,7 @@ class Arrivals:
 
     @classmethod
     def of(cls, sides: Ints, codes: Ints, times: Ints, stream: Ints, clocks: Clocks) -> Arrivals:
-        """Return records that follow those in the clocks."""
+        """Create the arrivals, which continue from the stored clocks of the join."""
         newest = []
         for side in (0, 1):
             own = np.where((sides == side) & (codes >= 0), times, -FAR_MS)
@@ -45,24 +46,24 @@ class Arrivals:
         return cls(sides, codes, times, stream, (newest[0], newest[1]))
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of records."""
         return len(self.sides)
 
     def newest_of(self, sides: Ints, places: Ints) -> Ints:
-        """Return the newest records of sides before places."""
+        """Return the newest timestamp (ms) of each given side before each given position."""
         return np.where(sides == 0, self.newest[0][places], self.newest[1][places])
 
 
 @dataclass(frozen=True)
 class Known:
-    """Records that can be met: those of the store, at place -1, then those of the batch.
+    """Records that can be matched: first stored records, then records of the batch.
 
     Attributes:
-        sides: 0 left, 1 right.
-        codes: The numbers of their keys.
+        sides: The side of each record: 0 left, 1 right.
+        codes: The key number of each record.
         times: Timestamps, ms.
-        places: Their places in the batch.
-        waits: Whether a stored one waits.
+        places: The batch position of each record; -1 if it is stored.
+        waits: Whether a record is stored and waits for a partner.
     """
 
     sides: Ints
@@ -74,16 +75,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Met:
-    """Pairs of known records, and their effects.
+    """Matched pairs, as indexes into the known records.
 
     Attributes:
         left: The left record of each pair.
-        right: The right record.
-        earlier: The record of each pair that was known before.
-        places: The place of the other record.
-        settled: The place since which a known record has had a partner; -1 if it arrived with one.
-        turns: The order of the pairs of a record: 0, and in a self-join 1 for its pairs as a right
-            record.
+        right: The right record of each pair.
+        earlier: The record of each pair that arrived first.
+        places: The batch position of the record of each pair that arrived second.
+        settled: For each known record, the batch position at which it first had a partner; -1 if
+            that was in an earlier batch.
+        turns: The sort order of the pairs of a record: 1 for a self-join's pairs in which it is the
+            right record, otherwise 0.
     """
 
     left: Ints
@@ -101,11 +103,11 @@ def meet(
     clocks: Clocks,
     keeps: tuple[bool, bool],
 ) -> Met:
-    """Return the pairs that records make.
+    """Return the matched pairs of known records.
 
-    A record finds what its other side remembers at its place. A kept one that had no partner
-    by its closing has gone out, and is not found any more: whether it had one may depend on
-    another pair, so such late pairs, which are few, are gone through one by one.
+    A record matches the records that the other side retains when it arrives. A record that was
+    forwarded unmatched when its window closed is not matched again. Whether it was depends on
+    earlier pairs, so such late pairs, which are rare, are checked one by one.
     """
     left, right = _candidates(known, setup)
     is_later = known.places[left] > known.places[right]
@@ -135,9 +137,9 @@ def meet(
 
 
 def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
-    """Return the pairs that records of one stream make with each other, and with themselves.
+    """Return the pairs of a self-join, including pairs of a record with itself.
 
-    A record that comes later than the memory of the join has no pair with itself.
+    A record older than the join's retention is not paired with itself.
     """
     reach = max(setup.before, setup.after)
     fresh, stored = np.flatnonzero(known.places >= 0), np.flatnonzero(known.places < 0)
@@ -175,7 +177,7 @@ def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
 
 
 def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints:
-    """Return, at stream times, before which time records of sides have gone out."""
+    """Return, per stream time and side, the time (ms) before which unmatched records are final."""
     delays = np.array([setup.close(0, 0), setup.close(1, 0)])
     known = np.array([clocks.final_left, clocks.final_right])
     finals: Ints = np.maximum(stream - delays[sides], known[sides])
@@ -183,7 +185,7 @@ def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints
 
 
 def _candidates(known: Known, setup: Setup) -> tuple[Ints, Ints]:
-    """Return pairs that are near enough, of which one at least is of the batch."""
+    """Return pairs that are near enough in time and have at least one record of the batch."""
     lefts, rights = np.flatnonzero(known.sides == 0), np.flatnonzero(known.sides == 1)
     fresh = known.places >= 0
     found = []

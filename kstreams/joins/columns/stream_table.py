@@ -11,10 +11,10 @@ __all__ = ("StreamTableColumns",)
 
 
 class StreamTableColumns(LookUps):
-    """`StreamTableJoin` by columns: each record sees the table as of its place."""
+    """The columnar form of `StreamTableJoin`; lookups see the table as of a record's position."""
 
     def process_batch(self, table: pa.Table) -> None:
-        """Join a table's rows."""
+        """Join the records of a batch."""
         table = self.opened(table)
         if table.num_rows:
             found = self.found(table, table.column(PLACE).to_numpy())

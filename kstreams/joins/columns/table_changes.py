@@ -1,4 +1,4 @@
-"""Put records into the store of a table by columns, and forward the changes."""
+"""Put records into a table's store by columns, and forward the changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ("TableChanges",)
 
 
 class TableChanges(StoredChanges):
-    """`Materialize` for a store that no node reads before all of its rows are put.
+    """The columnar form of `Materialize` if no node reads the store before all rows are put.
 
     Args:
         store: The store.
-        source: The input of the records; None for another column processor.
+        source: The input of the records; None if the parent is a column processor.
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource | None) -> None:
@@ -27,7 +27,7 @@ class TableChanges(StoredChanges):
         self._source = source
 
     def process_batch(self, table: pa.Table) -> None:
-        """Put a table's rows."""
+        """Put the records into the store, and forward the changes."""
         table = self.without_nulls(table, "key")
         if not table.num_rows:
             return

@@ -1,4 +1,4 @@
-"""Join two tables by columns: changes of both, in the order of their places."""
+"""Columnar join of two tables: the changes of both, in the order of their positions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ("TableJoinColumns",)
 
 
 class TableJoinColumns(ColumnJoinProcessor):
-    """`TableJoin` if no record reaches both inputs.
+    """The columnar form of `TableJoin`, used if no record reaches both inputs.
 
-    Both stores have all rows of the incoming changes: the old rows are in the changes.
+    Both stores already contain the batch's new rows; the old rows are read from the changes.
 
     Args:
         left: The reader of the left table.
@@ -50,7 +50,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get both tables ready, and the store of results."""
+        """Open both tables and the store of results."""
         super().init(context)
         self._held = HeldObjects()
         self._read = [table.open_many(context) for table in self._tables]
@@ -66,11 +66,11 @@ class TableJoinColumns(ColumnJoinProcessor):
         self._right = TableSide(self._read[1], keeps(left=False))
 
     def take_left(self, table: pa.Table) -> None:
-        """Take changes of the left table."""
+        """Buffer changes of the left table."""
         self._left.take(table)
 
     def take_right(self, table: pa.Table) -> None:
-        """Take changes of the right table."""
+        """Buffer changes of the right table."""
         self._right.take(table)
 
     def advance(self, stream_time_ms: int) -> None:
@@ -78,7 +78,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         self._held.clear()
 
     def join(self) -> None:
-        """Forward what becomes of the changes taken."""
+        """Join the buffered changes, and forward the resulting changes."""
         meeting = TableMeeting.of(self._left, self._right, self._held)
         self._begin()
         meeting = meeting.taken(meeting.that_speak())

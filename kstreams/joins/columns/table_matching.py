@@ -1,4 +1,4 @@
-"""Changes of two tables, and the row of the other one that each of them meets."""
+"""Match the changes of two tables with the other table's rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from kstreams.state.stores.table_access import Row
 __all__ = ("TableMeeting", "TableSide")
 
 _ORDER = (PLACE, STREAM_TIME)
-"""Columns of the tables that are forwarded while records arrive, not at the end of a batch."""
+"""Columns that tables forwarded while records arrive have, and those of a batch's end lack."""
 
 
 @dataclass
 class TableSide:
-    """Changes of one table, and how it is read.
+    """The buffered changes of one table, and access to its rows.
 
     Attributes:
-        rows_of: Reads rows, where all these changes are put already.
-        alone: Whether its rows without a partner give a result.
+        rows_of: Reads the table's rows, after all buffered changes have been put.
+        alone: Whether rows of this table without a partner give a result.
     """
 
     rows_of: RowsOf
@@ -42,7 +42,7 @@ class TableSide:
     order: dict[str, list[Ints]] = field(default_factory=dict)
 
     def take(self, table: pa.Table) -> None:
-        """Take changes."""
+        """Buffer a table of changes."""
         self.taken.append(Changes.of(table))
         self.old_times.append(table.column(OLD_TIME).to_numpy())
         for name in _ORDER:
@@ -52,12 +52,12 @@ class TableSide:
     def history(
         self, changes: Changes, codes: Ints, places: Ints, keys_of: Callable[[Ints], list[Any]]
     ) -> RowHistory:
-        """Return the rows of the table at any place.
+        """Return the history of the table's rows during the batch.
 
         Args:
-            changes: All taken changes.
-            codes: The numbers of their keys.
-            places: The places of the changes.
+            changes: All buffered changes of the table.
+            codes: The key number of each change.
+            places: The batch position of each change.
             keys_of: Returns keys by their numbers.
         """
 
@@ -74,12 +74,12 @@ class TableMeeting:
 
     Attributes:
         keys: The keys.
-        is_left: Which changes belong to the left table.
-        alone: Which changes have a result without a partner, by the kind of the joiner.
+        is_left: Whether a change belongs to the left table.
+        alone: Whether a change gives a result without a partner, by the kind of the joiner.
         news: The new values.
         olds: The old values.
-        partners: The values of the other table at that place; None without a row.
-        times: The later one of both times, ms.
+        partners: The other table's value at each change's position; None for no row.
+        times: The later time of the change and its partner, ms.
         order: The columns of `_ORDER`.
     """
 
@@ -94,12 +94,12 @@ class TableMeeting:
 
     @classmethod
     def of(cls, left: TableSide, right: TableSide, held: HeldObjects) -> TableMeeting:
-        """Return all taken changes, left ones first.
+        """Match all buffered changes with their partners; left changes come first.
 
         Args:
-            left: The left changes.
-            right: The right changes; without places only one side has changes.
-            held: Holds keys without an Arrow type.
+            left: The left table.
+            right: The right table. If both have changes, the changes have batch positions.
+            held: Holds keys that have no Arrow type.
         """
         lefts, rights = Changes.joined(left.taken, held), Changes.joined(right.taken, held)
         count = len(lefts.times)
@@ -136,7 +136,7 @@ class TableMeeting:
         )
 
     def that_speak(self) -> Ints:
-        """Return the rows that give a result, in the order of their places."""
+        """Return the indexes of the changes that give a result, ordered by batch position."""
         speaks = there(self.partners) | self.alone & (there(self.news) | there(self.olds))
         if PLACE not in self.order:
             return np.flatnonzero(speaks)
@@ -144,7 +144,7 @@ class TableMeeting:
         return rows[speaks[rows]]
 
     def taken(self, rows: Ints) -> TableMeeting:
-        """Return some rows."""
+        """Return the changes at the given rows."""
         return TableMeeting(
             self.keys.take(pa.array(rows)),
             self.is_left[rows],
@@ -157,11 +157,11 @@ class TableMeeting:
         )
 
     def table(self) -> pa.Table:
-        """Return all but the values."""
+        """Return the keys, times and order columns as an Arrow table."""
         return pa.table({"key": self.keys, "timestamp": self.times, **self.order})
 
     def values(self) -> tuple[Objects, Objects]:
-        """Return left and right values from then on and up to then, in turn; None for no row."""
+        """Return left and right values, new and old alternating; None for no row."""
         own, theirs = both(self.news, self.olds), np.repeat(self.partners, 2)
         is_left = np.repeat(self.is_left, 2)
         return np.where(is_left, own, theirs), np.where(is_left, theirs, own)

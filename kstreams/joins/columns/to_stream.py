@@ -1,4 +1,4 @@
-"""The output of tables as streams, by columns."""
+"""Convert tables to streams by columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ("StreamOfChanges",)
 
 
 class StreamOfChanges(ChangesProcessor):
-    """`ToStream` by columns.
+    """The columnar form of `ToStream`.
 
     Args:
         key: The serde of the table's keys.
-        each: Whether to forward each change instead of the last one of each key and batch.
+        each: Whether to forward each change; otherwise the last change of each key in a batch.
     """
 
     def __init__(self, key: Serde[Any], *, each: bool) -> None:
@@ -30,12 +30,12 @@ class StreamOfChanges(ChangesProcessor):
         self._each = each
 
     def init(self, context: BatchContext) -> None:
-        """Get ready to hold changes back."""
+        """Register the release of buffered changes at the end of a batch."""
         super().init(context)
         self._hold = context.hold(self._release)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Forward new values, or hold changes back."""
+        """Forward new values, or buffer the changes until the end of the batch."""
         changes = Changes.of(table)
         if self._each:
             values = self._objects.column(changes.news)

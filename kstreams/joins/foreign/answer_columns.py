@@ -20,12 +20,13 @@ __all__ = ("ForeignAnswerColumns",)
 
 
 class ForeignAnswerColumns(ColumnJoinProcessor):
-    """`ForeignAnswer` if no record may be skipped: all work is done at the end of a batch.
+    """The columnar form of `ForeignAnswer`; joins at the end of a batch. No record may be skipped.
 
     Args:
-        source: The input of the subscriptions.
+        source: The source of the subscriptions.
         entered: The subscription store.
-        answers: Creates the answering object from a context, the store's rows and the arrived rows.
+        answers: Creates the `ForeignAnswers` from a context, the store's rows, and the times of the
+            left rows that arrived in the batch, by row key.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Get the stores ready."""
+        """Open the stores."""
         super().init(context)
         self._rows = SubscriptionRows.of(context.store(self._entered))
         self._came: dict[bytes, int] = {}
@@ -52,7 +53,7 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         self._take: Callable[[Came | list[Changed]], None] = context.hold(self._send)
 
     def take_left(self, table: pa.Table) -> None:
-        """Keep left rows, or forget them."""
+        """Store or delete left rows, and buffer them for the end of the batch."""
         if not table.num_rows:
             return
         keys = table.column("key").combine_chunks().dictionary_encode()
@@ -67,12 +68,12 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         self._take(came if all(stays) else came.kept([each != LEAVE for each in says]))
 
     def take_right(self, table: pa.Table) -> None:
-        """Note which right rows have changed."""
+        """Buffer changed right rows for the end of the batch."""
         keys, news, _, times = Changes.of(table)
         self._take(list(map(Changed, objects_of(keys), news, times.tolist())))
 
     def join(self) -> None:
-        """Do nothing: answers go out at the end of the batch."""
+        """Do nothing: responses are sent at the end of the batch."""
 
     def _send(self, items: Sequence[Came | list[Changed]]) -> None:
         came, changed = Came(), []

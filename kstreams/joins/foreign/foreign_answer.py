@@ -1,4 +1,4 @@
-"""The second stage of a foreign-key join: right rows answer the left rows that refer to them."""
+"""The second stage of a foreign-key join: join right rows with the left rows that refer to them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ class ForeignAnswer:
     """Creates the processors that store left rows by their foreign keys, and join them.
 
     An arriving left row is joined with its right row, and a changed right row with all left rows
-    that refer to it: those are read, joined and sent in columns, some thousands at a time.
-
-    If no record may be skipped, this is done at the end of a batch, with the right rows of that
-    time: one response per left row, for any number of changes of the right one. Otherwise each
-    record is joined separately, so that a failure of the joiner belongs to its record.
+    that refer to it. Left rows are read, joined and sent as columns, up to 8,192 at a time. If no
+    record may be skipped, rows are joined at the end of a batch: each left row has one response,
+    for any number of changes of its right row. Otherwise each record is joined separately, so that
+    a failure of the joiner is attributed to its record.
 
     Args:
         right: The reader of the right table.
@@ -61,7 +60,7 @@ class ForeignAnswer:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a join of subscriptions with the changes of a table."""
+        """Return the column form, whose inputs are subscriptions and the right table's changes."""
         return NodeForm((Need.RECORDS, Need.CHANGES), self._by_columns)
 
     def _by_columns(self, left: Input, right: Input) -> ColumnProcessor:
@@ -69,7 +68,7 @@ class ForeignAnswer:
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the subscription store, and those of the right table."""
+        """Return the subscription store and the stores of the right table."""
         return (self.entered, *self.right.stores)
 
     def answers(
@@ -78,7 +77,7 @@ class ForeignAnswer:
         rows: SubscriptionRows,
         came: dict[bytes, int],
     ) -> ForeignAnswers:
-        """Return the answering object.
+        """Create the object that joins rows and sends responses.
 
         Args:
             context: The context of a processor.
@@ -115,7 +114,7 @@ class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
         self._at_end = context.hold(lambda _: self._came.clear())  # after the earlier held calls
 
     def process_left(self, record: Record[Any, bytes]) -> None:
-        """Keep a left row, or forget it."""
+        """Store or delete a left row, and join it."""
         says, prefix, row, value = opened(record.value)
         came = says in (ENTER, MOVE)
         self._rows.put(row, value if came else None)
@@ -129,7 +128,7 @@ class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
             self._came[row] = record.timestamp
 
     def process_right(self, record: Record[Any, Change[Any]]) -> None:
-        """Join all left rows that name a right row."""
+        """Join a changed right row with all left rows that refer to it."""
         if record.value.latest:
             self._take(Changed(record.key, record.value.new, record.timestamp))
 

@@ -1,4 +1,4 @@
-"""Answers of right rows to the left rows that refer to them: read, joined and sent in columns."""
+"""Join right rows with the left rows that refer to them, and send the results as columns."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = ("Came", "Changed", "ForeignAnswers")
 _AT_ONCE = 8_192
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 _AT_FIRST = 256
-"""The number of left rows to join at once before their size is known, which bounds the memory of a
-large fan-out besides its output.
+"""The number of left rows joined at once while the size of rows is unknown. It bounds the memory of
+a change to which many left rows refer.
 """
 
 
 @dataclass
 class Came:
-    """Left rows that arrive at foreign keys, or whose results are removed; one column each.
+    """Columns of left rows that arrive at foreign keys, or whose results are removed.
 
     Attributes:
-        keys: The foreign keys, in no order.
+        keys: The foreign keys; may contain duplicates.
         says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
-        foreign: The number of the foreign key.
-        prefix: The number of bytes of the foreign key in the row's key.
-        row: The key of the row in the subscription store.
-        value: The encoded value.
-        time: The time, ms.
+        foreign: The index of the foreign key in `keys`.
+        prefix: The length of the encoded foreign key with which `row` begins.
+        row: The row's key in the subscription store.
+        value: The encoded left value.
+        time: The time of the left row, ms.
     """
 
     keys: list[Any] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Came:
     time: list[int] = field(default_factory=list)
 
     def add(self, other: Came) -> None:
-        """Put others behind them."""
+        """Append other left rows."""
         count = len(self.keys)
         self.keys += other.keys
         self.foreign += [count + number for number in other.foreign] if count else other.foreign
@@ -65,11 +65,11 @@ class Came:
         self.time += other.time
 
     def kept(self, keep: Sequence[bool]) -> Came:
-        """Return some of them."""
+        """Return the left rows for which `keep` is true."""
         return Came(self.keys, *(list[Any](compress(column, keep)) for column in self._columns))
 
     def pieces(self) -> Iterator[Came]:
-        """Yield them, some thousands at a time."""
+        """Yield the left rows in batches of at most 8,192."""
         for start in range(0, len(self.row), _AT_ONCE):
             piece = slice(start, start + _AT_ONCE)
             yield Came(self.keys, *(list[Any](column[piece]) for column in self._columns))
@@ -124,11 +124,11 @@ class ForeignAnswers:
         self._came = came
 
     def send(self, came: Came, changed: Sequence[Changed]) -> None:
-        """Answer: first all left rows of the right ones that have changed, then the others.
+        """Send results: first for left rows of changed right rows, then for arrived left rows.
 
         Args:
-            came: Left rows, in the order in which they came.
-            changed: Right rows, in that order; of several changes of one the last counts.
+            came: Left rows, in the order of arrival.
+            changed: Changed right rows, in the order of arrival; the last change of a row counts.
         """
         last = {self._rows.prefix(item.foreign): item for item in changed}
         self._to_all(last)
@@ -145,7 +145,7 @@ class ForeignAnswers:
                 self._to_each(piece, *rights)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
-        """Answer all left rows of right rows, by the prefixes of those."""
+        """Send results for all left rows that refer to changed right rows, given by prefix."""
         prefixes = sorted(changed)
         items = [changed[prefix] for prefix in prefixes]
         sizes = list(map(len, prefixes))
@@ -163,7 +163,7 @@ class ForeignAnswers:
             self._forward(owns, results, now, np.array(times, np.int64))
 
     def _joined(self, values: Sequence[bytes], rights: Sequence[Any]) -> list[Any]:
-        """Return the results of left rows with right values, which may be None."""
+        """Join left rows with right values; a right value or a result may be None."""
         function = self._function
         if not self._inner or None not in rights:
             return list(map(function, self._lefts(values), rights))
@@ -172,12 +172,12 @@ class ForeignAnswers:
         return [None if right is None else function(next(lefts), right) for right in rights]
 
     def _to_each(self, items: Came, by_key: Objects, times_by_key: Ints) -> None:
-        """Answer left rows that have come, or whose results go.
+        """Send results for left rows that have arrived, or whose results are deleted.
 
         Args:
-            items: The rows.
-            by_key: The right values of the keys, None without a row.
-            times_by_key: Their times, ms.
+            items: The left rows.
+            by_key: The right value of each foreign key; None for no row.
+            times_by_key: The time of each right row, ms.
         """
         rights, lefts = by_key[items.foreign], object_column(items.value)
         says, has_right = np.array(items.says), there(rights)
@@ -212,7 +212,7 @@ class ForeignAnswers:
 def _pieces(
     rows: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[Sequence[int], Sequence[bytes], Sequence[bytes]]]:
-    """Yield numbers, keys and values of rows, some thousands at a time, and few that are large."""
+    """Yield the numbers, keys and values of rows in batches of limited count and size."""
     count = _AT_FIRST
     while piece := list(islice(rows, count)):
         numbers, keys, values = zip(*piece, strict=True)

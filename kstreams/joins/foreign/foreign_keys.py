@@ -1,4 +1,4 @@
-"""Foreign keys encoded: as they go over the edge, and as rows begin with them."""
+"""Foreign keys, encoded for messages and as prefixes of row keys."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _NONE = -1
 
 
 class Foreign(NamedTuple):
-    """A foreign key: as it goes over the edge, and as rows begin with it."""
+    """A foreign key, encoded for a message and as the prefix of row keys."""
 
     key: bytes
     prefix: bytes
 
 
 class ForeignNames(NamedTuple):
-    """Distinct foreign keys by number: `binary` arrays of the fields of `Foreign`."""
+    """Distinct encoded foreign keys; one `binary` array for each field of `Foreign`."""
 
     keys: pa.Array
     prefixes: pa.Array
 
 
 class ForeignKeys:
-    """Encodes foreign keys, and notes them where equal ones have equal bytes.
+    """Encodes foreign keys; caches the result if equal keys have equal bytes.
 
     Args:
-        way: Serde of the keys on their way to the right table's tasks.
-        stored: Serde of the keys in the stores there.
+        way: Serde of foreign keys in messages to the right table's tasks.
+        stored: Serde of foreign keys in the stores of the right table's tasks.
     """
 
     def __init__(self, way: Serde[Any], stored: Serde[Any]) -> None:
@@ -49,7 +49,7 @@ class ForeignKeys:
         self._known: dict[Any, Foreign] = {}
 
     def encoded(self, key: object) -> Foreign:
-        """Return a key's bytes."""
+        """Encode a foreign key."""
         if not self._notes:
             return Foreign(self._way.serialize(key), self._prefix(key))
         found = self._known.get(key)
@@ -58,11 +58,11 @@ class ForeignKeys:
         return found
 
     def forget(self) -> None:
-        """Drop the recorded keys."""
+        """Clear the cached keys."""
         self._known.clear()
 
     def named(self, keys: Sequence[Any]) -> tuple[Ints, ForeignNames]:
-        """Return the number of each key, negative for None, and the bytes of keys by number."""
+        """Return the number of each key (negative for None), and the encoded keys by number."""
         if not self._notes:
             return self.numbered([None if key is None else self.encoded(key) for key in keys])
         ways = self._way.serialize_many(keys).dictionary_encode()
@@ -75,14 +75,14 @@ class ForeignKeys:
 
     @staticmethod
     def numbered(keys: Sequence[Foreign | None]) -> tuple[Ints, ForeignNames]:
-        """Return the numbers and names of encoded keys."""
+        """Return the number of each key (negative for None), and the distinct keys by number."""
         numbers, different = _numbered(keys)
         columns = (pa.array([key[part] for key in different], pa.binary()) for part in (0, 1))
         return numbers, ForeignNames(*columns)
 
 
 def _numbered(keys: Sequence[Any]) -> tuple[Ints, list[Any]]:
-    """Return the number of each key, negative for None, and the different keys."""
+    """Return the number of each key (negative for None), and the distinct keys."""
     different = dict.fromkeys(keys)
     different.pop(None, None)
     known = {key: number for number, key in enumerate(different)}

@@ -1,8 +1,9 @@
 """The messages between the stages of a foreign-key join.
 
-A left row sends a subscription to the task of its foreign key. The subscription has the kind of the
-change, the row's key in the subscription store, its own key, and its value. A response is sent from
-there, or directly from the left row, to the task of the left key.
+A left row sends a subscription to the task of its foreign key. The subscription contains the kind
+of the change, the row's key in the subscription store (the foreign key's prefix and the left key),
+and the left value. The task of the foreign key sends a response to the task of the left key; a left
+row without a foreign key sends it directly.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ __all__ = (
 )
 
 ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
-"""The kinds of subscriptions: the row refers to this foreign key; it does, and referred to another
-before; it no longer does; it no longer does, and its result is deleted."""
+"""The kinds of subscriptions. `ENTER`: the left row refers to this foreign key, newly or as before.
+`MOVE`: it refers to this key now, and referred to another key before. `LEAVE`: it no
+longer refers to this key. `LEAVE_RESULT`: as `LEAVE`, and the result of the row is deleted."""
 
 _HEAD = struct.Struct(">BII")
 _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
@@ -50,19 +52,19 @@ _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
 """The first byte of a response: whether there is a result, and whether the left row has changed in
-this batch. A response about a row that a task sent before it left is older than a `NOW` one."""
+this batch (`NOW`). A `NOW` response is newer than any other response about the row in the batch."""
 
 _HAS_ROW, _NOW = 1, 2
 
 
 def subscriptions(says: Ints, prefixes: pa.Array, own: pa.Array, values: pa.Array) -> pa.Array:
-    """Return subscriptions; all arrays are `binary`.
+    """Encode subscriptions; all arrays are `binary`.
 
     Args:
-        says: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
-        prefixes: The prefixes of the foreign keys' rows.
-        own: The keys of the left rows.
-        values: The values; empty for removed rows.
+        says: The kinds of the changes: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
+        prefixes: The encoded foreign keys, as prefixes of row keys.
+        own: The encoded keys of the left rows.
+        values: The encoded left values; empty for removed rows.
     """
     heads = np.empty(len(says), _HEADS)
     heads["says"] = says
@@ -73,11 +75,11 @@ def subscriptions(says: Ints, prefixes: pa.Array, own: pa.Array, values: pa.Arra
 
 
 def responses(now: Bools, results: pa.Array) -> pa.Array:
-    """Return responses.
+    """Encode responses.
 
     Args:
-        now: Whether the left row has changed in this batch.
-        results: The results, encoded; null for none.
+        now: The mask of responses whose left row has changed in this batch.
+        results: The encoded results; null for no result.
     """
     heads = now.astype(np.uint8) * _NOW + np.asarray(results.is_valid()) * np.uint8(_HAS_ROW)
     head = binary_array(heads.astype(np.uint8), len(now), 1)
@@ -85,7 +87,7 @@ def responses(now: Bools, results: pa.Array) -> pa.Array:
 
 
 def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
-    """Return the kind of a subscription, the length of its prefix, the row key and the left value.
+    """Decode a subscription to its kind, the length of its prefix, the row key and the left value.
 
     Raises:
         DeserializationError: The subscription is truncated.
@@ -99,7 +101,7 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
 
 
 def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
-    """Apply `opened` to each subscription of a `binary` array, one column for each result.
+    """Decode a `binary` array of subscriptions; return the columns of the fields of `opened`.
 
     Raises:
         DeserializationError: A subscription is truncated.
@@ -116,10 +118,10 @@ def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list
 
 
 def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
-    """Return whether responses are of now, and the results in them, encoded; null for none.
+    """Return which left rows have changed in this batch, and the encoded results; null for none.
 
     Raises:
-        DeserializationError: One is empty.
+        DeserializationError: A response is empty.
     """
     heads = heads_of(data, np.dtype(np.uint8))
     if heads is None:
@@ -133,11 +135,11 @@ def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
 
 
 class SubscriptionSerde(CompositeSerde[bytes]):
-    """Subscriptions as bytes; the name contains the serdes of the content.
+    """Serde of encoded subscriptions; its name contains the serdes of left keys and values.
 
     Args:
         own: The serde of the left table's keys.
-        value: The serde of its values.
+        value: The serde of the left table's values.
     """
 
     type_token = bytes
@@ -147,25 +149,25 @@ class SubscriptionSerde(CompositeSerde[bytes]):
         self.immutable = self.hashes_by_bytes = True
 
     def serialize(self, value: bytes) -> bytes:
-        """Return the bytes."""
+        """Return the subscription unchanged."""
         return value
 
     def deserialize(self, data: bytes) -> bytes:
-        """Return the bytes."""
+        """Return the subscription unchanged."""
         return data
 
     def deserialize_many(self, data: pa.Array) -> list[bytes | None]:
-        """Return the bytes of all."""
+        """Return the subscriptions as objects of type `bytes`."""
         found: list[bytes | None] = objects_of(data)
         return found
 
 
 class Response(NamedTuple):
-    """The result of a left row.
+    """A response: the result of a left row.
 
     Attributes:
         now: Whether the left row has changed in this batch.
-        value: The result; None for none.
+        value: The result; None for no result.
     """
 
     now: bool
@@ -173,7 +175,7 @@ class Response(NamedTuple):
 
 
 class ResponseSerde(CompositeSerde[Response]):
-    """A byte of `NO_ROW` and so on, then the result.
+    """Encodes a response: a first byte such as `NO_ROW` or `ROW_NOW`, then the result, if any.
 
     Args:
         value: Serde of the results.
@@ -188,13 +190,13 @@ class ResponseSerde(CompositeSerde[Response]):
         self.hashes_by_bytes = False
 
     def serialize(self, value: Response) -> bytes:
-        """Convert."""
+        """Encode a response."""
         if value.value is None:
             return NO_ROW_NOW if value.now else NO_ROW
         return (ROW_NOW if value.now else ROW) + self._value.serialize(value.value)
 
     def deserialize(self, data: bytes) -> Response:
-        """Convert back."""
+        """Decode a response. Raises `DeserializationError` if the bytes are empty."""
         if not data:
             raise DeserializationError("a response is empty")
         has_row = data[0] & _HAS_ROW
@@ -202,7 +204,7 @@ class ResponseSerde(CompositeSerde[Response]):
         return Response(bool(data[0] & _NOW), value)
 
     def deserialize_many(self, data: pa.Array) -> list[Response | None]:
-        """Convert back in one step."""
+        """Decode many responses; their results are decoded in one call."""
         found: list[bytes | None] = objects_of(data)
         if not all(found):
             return super().deserialize_many(data)

@@ -1,4 +1,4 @@
-"""The third stage of a foreign-key join: the table of results, by the left table's keys."""
+"""The third stage of a foreign-key join: store the results by the left table's keys."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = ("ForeignResults",)
 class ForeignResults:
     """Creates the processors that put responses into the table of results.
 
-    If a left row has moved from one foreign key to another within a batch, the tasks of both may
-    answer. The response to its change in this batch is current; responses to its earlier state are
-    dropped, in any order of arrival.
+    If a left row has moved from one foreign key to another within a batch, the tasks of both keys
+    may send a response. The response to the row's change in this batch is current. Responses to its
+    earlier state are dropped, unless they arrive first and are then replaced.
 
     Args:
         store: The store of results.
-        how: The left rows without a right row that have a result.
+        how: The kind of join: which left rows without a right row have a result.
 
     Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left values
     instead and is eventually consistent.
@@ -49,7 +49,7 @@ class ForeignResults:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a table of responses."""
+        """Return the column form, whose input is responses and whose output is changes."""
         return NodeForm((Need.RECORDS,), self._by_columns, output=Output.CHANGES)
 
     def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
@@ -60,12 +60,12 @@ class ForeignResults:
 
     @property
     def join_terms(self) -> Terms:
-        """Return which left rows without a right one have a result."""
+        """Return the kind of join."""
         return {"how": self.how}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
+        """Return the store of results."""
         return (self.store,)
 
 

@@ -27,23 +27,23 @@ from kstreams.serde.base import Serde
 __all__ = ("ForeignSending", "Steps", "Subscribing")
 
 _AT_ONCE = 8_192
-"""Rows of a table that is sent."""
+"""Maximum number of rows in a table that is sent."""
 
 
 @dataclass(frozen=True)
 class Subscribing:
-    """The settings of the first stage.
+    """The settings of the first stage of a foreign-key join.
 
     Args:
-        by: Returns the foreign key of a left row; None for none.
+        by: Returns the foreign key of a left row from its key and value; None for no foreign key.
         joiner: Creates the results of rows without a foreign key.
         key: The serde of the left table's keys.
-        value: The serde of its values.
+        value: The serde of the left table's values.
         foreign: The serde of the foreign keys in messages to the right table's tasks.
-        stored: The serde of the foreign keys in the stores there.
+        stored: The serde of the foreign keys in the stores of the right table's tasks.
         result: The serde of the results.
         subscriptions: The name of the edge to the right table's tasks.
-        alone: The name of the edge for results without a right row; None for an inner join.
+        alone: The name of the edge for results without a right row; None in an inner join.
     """
 
     by: Callable[[Any, Any], Any]
@@ -58,14 +58,14 @@ class Subscribing:
 
 
 class Steps(NamedTuple):
-    """Encoded changes of left rows, one column each; each row changes once.
+    """Columns of encoded changes of left rows, one change per row.
 
     Attributes:
-        own: The keys of the rows, `binary`.
-        was: The numbers of the old foreign keys; negative for none.
-        existed: Whether there was a row.
-        now: The numbers of the new foreign keys; negative for none.
-        data: The left values, `binary`; or the results of rows without a foreign key.
+        own: The left keys, `binary`.
+        was: The number of each old foreign key; negative for no foreign key.
+        existed: Whether the left row existed before.
+        now: The number of each new foreign key; negative for no foreign key.
+        data: The left values, `binary`; for rows without a foreign key, their results.
         times: The times of the changes, ms.
     """
 
@@ -78,7 +78,7 @@ class Steps(NamedTuple):
 
 
 class ForeignSending:
-    """Sends the net changes of left rows in a batch.
+    """Sends the net changes that a batch makes to left rows.
 
     Args:
         terms: The settings of the stage.
@@ -91,11 +91,11 @@ class ForeignSending:
         self._inner = terms.joiner.how == "inner"
 
     def send(self, steps: Steps, names: ForeignNames) -> None:
-        """Send the changes of left rows from the start of the batch to its end.
+        """Send subscriptions, and results of left rows without a foreign key.
 
         Args:
             steps: One change for each row.
-            names: The foreign keys by number.
+            names: The encoded foreign keys by number.
         """
         was, now = steps.was, steps.now
         leaving, staying = np.flatnonzero((was >= 0) & (was != now)), np.flatnonzero(now >= 0)
@@ -112,7 +112,7 @@ class ForeignSending:
                 self._say_alone(steps, rows[start : start + _AT_ONCE], self._terms.alone)
 
     def _subscribe(self, steps: Steps, names: ForeignNames, rows: Ints, stays: Bools) -> None:
-        """Send the subscriptions of rows that come to a foreign key, or leave one."""
+        """Send the subscriptions of rows that refer to a foreign key, or no longer refer to one."""
         was, now = steps.was[rows], steps.now[rows]
         comes = np.where((was >= 0) & (was != now), MOVE, ENTER)
         leaves = np.where(self._inner & (now < 0), LEAVE_RESULT, LEAVE)
@@ -126,7 +126,7 @@ class ForeignSending:
         self._context.forward_encoded(self._terms.subscriptions, table)
 
     def _say_alone(self, steps: Steps, rows: Ints, edge: str) -> None:
-        """Send the results of rows that name no foreign key; null ones go."""
+        """Send the results of rows without a foreign key; a null result deletes the earlier one."""
         taken = pa.array(rows)
         data = responses(np.ones(len(rows), bool), steps.data.take(taken))
         table = encoded_table(steps.own.take(taken), data, pa.array(steps.times[rows]))

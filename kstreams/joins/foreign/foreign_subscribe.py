@@ -1,4 +1,4 @@
-"""The first stage of a foreign-key join: left rows say which foreign key they name."""
+"""The first stage of a foreign-key join: send left rows to the tasks of their foreign keys."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ("ForeignSubscribe",)
 class ForeignSubscribe(Subscribing):
     """Creates the processors that send subscriptions for changes of the left table.
 
-    One change is sent for each key and batch: from its start to its end. By records, all work that
-    can fail is done with the record: keys, values and results are encoded there. Versions that are
-    not the latest send nothing.
+    For each key and batch, the net change is sent. A task that processes single records encodes
+    keys, values and results while it processes the record, so that a failure is attributed to that
+    record. Changes that are not the latest version of a row are ignored.
 
     Source: `SubscriptionSendProcessorSupplier` of Kafka Streams.
     """
@@ -40,7 +40,7 @@ class ForeignSubscribe(Subscribing):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator on changes."""
+        """Return the column form, whose input is changes."""
         return NodeForm((Need.COLUMNS,), self._by_columns, follower=True)
 
     def _by_columns(self, rows: Input) -> ColumnProcessor:
@@ -102,7 +102,7 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
 
 
 def _columns(steps: Sequence[_Step]) -> tuple[Steps, ForeignNames]:
-    """Return one change of each row: from its first step's beginning to its last one's end."""
+    """Return each row's net change: from the state before its first step to that after its last."""
     last = {step.own: step for step in steps}
     first = {step.own: step for step in reversed(steps)}
     ends, begins = list(last.values()), [first[own] for own in last]

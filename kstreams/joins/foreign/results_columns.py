@@ -19,11 +19,11 @@ __all__ = ("ForeignResultColumns",)
 
 
 class ForeignResultColumns(StoredChanges):
-    """`ForeignResults` by columns.
+    """The columnar form of `ForeignResults`.
 
     Args:
         store: The store of results.
-        source: The input of the responses.
+        source: The source of the responses.
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
@@ -32,12 +32,12 @@ class ForeignResultColumns(StoredChanges):
         self._told: list[Collection[object]] = []
 
     def init(self, context: BatchContext) -> None:
-        """Get ready to forget, when a batch ends, which rows have changed."""
+        """Arrange that the set of changed rows is cleared at the end of the batch."""
         super().init(context)
         self._at_end = context.hold(self._forget)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Put results, but those of rows that have said something newer."""
+        """Put results, except results of rows for which a newer response has arrived."""
         if not table.num_rows:
             return
         table = self._typed(table, self._source)
@@ -51,7 +51,7 @@ class ForeignResultColumns(StoredChanges):
             self._put(table, values)
 
     def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
-        """Drop responses to the state of a row before its change, if the change is known."""
+        """Drop responses to a row's earlier state if a newer response is known."""
         changed, counted = set[object]().union(*self._told), []
         for key, new in zip(objects_of(table.column("key")), news.tolist(), strict=True):
             counted.append(new or key not in changed)
@@ -65,7 +65,7 @@ class ForeignResultColumns(StoredChanges):
         return table.filter(mask), results.filter(mask)
 
     def _note(self, changed: Collection[object]) -> None:
-        """Note which rows have changed, until the batch ends."""
+        """Record changed rows until the end of the batch."""
         self._told.append(changed)
         self._at_end(None)
 

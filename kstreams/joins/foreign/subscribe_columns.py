@@ -21,7 +21,7 @@ __all__ = ("ForeignSubscribeColumns",)
 
 
 class ForeignSubscribeColumns(ChangesProcessor):
-    """`ForeignSubscribe` by columns, at the end of a batch.
+    """The columnar form of `ForeignSubscribe`; sends at the end of a batch.
 
     Args:
         terms: The settings of the stage.
@@ -31,13 +31,13 @@ class ForeignSubscribeColumns(ChangesProcessor):
         self._terms = terms
 
     def init(self, context: BatchContext) -> None:
-        """Get ready to hold changes back."""
+        """Register the release of buffered changes at the end of a batch."""
         super().init(context)
         self._sending = ForeignSending(self._terms, encoded_context(context))
         self._hold: Callable[[Changes], None] = context.hold(self._release)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Hold changes back, but those of no row to none."""
+        """Buffer changes, except those with neither an old nor a new value."""
         changes = Changes.of(table)
         pairs = zip(changes.news, changes.olds, strict=True)
         self._hold(changes.kept([new is not None or old is not None for new, old in pairs]))
@@ -62,13 +62,13 @@ class ForeignSubscribeColumns(ChangesProcessor):
         self._sending.send(steps, names)
 
     def _named(self, keys: Sequence[Any], values: Sequence[Any]) -> Iterator[Any]:
-        """Return the foreign keys of rows."""
+        """Yield the foreign keys of rows; None for no row or no foreign key."""
         by = self._terms.by
         pairs = zip(keys, values, strict=True)
         return (None if value is None else by(key, value) for key, value in pairs)
 
     def _data(self, now: Sequence[Any], news: Sequence[Any]) -> pa.Array:
-        """Return the values of left rows with a foreign key, and the results of those without."""
+        """Return left values if there is a foreign key, otherwise results; both encoded."""
         terms = self._terms
         pairs = list(zip(now, news, strict=True))
         data = terms.value.serialize_many([None if key is None else new for key, new in pairs])

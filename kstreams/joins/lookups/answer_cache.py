@@ -1,4 +1,4 @@
-"""A worker's cache of a service's answers."""
+"""A worker's cache of a service's responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("AnswerCache", "cache_of")
 
 
 class AnswerCache(Generic[Q, A]):
-    """Answers and misses, until their time to live ends or newer ones take their place.
+    """An LRU cache of answers and misses, with times to live.
 
     Args:
         settings: The size of the cache, and the times to live.
@@ -37,7 +37,7 @@ class AnswerCache(Generic[Q, A]):
         return found
 
     def remember(self, questions: Sequence[Q], found: dict[Q, A], now_ms: int) -> None:
-        """Cache the answers to questions; those not in `found` are misses."""
+        """Cache the answers to questions; a question that is not in `found` is a miss."""
         for question in questions:
             there = question in found
             until = now_ms + (self._ttl if there else self._misses_ttl)
@@ -53,7 +53,7 @@ _caches: WeakKeyDictionary[Service[object, object], AnswerCache[object, object]]
 
 
 def cache_of(service: Service[Q, A]) -> AnswerCache[Q, A] | None:
-    """Return this process's cache of a service, which all its tasks share; None without one."""
+    """Return the process's cache for a service, shared by its tasks; None if it has none."""
     if service.cache is None:
         return None
     caches: WeakKeyDictionary[Service[Q, A], AnswerCache[Q, A]] = _caches  # type: ignore[assignment]

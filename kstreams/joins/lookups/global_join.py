@@ -1,4 +1,4 @@
-"""Join a stream with a global table: each record with the row of any key that it names."""
+"""Join a stream with a global table, by a key that is computed from each record."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ("GlobalJoin",)
 
 @dataclass(frozen=True)
 class GlobalJoin:
-    """Makes the processors of `join_global`.
+    """Creates the processors of `join_global`.
 
-    Null values are dropped, as `null-value`. A foreign key of None has no row: a left join
-    gives None for it, an inner join drops the record as `null-foreign-key`.
+    Null values are dropped, as `null-value`. A foreign key of None has no row: a left join gives
+    None for it, an inner join drops the record as `null-foreign-key`.
 
     Args:
         table: Definition of the table's store.
-        joiner: An inner or a left one.
-        by: Returns the key of the table's row, of key and value; None for none.
-        execution: By columns where it can, never, or always.
+        joiner: An inner or a left joiner.
+        by: Returns the table key for a record's key and value; None for no row.
+        execution: By columns where possible, never, or always.
 
     Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`, KIP-962.
     """
@@ -44,12 +44,12 @@ class GlobalJoin:
 
     @property
     def join_terms(self) -> Terms:
-        """Return which records without a row give a result."""
+        """Return the kind of join."""
         return {"how": self.joiner.how}
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator that takes encoded records too."""
+        """Return the column form, which also accepts encoded records."""
         need = Need.COLUMNS | Need.DECODED | Need.RECORDS
         return NodeForm((need,), self._by_columns, execution=self.execution, follower=True)
 

@@ -1,4 +1,4 @@
-"""Enrich records by asking a party outside: the distinct questions of a batch, many at once."""
+"""Enrich records from an external service: a batch's distinct questions, many per call."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ def look_up(
 ) -> StoreSupplier[K, V, K, VO]:
     """Join each record with the answer of an external service.
 
-    Records wait until the end of their batch. Then the distinct questions are sent
-    in calls of `Service.batch` questions, `Service.at_once` calls at a time, and the records are
-    forwarded in their order. A service is called at least once: a retried batch calls it again.
-    Answers are not part of a replay, unless they are in a store.
+    Records wait until the end of their batch. Then the distinct questions are sent, up to
+    `Service.batch` questions per call and `Service.at_once` concurrent calls, and the records are
+    forwarded in their order. Calls have at-least-once semantics: a retried batch repeats them. A
+    replay reuses answers only if they are in a store.
 
     If a call fails after all retries, the records with its questions fail: the `on_error` of their
-    source decides about each, and other records of the batch continue. Effects of such a record at
-    nodes above remain. Null values are dropped as `null-value`.
+    source handles each of them, and other records of the batch continue. Effects of a failed record
+    at upstream nodes remain. Null values are dropped as `null-value`.
 
     Args:
         service: The service.
         joiner: With `inner(f)` a record without an answer gives no result, and is not counted as
             dropped; with `left(f)` the function receives None.
-        by: Returns the question, which is hashable, from key and value. None asks nothing: a left
-            join passes None to the function, an inner join drops the record as `null-question`.
+        by: Returns a hashable question from key and value, or None for no question: then a left
+            join passes None to the function, and an inner join drops the record as `null-question`.
         store: The store of answers, a `key_value_store` by question, best with a `ttl` and
             `ttl_clock="wall"`: answers then survive restarts, and replays and views can read them.
-            Each task has its own part. Misses are not stored.
+            Each task has its own partition of the store. Misses are not stored.
 
     Raises:
         TopologyError: The joiner is an outer one.
 
-    Source: Flink's asynchronous I/O and lookup join; none in Kafka Streams.
+    Source: Flink's asynchronous I/O and lookup join; Kafka Streams has no equivalent.
     """
     made = joiner()
     if made.how == "outer":
@@ -77,7 +77,7 @@ class _LookUp(Generic[K, V, VO]):
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store, if there is one."""
+        """Return the store of answers, if there is one."""
         return () if self.store is None else (self.store,)
 
 
@@ -133,7 +133,7 @@ class _Asking(ClosureProcessor[K, V, K, VO]):
     def _known(
         self, questions: list[Any]
     ) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, BaseException]]:
-        """Return answers and failures: of the store and the cache first, then of the service."""
+        """Return answers and failures; asks the service only what store and cache lack."""
         known: dict[Any, tuple[Any, ...]] = {}
         store, now_ms = self._answers, self.context.wall_time
         if store is not None:

@@ -1,4 +1,4 @@
-"""A party outside that answers questions: a definition, as topics and stores are."""
+"""The definition of an external service that answers questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ A = TypeVar("A")
 class LookupCache:
     """A worker's cache of a service's answers.
 
-    Misses are cached too, with a time to live of their own, because an answer may appear later.
+    Misses are cached too, with a separate time to live, because an answer may become available
+    later.
 
     Args:
         max_rows: Maximum number of answers; the least recently used one is removed first.
@@ -50,15 +51,15 @@ class Service(Generic[Q, A]):
     """An external service that answers many questions in one call; see `look_up`.
 
     Args:
-        ask: Takes distinct questions, and returns the answers by question; a question without an
-            answer is missing from the result. Runs on a worker, on one event loop that all
-            calls of the worker share.
+        ask: Takes distinct questions, and returns the answers by question, without questions that
+            have no answer. Runs on a worker, whose calls all share one event loop.
         batch: Maximum number of questions in one call.
         at_once: Maximum number of concurrent calls of one task.
-        timeout: Maximum duration of a call; then the call is canceled.
-        retries: Number of calls after a failed one; 0 calls once.
-        backoff: Delay before the second call; it doubles from call to call, up to 10 s.
-        retry_on: Exceptions that are retried, in addition to timeouts; others fail at once.
+        timeout: Maximum duration of a call, after which it is canceled.
+        retries: Maximum number of retries of a failed call.
+        backoff: Delay before the first retry; it doubles for each further retry, up to 10 s.
+        retry_on: Exceptions that are retried, in addition to timeouts; other exceptions fail at
+            once.
         cache: The cache of answers; None calls the service in each batch.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Ask a service many questions: in batches, many at once, again where it fails."""
+"""Call a service with many questions: in batches, concurrently, with retries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answers(Generic[Q, A]):
 
 
 def ask_all(service: Service[Q, A], questions: Sequence[Q]) -> Answers[Q, A]:
-    """Ask all questions, which are different, and wait for the answers."""
+    """Ask a service distinct questions, and wait for the answers."""
     answers: Answers[Q, A] = Answers()
     if questions:
         _waited(_ask_all(service, questions, answers))
@@ -61,7 +61,7 @@ async def _ask_all(service: Service[Q, A], questions: Sequence[Q], answers: Answ
 
 
 async def _asked(service: Service[Q, A], questions: Sequence[Q]) -> Mapping[Q, A]:
-    """Make one call, and again where that is worth it."""
+    """Call the service, with retries."""
     delay, left = service.backoff, service.retries
     retry_on: tuple[type[Exception], ...] = (*service.retry_on, asyncio.TimeoutError)
     while True:
@@ -99,7 +99,7 @@ def _gave_up(
 
 
 class _Loop:
-    """An event loop in a thread of its own, which ends with the process."""
+    """An event loop in a daemon thread."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -111,7 +111,7 @@ _loop: _Loop | None = None
 
 
 def _waited(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the process's loop, and wait for it."""
+    """Run a coroutine on the process's event loop, and wait for its result."""
     global _loop  # noqa: PLW0603  # one a process; a fork has none of its threads
     if _loop is None or _loop.pid != os.getpid():
         _loop = _Loop()

@@ -1,4 +1,4 @@
-"""Join a stream with a table: each record with the row of its key."""
+"""Join each record of a stream with the table row of its key."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _Process = Callable[[Record[Any, Any]], None]
 
 @dataclass(frozen=True)
 class StreamTableJoin:
-    """Makes the processors of `join_table`.
+    """Creates the processors of `join_table`.
 
-    Null values are dropped, as `null-value`. A null key has no row: a left join gives None
-    for it, an inner join drops it as `null-key`.
+    Null values are dropped, as `null-value`. A null key has no row: a left join gives None for it,
+    an inner join drops it as `null-key`.
 
     Args:
-        rows: The rows of the table; of a versioned table, its history.
+        rows: The rows of the table.
         joiner: An inner or a left joiner.
-        versioned: Whether rows are those of the record's time.
+        versioned: Whether to look up the row version at the record's time, in a versioned table.
         execution: By columns where possible, never, or always.
 
     Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`, KIP-914, KIP-962.
@@ -48,7 +48,7 @@ class StreamTableJoin:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a join that looks up rows of its table."""
+        """Return the column form."""
         return lookup_form(self.rows, self.execution, self._columns)
 
     def _columns(
@@ -62,7 +62,7 @@ class StreamTableJoin:
 
     @property
     def join_terms(self) -> Terms:
-        """Return which rows without a partner give a result."""
+        """Return the kind of join."""
         return {"how": self.joiner.how}
 
     @property

@@ -29,16 +29,16 @@ _Process = Callable[[Record[Any, Any]], None]
 
 @dataclass(frozen=True)
 class AsOfJoin:
-    """Makes the processors of `join_as_of`, with their stores.
+    """Creates the processors of `join_as_of`, and declares their stores.
 
-    A record waits until a record of the stream is newer by the grace; a record that is already that
-    old is joined at once. Records are also joined when stream time advances without records, and
-    at the end of a run that closes windows. The clock is that of the stream: neither the table nor
-    null values advance it. Null values are dropped as `null-value`. A null key has no row: an inner
+    A record waits until the stream has a record that is newer by at least the grace; a record that
+    is already that old is joined at once. Records are also joined when stream time advances without
+    records, and at the end of a run that closes windows. Only the stream's records with a value
+    advance this clock. Null values are dropped as `null-value`. A null key has no row: an inner
     join drops it as `null-key`, a left join forwards it at once.
 
     Args:
-        history: The history of the table.
+        history: The rows of the versioned table.
         joiner: An inner or a left joiner.
         grace_ms: Waiting time of records, ms.
         waiting: The `queue_store` of the waiting records.
@@ -55,7 +55,7 @@ class AsOfJoin:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a join that looks up rows of its table."""
+        """Return the column form."""
         return lookup_form(self.history, self.execution, self._columns)
 
     def _columns(
@@ -65,7 +65,7 @@ class AsOfJoin:
         return AsOfColumns(store, self.joiner, source, maker, grace_ms=grace, waiting=waiting)
 
     def problems(self) -> tuple[str, ...]:
-        """Return the problem of a grace that is longer than the history of the table."""
+        """Return an error if the grace is longer than the table's history; otherwise nothing."""
         store = versions_of(self.history).store
         retention = store.kind.history_ms
         if retention is None or self.grace_ms <= retention:
@@ -82,7 +82,7 @@ class AsOfJoin:
 
     @property
     def join_terms(self) -> Terms:
-        """Return which records without a row give a result, and how long records wait."""
+        """Return the kind of join, and the grace in ms."""
         return {"how": self.joiner.how, "grace": self.grace_ms}
 
     @property
@@ -92,7 +92,7 @@ class AsOfJoin:
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores of the table and of the records that wait."""
+        """Return the stores of the table and of the waiting records."""
         return self.stores
 
 
@@ -165,7 +165,7 @@ class _AsOfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
             self._release(now - self._join.grace_ms)
 
     def _release_all(self) -> None:
-        """Join all that waits."""
+        """Join all waiting records."""
         last = self._queue.last_time()
         if last is not None:
             self._release(last)

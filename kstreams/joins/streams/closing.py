@@ -18,17 +18,19 @@ from kstreams.times import FAR_MS
 __all__ = ("Closing",)
 
 _READ_AT_ONCE = 4096
-"""Entries that are read at once."""
+"""Maximum number of entries read at once."""
 _PARTS = 8
-"""Entries are read ahead for this fraction of their waiting time."""
+"""Entries are read ahead for the waiting time divided by this number."""
 
 _Entry = tuple[int, int, int, int, int, Any, Headers]
-"""Closing, side, time, number, key and headers of a waiting record, as in `Open`; before the key a
-number of its own, so that keys are not compared."""
+"""Closing time, side, time, number, a tie-breaker, key and headers of a waiting record, as in
+`Open`. Because of the tie-breaker, keys are never compared.
+"""
 
 _Closed = tuple[int, int, int]
-"""One call of `Closing.close`, so that it can be undone: the length of `_closed`, `_done` (ms) and
-`next` (ms) before the call. Integers alone, so that the garbage collector passes over it."""
+"""Undo information of one call of `Closing.close`: the length of `_closed`, `_done` (ms) and `next`
+(ms) before the call. It consists of integers only, so the garbage collector does not track it.
+"""
 
 _Held = _Entry | _Closed | None
 
@@ -36,20 +38,20 @@ _Held = _Entry | _Closed | None
 class Closing:
     """Forwards unmatched records whose windows have closed, and deletes expired records.
 
-    The entries of waiting records are in memory until the end of the batch. Then those that
-    still wait are stored, and expired rows are deleted. So a record that closes nothing costs
-    a comparison, and a record that closes within its batch is never stored.
+    Entries of waiting records are in memory until the end of the batch. Then entries that still
+    wait are stored, and expired rows are deleted. So a record that closes no window costs only one
+    comparison, and the entry of a record whose window closes within its batch is never stored.
 
     Args:
         rows: The rows of the join's store.
-        setup: The join's spans.
-        joiner: Makes results; its kind decides which sides have unmatched results.
+        setup: The join's time spans.
+        joiner: Creates results; its kind determines which sides have unmatched results.
         context: The context of the join.
 
     Attributes:
-        keeps: Whether a side has unmatched results, left and right.
-        setup: The join's spans.
-        forgets_at: By side, the time (ms) of a record from which on more rows expire.
+        keeps: Whether the left and the right side have unmatched results.
+        setup: The join's time spans.
+        forgets_at: By side, the record time (ms) from which further rows expire.
         next: Stream time (ms) up to which no window closes.
     """
 
@@ -76,7 +78,7 @@ class Closing:
         self.next = -FAR_MS if any(self.keeps) else FAR_MS
 
     def wait(self, side: int, number: int, record: Record[Any, Any]) -> None:
-        """Add a waiting record, which is in the store."""
+        """Add an entry for a waiting record, which is in the store."""
         time = record.timestamp
         close = time + self._delays[side]
         entry = (close, side, time, number, next(self._count), record.key, record.headers)
@@ -88,7 +90,7 @@ class Closing:
     def close(self, now: int) -> None:
         """Forward the unmatched results of windows that end before a stream time, ms.
 
-        Results are in the order of closing, then by side, time and arrival.
+        Results are ordered by closing time, side, record time and arrival.
         """
         if now <= self.next:
             return
@@ -133,11 +135,11 @@ class Closing:
             self.close(last + 1)
 
     def note(self) -> None:
-        """Delete expired rows at the end of the batch."""
+        """Arrange that expired rows are deleted at the end of the batch."""
         self._hold(None)
 
     def _undo(self, held: Sequence[_Held]) -> None:
-        """Undo the calls of `close` by a record that failed, the last one first."""
+        """Undo the calls of `close` that a failed record caused, the last call first."""
         for each in reversed(held):
             if each is not None and len(each) == 3:  # `_Closed`
                 kept, self._done, self.next = each
@@ -159,7 +161,7 @@ class Closing:
         self.forgets_at[:] = [(end + 1) * setup.width + setup.memory for end in (left, right)]
 
     def _due(self, end: int) -> int:
-        """Return when the next one closes, ms, as far as that is before a time."""
+        """Return the closing time (ms) of the next window, exact if it is before `end`."""
         heap = self._heap
         while True:
             due = heap[0][0] if heap else FAR_MS
@@ -168,7 +170,7 @@ class Closing:
             self._read(end)
 
     def _read(self, end: int) -> None:
-        """Read on among the entries that were stored before."""
+        """Read the next stored entries into the heap."""
         start, until = self._until, end + self._ahead
         found = list(islice(self._rows.stored_entries(start, until), _READ_AT_ONCE))
         if len(found) == _READ_AT_ONCE:

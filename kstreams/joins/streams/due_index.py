@@ -1,4 +1,4 @@
-"""Entries of a store that become due with time, taken in order without a scan for each record."""
+"""Stored entries that become due over time, returned in order without a scan per record."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from kstreams.times import FAR_MS
 __all__ = ("Upcoming",)
 
 E = TypeVar("E", bound="tuple[Any, ...]")
-"""Type of an entry: when it is due (ms), what else it is ordered by, and last a key."""
+"""Type of an entry: its due time (ms), further sort values, and last a key."""
 
 _READ_AT_ONCE = 4096
-"""Entries that are read at once."""
+"""Maximum number of entries read at once."""
 _PARTS = 8
-"""Entries are read ahead for this fraction of their waiting time."""
+"""Entries are read ahead for the waiting time divided by this number."""
 
 
 class Upcoming(Generic[E]):
-    """Buffers the next entries of a store, and returns those that are due.
+    """Buffers the next entries of a store, and returns the due entries.
 
-    The next entries are in memory, so a record that makes nothing due costs one comparison, and a
-    record that does costs no scan. The caller checks that an entry is still valid, and remembers
-    the time up to which all entries are taken: entries are deleted later, as ranges.
+    The next entries are in memory, so a record that makes no entry due costs one comparison, and a
+    record that makes entries due needs no scan of the store. The caller checks that an entry is
+    still valid, and remembers the time up to which all entries are taken, because entries are
+    deleted later, as ranges.
 
     Args:
-        read: Yields the stored entries that are due from a time (ms) on and before another.
-        drop: Deletes the entries that are due before a time and from another on.
+        read: Yields the stored entries that are due from one time (ms, inclusive) to another
+            (exclusive).
+        drop: Takes an end (ms) and a start (ms), and deletes the entries due from the start to
+            before the end.
         wait_ms: Approximate waiting time of entries.
     """
 
@@ -49,7 +52,7 @@ class Upcoming(Generic[E]):
         """Nothing is due before this time, ms."""
 
     def put(self, entry: E) -> None:
-        """Take an entry that was stored just now."""
+        """Add an entry that was just stored."""
         if entry[0] < self._until:
             self._push(entry)
             self.next = min(self.next, entry[0])
@@ -57,7 +60,7 @@ class Upcoming(Generic[E]):
     def take(self, end: int) -> Iterator[E]:
         """Yield and remove the entries that are due before a time (ms), in order.
 
-        Some of them may no longer be valid; the caller checks.
+        Some entries may no longer be valid; the caller checks.
         """
         last = None
         while True:
@@ -73,7 +76,7 @@ class Upcoming(Generic[E]):
         self.next = self._heap[0][0][0] if self._heap else self._until
 
     def _read(self, end: int) -> None:
-        """Read on; all that was read before has been taken."""
+        """Read the next entries into memory; all entries read earlier have been taken."""
         start, until = self._until, end + self._ahead
         if start > self._dropped:
             self._drop(start, self._dropped)

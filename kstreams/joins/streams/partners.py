@@ -1,4 +1,4 @@
-"""The records of a side: which ones another record meets, and how one is remembered."""
+"""Find the stored partners of a record in a stream join, and store the record."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from kstreams.state.stores.join.rows import JoinRows, Row, added
 __all__ = ("GONE", "FindPartners", "partner_finder", "remembering", "settle")
 
 FindPartners = Callable[[int, Any, int, int, int], "tuple[list[Element], list[Any]]"]
-"""Takes a side, a key, first and last time, and the time before which waiting records of that
-side have gone out. Returns the others by time and number, and the handles of rows in which some
-of them wait."""
+"""Takes a side, a key, the first and last time (ms), and the time (ms) before which unmatched
+records of that side are final. Returns the matching records by time and number, and the handles of
+rows that contain waiting records.
+"""
 
 GONE: Final = 2
-"""A record that has gone out alone, which no other finds any more: it is not remembered."""
+"""The fate of a record that was forwarded unmatched at arrival; it is not stored."""
 
 
 def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
@@ -56,7 +57,7 @@ def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
 def settle(
     rows: JoinRows[Any, Any, Any], handles: list[Any], first: int, last: int, final: int
 ) -> None:
-    """Mark records within a time range as joined, except those that were forwarded unmatched."""
+    """Mark records within a time range as joined, except records that were forwarded unmatched."""
     overlay = rows.overlay
     for handle in handles:
         row: Row = overlay.get(handle)
@@ -72,12 +73,12 @@ def settle(
 def remembering(
     rows: JoinRows[Any, Any, Any], closing: Closing, side: int
 ) -> Callable[[Sequence[int], Record[Any, Any], int], None]:
-    """Return a function that stores a record of a side, unless no record can meet it.
+    """Return a function that stores a record of a side, unless no later record can match it.
 
     Args:
-        rows: The store's rows.
-        closing: Gets the records that wait.
-        side: 0 left, 1 right.
+        rows: The rows of the join's store.
+        closing: Tracks waiting and expired records.
+        side: 0 for left, 1 for right.
     """
     get, put, wait = rows.reader(side), rows.overlay.put, closing.wait
     setup, forgets_at = closing.setup, closing.forgets_at
@@ -108,7 +109,7 @@ def remembering(
 def _chosen(
     elements: tuple[Element, ...], first: int, last: int, final: int, found: list[Element]
 ) -> bool:
-    """Add the elements in a range that have not gone out; return whether some of them wait."""
+    """Add matching elements that are not final to `found`; return whether any of them waits."""
     waits = False
     for element in elements:
         if first <= element[0] <= last:

@@ -1,4 +1,4 @@
-"""Join a stream with itself: its records are remembered once."""
+"""Join a stream with itself; each record is stored once."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _Process = Callable[[Record[Any, Any]], None]
 
 @dataclass(frozen=True)
 class SelfJoin(WithinSupplier):
-    """Makes the processors of an inner `join_streams` for one stream on both sides.
+    """Creates the processors of an inner `join_streams` for one stream on both sides.
 
-    The results are those of `StreamJoin` for a record that comes to the left side and then to
-    the right side. A record is remembered on both sides or on neither, so one side is stored.
-    In left and outer joins that does not hold: a late record may be forwarded alone on one
-    side and be remembered on the other.
+    The results are those of `StreamJoin` for records that arrive on the left side and then on the
+    right side. A record is retained on both sides or on neither, so only one side is stored. This
+    does not hold for left and outer joins: a late record may be forwarded unmatched on one side and
+    be retained on the other.
 
     Args:
         joiner: An inner joiner.
         within: The window and the grace.
-        store: The `join_store`, of which the left side is used.
+        store: The `join_store`; only its left side is used.
         execution: By records or by columns.
 
-    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`, where late
-    records join themselves.
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`, where late records
+    join themselves.
     """
 
     def __call__(self) -> _SelfJoin:

@@ -1,4 +1,4 @@
-"""Join two streams: records of one key that are near each other in time."""
+"""Join records of two streams that have the same key and nearby times."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _Process = Callable[[Record[Any, Any]], None]
 
 @dataclass(frozen=True)
 class StreamJoin(WithinSupplier):
-    """Makes the processors of `join_streams`, and brings their store.
+    """Creates the processors of `join_streams`, and declares their store.
 
-    Each side remembers its records for `before + after + grace` from the newest record of that
-    side, that age included. Windows close by the task's stream time; unmatched results of
-    closed windows are forwarded before the results of the record that closed them.
+    Each side retains records whose age, relative to the newest record of that side, is at most
+    `before + after + grace`. Windows close by the task's stream time; unmatched results of closed
+    windows are forwarded before the results of the record that closed them.
 
     Args:
         joiner: A joiner of any kind.
@@ -41,8 +41,8 @@ class StreamJoin(WithinSupplier):
         execution: By records or by columns.
         of_itself: Whether both sides are one stream.
 
-    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamJoin`; unmatched results
-    wait for the grace and are final (KAFKA-19536), and come first (KAFKA-10847).
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamJoin`; unmatched results wait
+    for the grace and are final (KAFKA-19536), and are forwarded first (KAFKA-10847).
     """
 
     of_itself: bool = False
@@ -134,6 +134,6 @@ class _StreamJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         return process
 
     def _joined(self, side: int) -> Callable[[Any, Any], Any]:
-        """Return the function that joins a value of a side with one of the other side."""
+        """Return the joiner function with a record's own side as the first argument."""
         function = self._join.joiner.function
         return (lambda own, other: function(other, own)) if side else function

@@ -1,4 +1,4 @@
-"""The common part of joins of two streams within a window, and of a stream with itself."""
+"""The common base of stream-stream joins and self-joins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("WithinSupplier",)
 
 @dataclass(frozen=True)
 class WithinSupplier(OneStoreSupplier, ABC):
-    """Creates the processors of `join_streams`, and brings their store.
+    """Base class of suppliers for `join_streams`; declares the store.
 
     Args:
         joiner: The joiner.
@@ -36,12 +36,12 @@ class WithinSupplier(OneStoreSupplier, ABC):
 
     @property
     def join_terms(self) -> Terms:
-        """Return the kind of join, the window and the grace."""
+        """Return the kind of join, and the window and the grace in ms."""
         return {"how": self.joiner.how, **self.within.terms}
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a join of records of two sides."""
+        """Return the column form, whose inputs are encoded records of both sides."""
         needs = Need.RECORDS, Need.RECORDS
         return NodeForm(needs, self._checked, execution=self.execution)
 
@@ -53,4 +53,4 @@ class WithinSupplier(OneStoreSupplier, ABC):
 
     @abstractmethod
     def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
-        """Return a processor by columns, or why there is none; keys are compared as bytes."""
+        """Return a columnar processor, or the reason against it; keys are compared as bytes."""

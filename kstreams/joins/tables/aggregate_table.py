@@ -1,4 +1,4 @@
-"""Aggregate a stream by key into a table, whose changes flow."""
+"""Aggregate a stream by key into a table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ("AggregateTable", "aggregated_rows")
 
 
 def aggregated_rows(aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any]) -> TableRows:
-    """Return how results are read from the states in a store."""
+    """Return the rows of a table of results, computed from the states in a store."""
     result = aggregator.result
     return DerivedRows(StoredRows(store), lambda _, state: result(state))
 
 
 @dataclass(frozen=True)
 class AggregateTable(OneStoreSupplier):
-    """Makes the processors of `aggregate_table`, and brings their store.
+    """Creates the processors of `aggregate_table`, and declares their store.
 
     Source: `KGroupedStream#aggregate`.
     """
@@ -41,7 +41,7 @@ class AggregateTable(OneStoreSupplier):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the aggregator, on which the states depend."""
+        """Return the parameters of the aggregator, on which the stored states depend."""
         return {self.store.name: aggregator_parameters(self.aggregator)}
 
 

@@ -1,4 +1,4 @@
-"""Changes as bytes: what of a table's row goes over a repartition edge."""
+"""Serde of changes, as sent over repartition edges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OLD, _NEW = 1, 2
 
 
 def change_bytes(old: bytes | None, new: bytes | None) -> bytes:
-    """Return a change of encoded values."""
+    """Encode a change from encoded values; None for no value."""
     has = (0 if old is None else _OLD) | (0 if new is None else _NEW)
     return b"".join((_HEAD.pack(has, len(old or b"")), old or b"", new or b""))
 
@@ -40,7 +40,7 @@ class ChangeSerde(CompositeSerde[Change[Any]]):
         self.hashes_by_bytes = False
 
     def serialize(self, value: Change[Any]) -> bytes:
-        """Convert."""
+        """Encode a change."""
         encode = self._value.serialize
         old, new = value.old, value.new
         return change_bytes(
@@ -48,13 +48,13 @@ class ChangeSerde(CompositeSerde[Change[Any]]):
         )
 
     def deserialize(self, data: bytes) -> Change[Any]:
-        """Convert back."""
+        """Decode a change. Raises `DeserializationError` if the bytes are truncated."""
         decode = self._value.deserialize
         old, new = _divided(data)
         return Change(None if new is None else decode(new), None if old is None else decode(old))
 
     def deserialize_many(self, data: pa.Array) -> list[Change[Any] | None]:
-        """Convert back in one step."""
+        """Decode many changes; their values are decoded in two calls."""
         if data.null_count:
             return super().deserialize_many(data)
         pairs = [_divided(each) for each in objects_of(data)]

@@ -1,4 +1,4 @@
-"""A table that several inputs change, each by a function of its own."""
+"""A table that several inputs update, each with its own function."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ("GroupUpdate",)
 
 @dataclass(frozen=True)
 class GroupUpdate(OneStoreSupplier):
-    """Makes the processors of one input of a `cogroup`, with the shared store.
+    """Creates the processors of one input of a `cogroup`, and declares the shared store.
 
     Args:
-        update: Returns the new state from the old state and a record; None for no state.
+        update: Returns the new state from the old state (None for no state) and a record; None
+            deletes the state.
         store: The store of the states.
 
     Source: goka's `Input` with its callback; `KStream#cogroup`.

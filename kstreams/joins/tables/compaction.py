@@ -1,4 +1,4 @@
-"""Compaction of the changes of a batch: for each key the first old value and the last new one."""
+"""Compact the changes of a batch to one per key: the first old and the last new value."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ __all__ = ("by_key", "compacted")
 
 
 def by_key(key: Serde[Any]) -> Callable[[Any], object]:
-    """Return a function that maps keys to values which are equal if the keys' bytes are."""
+    """Return a function that maps keys to values that are equal exactly if the keys' bytes are."""
     return (lambda found: found) if key.hashes_by_bytes else key.ordered.serialize
 
 
 def compacted(
     records: Sequence[Record[Any, Change[Any]]], key: Serde[Any]
 ) -> Iterator[Record[Any, Change[Any]]]:
-    """Yield one change for each key, in the order in which the keys first came, without headers.
+    """Yield one change per key, without headers, in the order in which the keys first occurred.
 
-    A key with an unchanged value has no change. Versions that are not the latest
-    are left out: they do not change the current value. The time is that of the last change.
+    A key whose value is unchanged is omitted. Changes that are not the latest version of a row are
+    ignored, because they do not affect its current value. The time of a change is the time of the
+    key's last change.
 
     Args:
         records: Changes of a table.

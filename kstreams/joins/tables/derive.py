@@ -1,4 +1,4 @@
-"""Make a table of another one: filter and map its values in one step."""
+"""Derive a table from another table: filter and map its values in one step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("Derive",)
 
 @dataclass(frozen=True)
 class Derive:
-    """Makes the processors of `derive`, and brings their store, if there is one.
+    """Creates the processors of `derive`, and declares their store, if any.
 
     Source: `KTable#filter`, `KTable#mapValues`.
     """
@@ -35,7 +35,7 @@ class Derive:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator on changes; without a store it is a view."""
+        """Return the column form, whose input is changes; without a store the node is a view."""
         need = Need.COLUMNS
         return NodeForm((need,), self._by_columns, follower=True, is_view=self.store is None)
 

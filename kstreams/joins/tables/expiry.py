@@ -1,4 +1,4 @@
-"""Let the rows of a table go by age: an expiry is a change, as any other."""
+"""Expire the rows of a table by age, and forward each expiry as a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kstreams.times import BEFORE_ALL_MS, FAR_MS
 __all__ = ("Expiry",)
 
 _Entry = tuple[Any, ...]
-"""When to look at a key (ms), and the key; nothing in the entry that says that all have one."""
+"""The time at which to check a key (ms), and the key; the empty entry marks a complete index."""
 
 _ALL: _Entry = ()
 _ALL_BYTES, _ENTRY_BYTES = b"\x00", b"\x01"
@@ -34,20 +34,20 @@ _BY_TIME = milliseconds(1)
 
 @dataclass(frozen=True)
 class Expiry:
-    """Makes the processors that expire the rows of a table.
+    """Creates the processors that expire the rows of a table.
 
-    When stream time passes a row's own time by `ttl_ms`, the row is deleted and a
-    `Change(None, old)` is forwarded, after the record that advanced stream time, with the
-    time of expiry. So tables below follow.
+    When stream time reaches a row's time plus `ttl_ms`, the row is deleted and a `Change(None,
+    old)` is forwarded, after the record that advanced stream time, with the time of expiry. So
+    downstream tables are updated, too.
 
-    Only rows that may be due are read. An index has a time for each row, which is not later than
-    its expiry; it is written when a row is added, not when it changes. If the index is missing,
-    because an existing table gets a time to live, it is built from the table's rows.
+    Only rows that may have expired are read. An index has a time for each row, which is not later
+    than its expiry; the time is written when a row is added, not when it changes. If the index is
+    missing, because an existing table gets a time to live, it is built from the table's rows.
 
     Args:
         rows: Reads the table.
         store: The store of the table.
-        ttl_ms: Time to live of a row from its own time, ms.
+        ttl_ms: Time to live of a row, counted from the row's time, ms.
 
     Source: Flink's `StateTtlConfig`, which expires silently.
     """
@@ -62,7 +62,7 @@ class Expiry:
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the table's stores and the index."""
+        """Return the table's stores and the store of the index."""
         return tuple(dict.fromkeys((*self.rows.stores, self.store, self.index)))
 
     @property
@@ -72,12 +72,12 @@ class Expiry:
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return how long rows last."""
+        """Return the time to live of rows, by store."""
         return {self.store.name: {"table.ttl_ms": self.ttl_ms}}
 
     @property
     def index(self) -> StoreSpec[KeyValueStore[_Entry, int]]:
-        """Return the definition of the index."""
+        """Return the definition of the index's store."""
         key = _EntrySerde(self.store.key)
         return key_value_store(f"{self.store.name}-expiry", key=key, value=INT64)
 
@@ -110,7 +110,7 @@ class _Expiry(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
 
 
 class _Index:
-    """The rows that may be due, by time.
+    """The index of rows, by the time at which they may have expired.
 
     Args:
         expiry: The definition of the expiry.
@@ -128,18 +128,19 @@ class _Index:
         self._is_whole = False
 
     def note(self, key: object, time_ms: int, *, is_new: bool) -> None:
-        """Have a row looked at in time.
+        """Add an index entry for a row that was put, if it needs one.
 
-        A row that was there has an entry, which no other is needed for but where it is late.
+        A row that existed before already has an entry, which suffices unless the new time is before
+        stream time.
         """
         now = self._context.stream_time
         if is_new or time_ms < now:
             self._put(key, min(time_ms, now) + self._ttl)
 
     def expired(self, now: int) -> list[tuple[Any, Any, int]]:
-        """Delete expired rows; return keys, values and times of expiry, by time and key.
+        """Delete expired rows; return their keys, values and times of expiry (ms), by time and key.
 
-        Rows whose expiry has moved get a new entry in the index.
+        A row that has been updated and has not expired gets a new index entry.
         """
         self._complete()
         if now < self._low:
@@ -164,9 +165,9 @@ class _Index:
         self._low = min(self._low, due_ms)
 
     def _complete(self) -> None:
-        """Enter all rows: at first, and where they were entered for a longer time to live.
+        """Index all rows if there is no index yet, or if it was built for a longer time to live.
 
-        An earlier version has recorded no time to live: 0.
+        An index of an earlier release records the time to live as 0.
         """
         if self._is_whole:
             return
@@ -180,7 +181,7 @@ class _Index:
 
 
 class _EntrySerde(CompositeSerde[_Entry]):
-    """Encodes a time and a key, in this order; a time alone sorts before all of its keys."""
+    """Encodes an index entry: a time and a key. A time alone sorts before all of its entries."""
 
     type_token = tuple
 
@@ -189,14 +190,14 @@ class _EntrySerde(CompositeSerde[_Entry]):
         self._key = key.ordered
 
     def serialize(self, value: _Entry) -> bytes:
-        """Convert."""
+        """Encode an entry."""
         if len(value) == 0:
             return _ALL_BYTES
         key = self._key.serialize(value[1]) if len(value) > 1 else b""
         return _ENTRY_BYTES + sortable_int64(value[0]) + key
 
     def deserialize(self, data: bytes) -> _Entry:
-        """Decode an entry; other bytes are a `DeserializationError`."""
+        """Decode an entry. Raises `DeserializationError` if the bytes are not an entry."""
         if data == _ALL_BYTES:
             return _ALL
         if data[:1] != _ENTRY_BYTES:

@@ -1,4 +1,4 @@
-"""The rows of a versioned table at a time, for tables with a versioned store and those derived."""
+"""Read the rows of a versioned table as of a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("history_reader", "versions_of")
 
 
 def versions_of(history: TableRows) -> StoredRows:
-    """Return the rows of the versioned store that a table reads or is derived from.
+    """Return the rows of the versioned store that a table is read or derived from.
 
     Raises:
         TopologyError: The table has no versioned store.
@@ -31,9 +31,10 @@ def versions_of(history: TableRows) -> StoredRows:
 def history_reader(
     history: TableRows, context: ProcessorContext[Any, Any]
 ) -> Callable[[object, int], Row | None]:
-    """Return a function that reads the row of a key at a time, ms.
+    """Return a function that reads the row of a key as of a time, ms.
 
-    A time before the history of the store has no row, and is counted as `no-history`.
+    If the time is before the store's history, the function returns None and counts a drop as
+    `no-history`.
 
     Raises:
         TopologyError: The table has no versioned store.

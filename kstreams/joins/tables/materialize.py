@@ -1,4 +1,4 @@
-"""Keep the last value of each key in a store: what makes a table of a stream."""
+"""Keep the last value of each key in a store, which makes a stream a table."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ("Materialize",)
 
 @dataclass(frozen=True)
 class Materialize(OneStoreSupplier):
-    """Makes the processors that put records into a table's store, and brings the store.
+    """Creates the processors that put records into a table's store, and declares the store.
 
-    A null value deletes the row. Null keys are dropped as `null-key`; rows older than a
-    versioned store keeps as `older-than-retention`.
+    A null value deletes the row. Null keys are dropped as `null-key`, and rows older than a
+    versioned store's retention as `older-than-retention`.
 
     Args:
-        store: Definition of the store, of a kind that holds a table.
+        store: Definition of the store; its kind must support tables.
 
     Source: `org.apache.kafka.streams.kstream.internals.KTableSource`.
     """
@@ -42,19 +42,19 @@ class Materialize(OneStoreSupplier):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a table: it forwards changes, or keeps rows that joins look up."""
+        """Return the column form: forwards changes, or only stores rows that joins look up."""
         looked_up = NodeForm((Need.RECORDS,), self._rows, output=Output.NOTHING)
         need = Need.RECORDS | Need.COLUMNS | Need.BATCH_END
         return NodeForm((need,), self._changes, output=Output.CHANGES, looked_up=looked_up)
 
     def _rows(self, rows: Input) -> ColumnProcessor | Reason:
-        """Return a processor that keeps rows, or the reason why there is none."""
+        """Return a processor that only stores rows, or the reason why there is none."""
         source = rows.records
         reason = self._encoded_reason(source)
         return MaterializeColumns(self.store, source) if reason is None else reason
 
     def _encoded_reason(self, source: ColumnSource) -> Reason | None:
-        """Return why rows cannot be kept with encoded keys as they come."""
+        """Return why rows cannot be stored with encoded keys; None if they can."""
         if not self.store.kind.has_table_columns:
             return f"a {self.store.kind.name} store cannot be read by columns"
         if source.key != self.store.key:

@@ -1,4 +1,4 @@
-"""The second stage of `regroup`: groups, as rows come to them, change and go."""
+"""The second stage of `regroup`: aggregate the rows of each group."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = ("RegroupResults",)
 
 @dataclass(frozen=True)
 class RegroupResults:
-    """Makes the processors that aggregate groups, with their stores.
+    """Creates the processors that aggregate groups, and declares their stores.
 
     The old value of a row is removed before the new one is added. A group without rows has no
-    result; a group with one row starts from an empty state. The number of rows of a group is in a
-    separate store, because no aggregate contains it. If the aggregator rounds its states, that
-    store also has the exact values.
+    result; its next row starts from an empty state. The number of rows of a group is in a separate
+    store, because the aggregated state does not contain it. If the aggregator rounds its states,
+    that store also has the exact states.
 
     Args:
         aggregator: Aggregates a group.
         store: The store of the results.
 
-    Source: `KTableAggregate` of Kafka Streams, which adds before it subtracts if a row stays
-    in its group, and whose groups are never removed.
+    Source: `KTableAggregate` of Kafka Streams, which adds before it subtracts if a row stays in its
+    group, and whose groups are never removed.
     """
 
     aggregator: InvertibleAggregator[Any, Any, Any, Any]
@@ -49,7 +49,7 @@ class RegroupResults:
 
     @property
     def members(self) -> StoreSpec[Any]:
-        """Return the store of how many rows a group has."""
+        """Return the definition of the store of row counts and, if any, exact states by group."""
         store, exact = self.store, unrounded(self.aggregator)
         value: Serde[Any] = INT64 if exact is None else TupleSerde(INT64, exact.state)
         spec = key_value_store(f"{store.name}-members", key=store.key, value=value)
@@ -59,12 +59,12 @@ class RegroupResults:
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores."""
+        """Return the store of results and the store of row counts."""
         return self.store, self.members
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the aggregator, on which the states depend."""
+        """Return the parameters of the aggregator, on which the stored states depend."""
         own = aggregator_parameters(self.aggregator)
         return {self.store.name: own, self.members.name: own}
 
@@ -111,9 +111,9 @@ class _Results(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
 
 
 _Changed = Callable[[Any, Any, "Change[Any]", Record[Any, Any]], tuple[Any, Any]]
-"""Takes the kept values of a group, its state and a change; returns the new ones of both."""
+"""Takes a group's row count entry, its state and a change; returns the new entry and state."""
 _Step = Callable[[int, Any, "Change[Any]", Record[Any, Any]], tuple[int, Any]]
-"""Takes the number of rows of a group, its state and a change; returns the new ones of both."""
+"""Takes a group's number of rows, its state and a change; returns the new number and state."""
 
 _EMPTY: tuple[int, Any] = (0, None)
 
@@ -142,7 +142,7 @@ def _step(aggregator: InvertibleAggregator[Any, Any, Any, Any]) -> _Step:
 
 
 def _counting(step: _Step) -> _Changed:
-    """Keep how many rows there are."""
+    """Wrap a step so that the entry of a group is its number of rows; None for no rows."""
 
     def counting(
         kept: int | None, state: object, change: Change[Any], record: Record[Any, Any]
@@ -154,7 +154,7 @@ def _counting(step: _Step) -> _Changed:
 
 
 def _rounding(step: _Step, rounded: Callable[[Any], Any]) -> _Changed:
-    """Keep also what states are rounded of."""
+    """Wrap a step so that the entry of a group also has the exact state; states are rounded."""
 
     def rounding(
         kept: tuple[int, Any] | None, _: object, change: Change[Any], record: Record[Any, Any]

@@ -1,4 +1,4 @@
-"""The first stage of `regroup`: changes of a table go to the tasks of their groups."""
+"""The first stage of `regroup`: send changes of table rows to the tasks of their groups."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from kstreams.serde.base import Serde
 __all__ = ("RegroupSend",)
 
 _AT_ONCE = 8_192
-"""Rows of a table that is sent."""
+"""Maximum number of rows in a table that is sent."""
 
 
 @dataclass(frozen=True)
 class RegroupSend:
-    """Makes the processors that send changes to groups.
+    """Creates the processors that send changes to groups.
 
-    Old and new value of a row are one record where they belong to one group, so that whatever
-    fails behind the edge fails for both. A row of no group (None) leaves the one that it had.
-    Keys and values are encoded with the record that they come of, so that what cannot be is
-    its failure. Versions that are not the latest say nothing.
+    If the old and the new value of a row belong to the same group, they are sent as one record, so
+    that a failure downstream affects both. A row without a group (None) is removed from its earlier
+    group. Keys and values are encoded while their record is processed, so that a failure is
+    attributed to that record. Changes that are not the latest version of a row are ignored.
 
     Args:
-        by: Returns the group of a row; None for none.
+        by: Returns the group of a row from its key and value; None for no group.
         key: Serde of the table's keys.
-        value: Serde of its values.
+        value: Serde of the table's values.
         group: Serde of the groups.
-        edge: Name of the edge.
-        emit: Whether each change goes, or of each key and batch the first old value with the
-            last new one: nothing, if they are the same.
+        edge: Name of the edge to the tasks of groups.
+        emit: Whether to send each change, or the net change of each key in a batch, if there is
+            one.
 
     Source: `KTableRepartitionMap` of Kafka Streams.
     """
@@ -57,11 +57,11 @@ class RegroupSend:
 
 
 _Member = tuple[bytes, bytes]
-"""A group and a value in it, encoded."""
+"""A group and a row's value, encoded."""
 
 
 class _Step(NamedTuple):
-    """A change of a row, encoded: where it was, and where it is, if in a group."""
+    """An encoded change of a row: its old and its new group and value; None for no group."""
 
     own: bytes
     was: _Member | None
@@ -108,7 +108,7 @@ class _Send(ClosureProcessor[Any, "Change[Any]", Any, Any]):
 
 
 def _moves(steps: Sequence[_Step]) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield group, change and time of the records for the edge."""
+    """Yield the group, the change and the time (ms) of each record to send."""
     first: dict[bytes, _Step] = {}
     last: dict[bytes, _Step] = {}
     for step in steps:

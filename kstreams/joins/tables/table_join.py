@@ -1,4 +1,4 @@
-"""Join two tables by key: a table again, which changes with either."""
+"""Join two tables by key into a table."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _Process = Callable[[_Side], None]
 
 @dataclass(frozen=True)
 class TableJoin:
-    """Makes the processors of `join_tables`.
+    """Creates the processors of `join_tables`.
 
-    The time of a result is the later one of both rows. Versions that are not the latest change
-    no result. An inner join forwards a deletion whenever one side is deleted and the other exists,
-    with or without an earlier result, as Kafka Streams does.
+    The time of a result is the later time of both rows. Changes that are not the latest version of
+    a row are ignored. An inner join forwards a deletion whenever one side is deleted and the other
+    exists, with or without an earlier result, as Kafka Streams does.
 
     Args:
         left: Reads the left table.
@@ -40,8 +40,8 @@ class TableJoin:
         joiner: A joiner of any kind.
         store: The store of the results; None for no store.
 
-    Source: `KTable#join`, `KTable#leftJoin`, `KTable#outerJoin`. One record that changes
-    both tables gives one result, where Kafka Streams gives two.
+    Source: `KTable#join`, `KTable#leftJoin`, `KTable#outerJoin`. One record that changes both
+    tables gives one result, where Kafka Streams gives two.
     """
 
     left: TableRows
@@ -55,7 +55,7 @@ class TableJoin:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of a join of the changes of two tables."""
+        """Return the column form, whose inputs are the changes of two tables."""
         need = Need.CHANGES | Need.ROWS
         return NodeForm((need, need), self._by_columns)
 
@@ -73,7 +73,7 @@ class TableJoin:
 
     @property
     def join_terms(self) -> Terms:
-        """Return which rows without a partner give a result."""
+        """Return the kind of join."""
         return {"how": self.joiner.how}
 
     @property
@@ -107,7 +107,7 @@ class _TableJoin(ClosureJoinProcessor[Any, Change[Any], Change[Any], Any, Change
         return left, right
 
     def process_both(self, lefts: Sequence[_Side], rights: Sequence[_Side]) -> None:
-        """Join what changed on both sides at once: one result a key."""
+        """Join the changes that one record causes on both sides: one result per key."""
         if not lefts or not rights:
             super().process_both(lefts, rights)
             return
@@ -146,7 +146,7 @@ class _TableJoin(ClosureJoinProcessor[Any, Change[Any], Change[Any], Any, Change
 def _by_key(
     lefts: Sequence[_Side], rights: Sequence[_Side], key: Serde[Any]
 ) -> Iterator[tuple[Any, _Side | None, _Side | None]]:
-    """Yield each key with one change of each side, where there are some."""
+    """Yield each key with its net change on each side; None for a side without a change."""
     known = by_key(key)
     found: dict[object, list[_Side | None]] = {}
     for place, records in enumerate((lefts, rights)):
@@ -161,5 +161,5 @@ def _by_key(
 
 
 def _after(before: _Side | None, record: _Side) -> _Side:
-    """Return one change for two of a key."""
+    """Merge two successive changes of a key into one change."""
     return record.with_value(Change(record.value.new, (before or record).value.old))

@@ -1,4 +1,4 @@
-"""The step from tables to streams: forward each change, or the last of each key and batch."""
+"""Convert a table to a stream: forward each change, or the last change of each key and batch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ("ToStream",)
 
 @dataclass(frozen=True)
 class ToStream:
-    """Makes the processors of `to_stream`.
+    """Creates the processors of `to_stream`.
 
-    Source: `KTable#toStream`, and `Suppressed` where results come once a batch.
+    Source: `KTable#toStream`, and `Suppressed` if results are forwarded once per batch.
     """
 
     key: Serde[Any]
@@ -36,7 +36,7 @@ class ToStream:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the form of an operator on changes."""
+        """Return the column form, whose input is changes."""
         return NodeForm((Need.COLUMNS,), self._by_columns, follower=True)
 
     def _by_columns(self, rows: Input) -> ColumnProcessor:

@@ -1,3 +1,3 @@
-"""Windowed aggregation by columns; the file names are those of `records/`."""
+"""Windowed aggregation by columns; file names match the files of `records/`."""
 
 from __future__ import annotations

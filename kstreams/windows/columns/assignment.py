@@ -1,4 +1,4 @@
-"""The windows of a column of times."""
+"""Assignment of a column of times to windows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Assigned:
     """Pairs of a record and a window that contains its time, ordered by record, then by start.
 
     Attributes:
-        rows: The record of each pair.
-        starts: The start of each window, ms.
-        ends: The end of each window, ms.
+        rows: The row number of the record of each pair.
+        starts: The start of the window of each pair, ms.
+        ends: The end of the window of each pair, ms.
         grid: A common divisor of all differences between starts, ms.
     """
 
@@ -34,12 +34,12 @@ class Assigner:
     """Assigns times to the windows of one definition.
 
     Args:
-        assign: Returns the pairs.
-        closed_before: Returns the start that separates windows that have ended by a given time from
-            all others; None if no window has ended.
+        assign: Returns the pairs of records and windows for a column of times (ms).
+        closed_before: Takes a time (ms), and returns the start below which all windows have ended
+            by that time; None if no window has ended.
         most: The maximum number of windows that contain a time.
-        pane_ms: For overlapping windows a span: all times from one multiple of it to the next have
-            the same windows. 0 for other windows.
+        pane_ms: For overlapping windows, a span (ms): all times from one multiple of the span to
+            the next have the same windows. 0 for other windows.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Assigner:
 
 
 def searched(windows: TimeWindows) -> Callable[[Ints], Assigned]:
-    """Return a function that assigns times by the windows themselves, with one call a window.
+    """Return a function that assigns times to windows, with one call of `windows` per window.
 
     Args:
         windows: Windows that do not overlap.

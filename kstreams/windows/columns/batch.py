@@ -1,4 +1,4 @@
-"""The records of a table that a windowed aggregation works on."""
+"""The records of a table that a windowed aggregation processes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Batch:
     """Records with keys, and derived columns that are computed once.
 
     Args:
-        table: The columns, as a `ColumnProcessor` gets them.
-        source: The input of the records.
-        close_time_ms: The stream time as of which windows were closed early, ms.
+        table: The records, as a `ColumnProcessor` receives them.
+        source: The source of the records.
+        close_time_ms: The stream time up to which a run has closed windows early, ms; -1 if it has
+            not.
     """
 
     def __init__(self, table: pa.Table, source: ColumnSource, close_time_ms: int) -> None:
@@ -32,13 +33,13 @@ class Batch:
         self._close_time = close_time_ms
 
     def __len__(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         count: int = self.table.num_rows
         return count
 
     @cached_property
     def keys(self) -> KeyCodes:
-        """The keys by number."""
+        """The keys of the records, numbered."""
         return KeyCodes(self.table.column("key").combine_chunks(), self.source.key)
 
     @cached_property
@@ -55,23 +56,23 @@ class Batch:
 
     @cached_property
     def lateness_times(self) -> Ints:
-        """The time that the lateness of each record is judged by, ms."""
+        """The time by which the lateness of each record is determined, ms."""
         return lateness_time(self.stream, self._close_time)
 
     def values(self) -> ValueColumn:
-        """Return the records' values."""
+        """Return the records' values, decoded lazily."""
         return ValueColumn(self.table.column("value").combine_chunks(), self.source.value)
 
     def naming(self, rows: Ints) -> AbstractContextManager[None]:
         """Convert exceptions of users' functions in the block to errors that name the record.
 
         Args:
-            rows: The record of each called row.
+            rows: The record's row number for each row for which a function is called.
         """
         return naming(self.table, self.source.key, rows)
 
     def headers_of(self, rows: Ints) -> pa.Array:
-        """Return the headers of some records."""
+        """Return the headers of the given records."""
         headers = self.table.column("headers").combine_chunks()
         if headers.null_count == len(headers):
             return pa.nulls(len(rows), headers.type)

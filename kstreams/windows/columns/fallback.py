@@ -1,4 +1,4 @@
-"""The records of a batch that are aggregated one by one, within an aggregation by columns."""
+"""Record-by-record aggregation of some records of a batch, within columnar aggregation."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ _LAST = (1 << 63) - 1
 
 
 def late_keys(batch: Batch, grace_ms: int) -> Bools:
-    """Return which keys have a record later than the grace.
+    """Return which keys have a record that is later than the grace allows.
 
-    Such a record could meet a window that has closed: what records make of it depends on
-    the order in which they come.
+    The window of such a record may have closed, so results depend on the order of arrival.
     """
     found = np.zeros(len(batch.keys), bool)
     found[batch.keys.codes[batch.lateness_times - batch.times > grace_ms]] = True
@@ -42,7 +41,7 @@ def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bo
 
     Args:
         batch: The records.
-        stored_rows: The keys of stored rows, by number.
+        stored_rows: The key number of each stored row.
         stored_times: The last time of each stored row, ms.
     """
     codes, times = batch.keys.codes, batch.times
@@ -58,14 +57,14 @@ def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bo
 
 
 class RecordFallback:
-    """Aggregates some records of a batch with the record engine, and returns columns.
+    """Aggregates records of a batch one by one, and returns the results as columns.
 
     Args:
         plan: The aggregation.
-        source: The input of the records.
+        source: The source of the records.
         form: Converts states to results.
-        bind: Returns the function that aggregates a record, for the last closed end (ms), a
-            receiver of states, and a receiver of late records.
+        bind: Takes an emitter of states and a receiver of late records; returns the function that
+            aggregates a record, whose second argument is the last closed end (ms).
     """
 
     def __init__(
@@ -92,12 +91,12 @@ class RecordFallback:
         """Aggregate records in order.
 
         Args:
-            batch: All records.
+            batch: All records of the batch.
             rows: The numbers of the records to aggregate.
 
         Returns:
-            The places of the late records; then the place of the record of each result, and the
-            results, null if deleted.
+            The row numbers of late records; the row number of each result's record; and the
+            results, null for a deleted window.
         """
         self._results, self._late = [], []
         table = batch.table.take(pa.array(rows))

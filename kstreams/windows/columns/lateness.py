@@ -1,4 +1,4 @@
-"""Late records by columns, in the form in which they are forwarded."""
+"""Tables of late records, which columnar aggregation forwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("LateRecords",)
 
 
 class LateRecords:
-    """Creates the forwarded tables of late records.
+    """Creates the tables in which late records are forwarded.
 
     Args:
         close_delay_ms: The time from the end of a window to its close.
@@ -33,8 +33,8 @@ class LateRecords:
         """Return a table of late records, with `Late` values.
 
         Args:
-            batch: All records.
-            pairs: The late records, and the closed windows.
+            batch: All records of the batch.
+            pairs: The pairs of late records and closed windows.
         """
         source, rows = batch.source, batch.table.take(pa.array(pairs.rows))
         times = batch.lateness_times[pairs.rows]
@@ -54,11 +54,11 @@ class LateRecords:
 
 
 class _LateType(ObjectType):
-    """The type of values that a closed window rejected.
+    """The extension type of `Late` values.
 
     Args:
-        value: The type of the values.
-        serde: Decodes values in bytes.
+        value: The type of the rejected values.
+        serde: The serde of the rejected values.
     """
 
     def __init__(self, value: pa.DataType, serde: Serde[Any]) -> None:
@@ -68,7 +68,7 @@ class _LateType(ObjectType):
         self._serde = serde
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return `Late` values."""
+        """Convert rows of the storage to `Late` values."""
         values, *numbers = storage.flatten()
         found = carried_objects(self._serde, values)
         return list(map(Late, found, *map(objects_of, numbers)))

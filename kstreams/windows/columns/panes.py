@@ -1,4 +1,4 @@
-"""Panes: records of overlapping windows, combined once instead of in each of their windows.
+"""Panes: combine the records of overlapping windows once, instead of once per window.
 
 Times with the same windows form a pane. The combined state of a key's records in a pane is then
 added to each of its windows, like one record.
@@ -29,9 +29,9 @@ class Panes:
     """Panes of keys, ordered by time, then by key.
 
     Attributes:
-        codes: The keys by number.
+        codes: The key number of each pane.
         state: The combined states of the records.
-        pairs: Pairs of a pane, by its place, and a window that contains it.
+        pairs: The pairs of a pane (by its index) and a window that contains the pane.
     """
 
     codes: Ints
@@ -39,18 +39,18 @@ class Panes:
     pairs: Assigned
 
     def taken(self, places: Ints) -> Columns:
-        """Return the states of some of them."""
+        """Return the states of the panes at the given indexes."""
         return tuple(column[places] for column in self.state)
 
 
 def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
-    """Return whether states merge to the same bits in any order, but for records of one time.
+    """Return whether merged states do not depend on the order of records with different times.
 
-    Of doubles 0.0 and -0.0 are as great, and which of them is kept is a matter of order.
+    States with doubles do: 0.0 and -0.0 are equal, and the order determines which is kept.
 
     Args:
-        form: Makes the states.
-        state: Their serde.
+        form: The columnar form of the states.
+        state: The serde of the states.
     """
     return form.exact and _is_whole(state)
 
@@ -61,16 +61,16 @@ def _is_whole(serde: Serde[Any]) -> bool:
 
 
 def panes_of(batch: Batch, assigner: Assigner, form: StampedForm, closed: Ints) -> Panes | None:
-    """Return a batch's panes, or None where its records have to go into their windows one by one.
+    """Return a batch's panes; None if each record must be added to its windows separately.
 
-    They have to where windows do not overlap, and where a record is before the epoch or late for
-    one of its windows.
+    This is the case if windows do not overlap, or if a record is before the epoch or late for one
+    of its windows.
 
     Args:
         batch: The records.
-        assigner: Knows the windows.
-        form: Makes states that `merge_in_any_order`.
-        closed: Windows that end at this time or before are closed for a record, by record, ms.
+        assigner: Assigns times to windows.
+        form: The columnar form of the states, for which `merge_in_any_order` is true.
+        closed: For each record, the time (ms) at or before which windows that end are closed.
     """
     times, span = batch.times, assigner.pane_ms
     if not span or not len(times) or times.min() < 0:

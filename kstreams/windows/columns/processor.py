@@ -1,4 +1,4 @@
-"""The common part of windowed aggregations by columns."""
+"""The common base of columnar windowed aggregations."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = ("WindowedColumns",)
 
 
 class WindowedColumns(ColumnProcessor):
-    """A windowed aggregation by columns, without the part of the window kind.
+    """Base class of columnar windowed aggregations; subclasses implement the window kinds.
 
-    For each table, `aggregate` drops records without a window, combines the others with the stored
-    states, and returns final results, which this class forwards in order.
+    For each table, `aggregate` drops records without a window, combines other records with the
+    stored states, and returns final results, which this class forwards in order.
 
     Args:
         plan: The aggregation.
-        source: The input of the records.
+        source: The source of the records.
         reads_values: Whether the aggregator uses values.
     """
 
     finals_sorted: ClassVar[bool] = False
-    """Whether each of the parts that final results come in is sorted already."""
+    """Whether each part of the final results that a subclass returns is sorted."""
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, *, reads_values: bool) -> None:
         self.plan = plan
@@ -51,17 +51,17 @@ class WindowedColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return whether the aggregator does, or the receiver of late records."""
+        """Return whether the aggregator, or an output for late records, needs the values."""
         return self._reads_values or self.plan.routes is not None
 
     def init(self, context: BatchContext) -> None:
-        """Buffer results that are emitted once per batch."""
+        """Register the release of buffered results, and the closing of windows at a run's end."""
         super().init(context)
         self.hold = context.hold(self._release)
         context.on_end_of_run(self._close_early)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Aggregate a table, and close what ends by it."""
+        """Aggregate a table, and close the windows that end by its stream time."""
         stream = table.column(STREAM_TIME).to_numpy()
         self._closed_by = int(stream[-1])
         now = lateness_time(self._closed_by, self.context.close_time)
@@ -76,38 +76,38 @@ class WindowedColumns(ColumnProcessor):
 
     @abstractmethod
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
-        """Aggregate a table, and delete the windows that have ended by its end.
+        """Aggregate a table, and delete the windows that have closed after it.
 
         Args:
             table: The records, including those with null keys.
             closed_ms: Windows that end at this time or before are closed after the table.
 
         Returns:
-            The results of the closed windows, if results are final.
+            The results of the closed windows if the emission is `on_close()`; otherwise nothing.
         """
 
     @abstractmethod
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
-        """Delete the stored windows that ended at a time or before.
+        """Delete the stored windows that end at `closed_ms` or before.
 
         Returns:
-            The results of the windows, if results are final.
+            The results of these windows if the emission is `on_close()`; otherwise nothing.
         """
 
     @abstractmethod
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return the columns that final results are sorted by: see `rules`."""
+        """Return the columns by which final results are sorted; see `rules`."""
 
     @abstractmethod
     def last_end(self) -> int | None:
-        """Return the last end of an open window, ms, or None without any."""
+        """Return the last end of an open window, ms; None if no window is open."""
 
     def batch_of(self, table: pa.Table) -> Batch:
-        """Return the records of a table, each with a key."""
+        """Return the batch for a table, in which each record has a key."""
         return Batch(table, self.source, self.context.close_time)
 
     def without_early(self, table: pa.Table) -> pa.Table:
-        """Drop the records before the epoch, which no window holds."""
+        """Drop the records with a time before the epoch, for which there is no window."""
         early = table.column("timestamp").to_numpy() < 0
         if not early.any():
             return table
@@ -115,29 +115,29 @@ class WindowedColumns(ColumnProcessor):
         return table.filter(pa.array(~early))
 
     def drop(self, reason: str, count: int) -> None:
-        """Count so many records as dropped."""
+        """Count `count` records as dropped, if any."""
         if count:
             self.context.drop(reason, count)
 
     def refuse(self, batch: Batch, pairs: Assigned) -> None:
-        """Count late pairs of records, and forward them to their child if there is one."""
+        """Count late pairs of records and windows, and forward them to the late output, if any."""
         self.drop("late", len(pairs.rows))
         routes = self.plan.routes
         if routes is not None:
             self.context.forward_to(routes.late, self._late.table(batch, pairs))
 
     def stored_keys(self, keys: Sequence[bytes]) -> pa.Array:
-        """Convert keys of a store to the form of results."""
+        """Convert encoded keys of a store to the Arrow type of results."""
         return self.source.key.ordered.to_arrow(pa.array(keys, pa.binary()))
 
     def forward_updates(self, batch: Batch, rows: Ints, results: Results) -> None:
-        """Forward results, each with the headers and as of the stream time of its record."""
+        """Forward results with the headers and the stream time of their records."""
         if len(results):
             headers = batch.headers_of(rows)
             self.forward(results.table(headers=headers, stream_times=batch.stream[rows]))
 
     def forward(self, table: pa.Table) -> None:
-        """Forward results to whom they go."""
+        """Forward results to the output for results, or to all children."""
         routes = self.plan.routes
         if routes is None:
             self.context.forward(table)
@@ -145,7 +145,7 @@ class WindowedColumns(ColumnProcessor):
             self.context.forward_to(routes.results, table)
 
     def _forward_finals(self, parts: Sequence[Results], stream: Ints) -> None:
-        """Forward final results in their order, each as of the record that closed its window."""
+        """Forward final results in order, each with the stream time that closed its window."""
         found = [part for part in parts if len(part)]
         if not found:
             return
@@ -156,7 +156,7 @@ class WindowedColumns(ColumnProcessor):
         self.forward(results.table(stream_times=stream[np.minimum(when, len(stream) - 1)]))
 
     def _close_until(self, closed_ms: int) -> None:
-        """Close windows that ended at a time or before, without a table."""
+        """Close stored windows that end at a time (ms) or before, when stream time advances."""
         self._forward_finals(self.take_ended(closed_ms), np.array([self.context.stream_time]))
 
     def _close_early(self) -> None:

@@ -1,4 +1,4 @@
-"""Windowed results as tables."""
+"""Columns of windowed results, and their conversion to tables."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Results:
     """Results of windows, one per row.
 
     Attributes:
-        keys: The keys, in the form of their serde's `to_arrow`.
+        keys: The keys, as an Arrow array of their serde's type.
         starts: The starts of the windows, ms.
         ends: The ends of the windows, ms.
-        values: The results; null is a deleted session.
-        times: The timestamps, ms.
-        unique: Whether each key and window occurs once.
+        values: The results; null for a deleted session.
+        times: The timestamps of the results, ms.
+        unique: Whether each pair of key and window occurs only once.
     """
 
     keys: pa.Array
@@ -39,15 +39,15 @@ class Results:
     unique: bool = True
 
     def deleted(self) -> Results:
-        """Return deletions of these."""
+        """Return results that delete these windows."""
         return replace(self, values=pa.nulls(len(self), self.values.type))
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of results."""
         return len(self.starts)
 
     def take(self, rows: npt.NDArray[Any]) -> Results:
-        """Return some of them, in another order."""
+        """Return the results at the given rows, in the order of `rows`."""
         picked = pa.array(rows)
         return Results(
             self.keys.take(picked),
@@ -60,7 +60,7 @@ class Results:
     def table(
         self, *, headers: pa.Array | None = None, stream_times: Ints | None = None
     ) -> pa.Table:
-        """Return the results in the form in which they are forwarded."""
+        """Return the results as a table to forward."""
         kind = WindowedType(self.keys.type)
         columns = {
             "key": kind.of(self.keys, pa.array(self.starts), pa.array(self.ends)),
@@ -75,11 +75,11 @@ class Results:
 
 
 Placed = tuple[Ints, Results]
-"""Results, and the place of each: that of its record, or any number that rises with it."""
+"""Results, each with the position of its record or another number that sorts alike."""
 
 
 def joined(parts: Sequence[Results]) -> Results:
-    """Put results one after the other."""
+    """Concatenate results."""
     if len(parts) == 1:
         return parts[0]
     return Results(
@@ -92,14 +92,14 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def by_place(parts: Sequence[Placed]) -> Placed:
-    """Put results together, in the order of their places."""
+    """Concatenate results, and sort them by position."""
     places = np.concatenate([place for place, _ in parts])
     order = np.argsort(places, kind="stable")
     return places[order], joined([results for _, results in parts]).take(order)
 
 
 def order_by(*columns: Any) -> npt.NDArray[np.int64]:  # noqa: ANN401  # numpy or Arrow
-    """Return the places of rows, sorted by columns."""
+    """Return the row numbers that sort the columns, the first column first."""
     table = pa.table(
         [pa.array(column) for column in columns], [str(n) for n in range(len(columns))]
     )

@@ -1,4 +1,4 @@
-"""Aggregate by columns, by sessions."""
+"""Columnar aggregation by session windows."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = ("SessionWindowColumns",)
 
 
 class SessionWindowColumns(WindowedColumns):
-    """`SessionAggregate` by columns.
+    """The columnar form of `SessionAggregate`.
 
-    Sorted by key and time, records form runs, and runs join stored sessions. The results equal
-    those of single records unless a record joins a closed session, and so is later than the grace.
-    Keys with such a record are aggregated record by record; for updates, also keys with records out
-    of order.
+    Records that are sorted by key and time form runs, and runs are merged with stored sessions. The
+    results equal record-by-record aggregation, except for keys with a record later than the grace,
+    which could join a closed session. The records of such keys are aggregated one by one; with
+    `each_update()` also the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -48,7 +48,7 @@ class SessionWindowColumns(WindowedColumns):
         self._gap: int = plan.windows.gap_ms
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store."""
         super().init(context)
         sessions: SessionRows[Any, Any] = SessionRows.of(context.store(self.plan.store))
         self._store = SessionColumns(sessions)
@@ -60,13 +60,13 @@ class SessionWindowColumns(WindowedColumns):
         )
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Aggregate a table; see `WindowedColumns`."""
         batch = self.batch_of(self.without_early(self.without_nulls(table, "key")))
         ended = self._aggregate(batch, closed_ms) if len(batch) else ()
         return [*ended, *self.take_ended(closed_ms)]
 
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Delete sessions that have ended; see `WindowedColumns`."""
         due = self._store.due(closed_ms)
         if not due:
             return ()
@@ -78,16 +78,16 @@ class SessionWindowColumns(WindowedColumns):
         return (self._results(sessions.take(over), self.stored_keys(due)),)
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """See `WindowedColumns`."""
+        """Return end, start and key; see `WindowedColumns`."""
         return by_end(results.ends, results.starts, results.keys)
 
     def last_end(self) -> int | None:
-        """Return the last end of a session, or None without any."""
+        """Return the last end of a session, ms; None if there is no session."""
         ends = self._store.read(self._store.keys())[1].ends
         return int(ends.max()) if len(ends) else None
 
     def _aggregate(self, batch: Batch, closed: int) -> Sequence[Results]:
-        """Aggregate records; return sessions that have ended, and are not stored, if final."""
+        """Aggregate records; return ended sessions with `on_close()`, otherwise nothing."""
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
         timers, stored = self._store.read(handles)
@@ -120,15 +120,15 @@ class SessionWindowColumns(WindowedColumns):
     def _joined(
         self, batch: Batch, fallback: Bools, stored: Sessions
     ) -> tuple[Sessions, SessionRuns, Joined] | None:
-        """Join records with the stored open sessions; None without any.
+        """Merge records with the stored open sessions; None if all keys are excluded.
 
         Args:
             batch: The records.
-            fallback: The excluded keys; the method adds keys whose states would differ.
+            fallback: The mask of excluded keys; the method adds keys whose states would differ.
             stored: The open sessions.
 
         Returns:
-            The stored sessions of the keys, the runs of their records, and the joined sessions.
+            The stored sessions of the keys, the runs of their records, and the merged sessions.
         """
         rows = np.flatnonzero(~fallback[batch.keys.codes])
         if not len(rows):
@@ -155,7 +155,7 @@ class SessionWindowColumns(WindowedColumns):
         keys: KeyCodes,
         closed: int,
     ) -> Sequence[Results]:
-        """Write the rows of keys; return ended sessions instead if results are final."""
+        """Write the sessions of keys; return ended sessions with `on_close()`, else nothing."""
         passed, found = parts
         whole = Sessions(
             np.concatenate((passed.rows, found.rows)),
@@ -192,9 +192,9 @@ class SessionWindowColumns(WindowedColumns):
     def _updates(
         self, rows: Ints, runs: SessionRuns, before: Sessions, found: Joined, keys: KeyCodes
     ) -> Placed:
-        """Return deletions and results after each record, and the place of each.
+        """Return the deletions and results after each record, with their sort positions.
 
-        The records of a key are in the order of time here, after its stored sessions: a run
+        The records of each key must be in time order and later than its stored sessions, so a run
         continues at most one session.
         """
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
@@ -225,9 +225,10 @@ class SessionWindowColumns(WindowedColumns):
         return of_session[np.flatnonzero(found.changed)]
 
     def _one_by_one(self, batch: Batch, rows: Ints) -> Placed:
-        """Let records join sessions in turn; return the place of each result, and results.
+        """Aggregate records one by one; return the results with their sort positions.
 
-        That is twice the place of its record, plus one unless it is a deletion.
+        The sort position is twice the row number of the record, plus one unless the result is a
+        deletion.
         """
         late, places, results = self._fallback.aggregate(batch, rows)
         if len(late):

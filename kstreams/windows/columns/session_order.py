@@ -1,4 +1,4 @@
-"""Sessions whose states are made in the order of arrival, as record by record."""
+"""Session states that are merged in the order of arrival, as record by record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Arrivals:
     Args:
         stored: The stored open sessions.
         runs: The records of the batch.
-        found: The joined sessions.
+        found: The merged sessions.
     """
 
     def __init__(self, stored: Sessions, runs: SessionRuns, found: Joined) -> None:
@@ -40,9 +40,10 @@ class Arrivals:
         self._places = owners[self._own]  # and which groups those are
 
     def bridged(self, gap_ms: int) -> Ints:
-        """Return the keys, by number, of which a record has merged two sessions.
+        """Return the numbers of keys for which a record has merged two sessions.
 
-        Theirs is the sum of two sums, rather than one from left to right.
+        Record by record, the state of such a session is the sum of two sums, not one sum from left
+        to right.
         """
         firsts = self._runs.firsts
         bad = np.bincount(self._places, minlength=len(firsts)) > 1
@@ -63,7 +64,7 @@ class Arrivals:
         return np.unique(self._sessions.rows[self._touched[bad]])
 
     def _apart(self, which: npt.NDArray[np.bool_], starts: Ints, ends: Ints, gap_ms: int) -> Ints:
-        """Return the groups in which a record came apart from all before it."""
+        """Return the sessions in which a record was more than a gap from all earlier records."""
         rows = np.flatnonzero(self._runs.repeat(which))
         group = self._runs.of_row[rows]
         times = self._times[rows]
@@ -83,7 +84,7 @@ class Arrivals:
         return np.unique(group[later[apart]])
 
     def states(self, form: ColumnForm) -> Columns:
-        """Return the states of all sessions; none of their keys is among `bridged`."""
+        """Return the states of all sessions, whose keys must not be in `bridged`."""
         lifted = tuple(column[self._rows] for column in self._lifted)
         before = tuple(column[self._own] for column in self._stored.state)
         whole = seeded(form.merge, lifted, self._runs, before, self._places)
@@ -92,7 +93,7 @@ class Arrivals:
 
 
 def _by_arrival(runs: SessionRuns, found: Joined) -> tuple[Ints, Runs, Ints]:
-    """Return places of records, by session and arrival; runs of them; the runs' sessions."""
+    """Return the records' positions by session and arrival, the runs, and each run's session."""
     firsts = runs.runs.firsts
     rising = np.diff(runs.order, prepend=-1) > 0
     rising[firsts] = True

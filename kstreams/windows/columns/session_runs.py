@@ -1,4 +1,4 @@
-"""Sessions of many keys: runs of records, joined with stored sessions."""
+"""Sessions of many keys: runs of records, merged with stored sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ("Joined", "SessionRuns", "joined_sessions", "session_runs")
 
 @dataclass(frozen=True)
 class SessionRuns:
-    """Runs of records of one key without a gap between them.
+    """Runs of records of one key, with at most the inactivity gap between successive records.
 
     Attributes:
-        order: The places of the records, by key, time and arrival.
+        order: The row numbers of the records, sorted by key, time and arrival.
         runs: The runs.
-        times: The times of the records in this order, ms.
-        lifted: The states of the records.
-        sessions: The sessions of the runs; `rows` are the numbers of the keys.
+        times: The times of the sorted records, ms.
+        lifted: The states of the sorted records, one per record.
+        sessions: The session of each run; `rows` are the key numbers.
     """
 
     order: Ints
@@ -41,9 +41,9 @@ class Joined:
 
     Attributes:
         sessions: The sessions, by key, then by start.
-        changed: Which sessions the batch changed or created.
-        owner: For each stored session, the session that contains it now.
-        made: For each session of the batch, the session that contains it.
+        changed: Whether the batch changed or created a session.
+        owner: For each stored session, the index of the session that now contains it.
+        made: For each run of the batch, the index of the session that contains it.
     """
 
     sessions: Sessions
@@ -55,7 +55,7 @@ class Joined:
 def session_runs(
     form: ColumnForm, codes: Ints, times: Ints, lifted: Columns, gap_ms: int
 ) -> SessionRuns:
-    """Divide records, one or more, into runs."""
+    """Divide records (at least one) into runs."""
     low = int(times.min())
     order = grouped(codes, times - low, int(times.max()) - low + 1).order
     codes, times = codes[order], times[order]
@@ -71,10 +71,10 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
     """Merge all sessions of a key that are at most a gap apart.
 
     Args:
-        form: Merges states; stored states count as earlier.
+        form: Merges states; stored states come first.
         stored: The stored open sessions, with more than a gap between them.
-        made: The sessions of the batch.
-        gap_ms: The gap.
+        made: The sessions of the batch's runs.
+        gap_ms: The inactivity gap, ms.
     """
     codes = np.concatenate((stored.rows, made.rows))
     starts = np.concatenate((stored.starts, made.starts))
@@ -101,7 +101,7 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
 
 
 def _breaks(codes: Ints, starts: Ints, ends: Ints, gap_ms: int) -> Ints:
-    """Return the places that begin a new session, of spans sorted by key and start."""
+    """Return the indexes at which a new session begins, for spans sorted by key and start."""
     # Ends become ranks, so that one running maximum serves all keys.
     each, ranks = np.unique(ends, return_inverse=True)
     furthest = np.maximum.accumulate(codes * len(each) + ranks) - codes * len(each)

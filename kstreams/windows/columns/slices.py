@@ -1,4 +1,4 @@
-"""Slices of many keys, and the sliding windows that are made of them."""
+"""Slices of many keys, and the sliding windows that consist of slices."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PAIRS_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True)
 class MergedSlices:
-    """Stored slices and some records, sorted by key, time and arrival; slices are runs.
+    """Rows of stored slices and new records, sorted by key, time and arrival.
 
     Attributes:
-        places: The places of the records, -1 for stored slices.
+        places: The row number of each record in the batch; -1 for stored slices.
         state: The state of each row.
-        runs: The slices.
-        slices: The content of the slices.
+        runs: The merged slices, as runs of rows with the same key and time.
+        slices: The keys, times and states of the merged slices.
     """
 
     places: Ints
@@ -50,7 +50,7 @@ def merged_slices(
         form: Merges states.
         stored: The stored slices.
         records: A slice for each record, in the order of arrival.
-        places: The places of the records in the batch.
+        places: The row numbers of the records in the batch.
     """
     codes = np.concatenate((stored.rows, records.rows))
     times = np.concatenate((stored.times, records.times))
@@ -66,11 +66,11 @@ def merged_slices(
 
 
 class SliceWindows:
-    """Makes results of slices.
+    """Computes the results of sliding windows from slices.
 
     Args:
-        form: Merges states, and makes results of them.
-        span: From a window's start to its end, both inclusive, ms.
+        form: Merges states, and converts states to results.
+        span: The time from a window's start to its end, both inclusive, ms.
     """
 
     def __init__(self, form: ColumnForm, span: int) -> None:
@@ -78,16 +78,16 @@ class SliceWindows:
         self._span = span
 
     def last_end(self, slices: SliceRows) -> int | None:
-        """Return the last end of a window, ms, or None without any."""
+        """Return the last end of a window, ms; None if there are no slices."""
         starts = sliding_ranges(slices, self._span).starts
         return int(starts.max()) + self._span if len(starts) else None
 
     def changed(self, merged: MergedSlices, keys: pa.Array) -> Results:
-        """Return the windows that contain a record, or that a record created right after it.
+        """Return the windows that contain a new record, or that begin right after a new record.
 
         Args:
             merged: The records and the stored slices.
-            keys: The keys by number.
+            keys: The distinct keys, numbered.
         """
         windows = sliding_ranges(merged.slices, self._span)
         touched = merged.runs.highest(merged.places) >= 0
@@ -102,9 +102,9 @@ class SliceWindows:
 
         Args:
             slices: The slices of the windows.
-            keys: The keys by number.
+            keys: The distinct keys, numbered.
             dones: For each key, the time before which its windows were forwarded, ms.
-            closed: The time, ms.
+            closed: The last end of closed windows, ms.
         """
         windows = sliding_ranges(slices, self._span)
         ends = windows.starts + self._span
@@ -114,15 +114,15 @@ class SliceWindows:
     def updates(
         self, merged: MergedSlices, keys: pa.Array, count: int
     ) -> Iterator[tuple[int, int, Placed]]:
-        """Yield the results of ranges of records, with the first and the last place of each range.
+        """Yield ranges of records (first row, row after the last) with the results of each range.
 
-        The records of a key are in the order of time here: a record changes the window that ends
+        The records of each key must be in time order: then a record changes the window that ends
         with it, and the windows that begin right after each slice in that window.
 
         Args:
             merged: The records and the stored slices.
-            keys: The keys by number.
-            count: The number of places.
+            keys: The distinct keys, numbered.
+            count: The number of rows of the batch.
         """
         rows = np.flatnonzero(merged.places >= 0)
         rows = rows[np.argsort(merged.places[rows])]
@@ -149,15 +149,16 @@ class SliceWindows:
         counts: Ints,
         partial: Columns | None,
     ) -> Placed:
-        """Return the windows that records change, with the places of the records.
+        """Return the windows that records change, with the row numbers of the records.
 
         Args:
             merged: The records and the stored slices.
-            keys: The keys by number.
-            rows: The numbers of the records.
+            keys: The distinct keys, numbered.
+            rows: The indexes of the records in `merged`.
             first: The first slice of the window that ends with each slice.
             counts: The number of windows that each record changes.
-            partial: The states of slices up to each record, if the order matters.
+            partial: The state of each record's slice up to the record; None if the order does not
+                matter.
         """
         slices, runs = merged.slices, merged.runs
         ramp = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

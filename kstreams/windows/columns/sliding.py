@@ -1,4 +1,4 @@
-"""Aggregate by columns, by sliding windows."""
+"""Columnar aggregation by sliding windows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = ("SlidingWindowColumns",)
 
 
 class SlidingWindowColumns(WindowedColumns):
-    """`SlidingAggregate` by columns.
+    """The columnar form of `SlidingAggregate`.
 
-    Records join the slices of their key, and windows are ranges of slices. The results equal those
-    of single records unless a record belongs to a closed window, and so is later than the grace.
-    Keys with such a record are aggregated record by record; for updates, also keys with records out
-    of order.
+    Records are added to the slices of their key, and windows are ranges of slices. The results
+    equal record-by-record aggregation, except for keys with a record later than the grace, which
+    could belong to a closed window. The records of such keys are aggregated one by one; with
+    `each_update()` also the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -46,7 +46,7 @@ class SlidingWindowColumns(WindowedColumns):
         self._windows = SliceWindows(form, self._span)
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the store."""
         super().init(context)
         store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
         self._store = SlidingColumns(store)
@@ -58,7 +58,7 @@ class SlidingWindowColumns(WindowedColumns):
         )
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Aggregate a table; see `WindowedColumns`."""
         table = self.without_nulls(table, "key")
         if self.source.nulls:
             table = self.without_nulls(table, "value")
@@ -67,7 +67,7 @@ class SlidingWindowColumns(WindowedColumns):
         return [*ended, *self.take_ended(closed_ms)]
 
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Delete slices that no open window needs; see `WindowedColumns`."""
         due = self._store.due(closed_ms)
         if not due:
             return ()
@@ -79,11 +79,11 @@ class SlidingWindowColumns(WindowedColumns):
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """See `WindowedColumns`."""
+        """Return start and key; see `WindowedColumns`."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
-        """Return the last end of a window, or None without any."""
+        """Return the last end of a window, ms; None if there is no window."""
         return self._windows.last_end(self._store.read(self._store.keys())[2])
 
     def _without_late(self, batch: Batch) -> Batch:
@@ -97,7 +97,7 @@ class SlidingWindowColumns(WindowedColumns):
         return self.batch_of(batch.table.filter(pa.array(~late)))
 
     def _aggregate(self, batch: Batch, closed: int) -> Sequence[Results]:
-        """Aggregate records; return the windows of their keys that have closed, if final."""
+        """Aggregate records; return their closed windows with `on_close()`, otherwise nothing."""
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
         timers, dones, stored = self._store.read(handles)
@@ -152,7 +152,7 @@ class SlidingWindowColumns(WindowedColumns):
         slices: SliceRows,
         closed: int,
     ) -> None:
-        """Write the rows of some keys."""
+        """Write the rows of the keys for which `which` is true."""
         own = np.flatnonzero(which)
         ranks = np.cumsum(which) - 1
         names = own.tolist()
@@ -162,9 +162,9 @@ class SlidingWindowColumns(WindowedColumns):
     def _write(
         self, handles: list[bytes], timers: list[int | None], slices: SliceRows, closed: int
     ) -> None:
-        """Write rows, without the slices that no open window needs.
+        """Write the slices of keys, except slices that no open window needs.
 
-        A timer may be too early: so the index is left by_record while a key's slices grow.
+        A timer may be too early, so the timer index is not updated while a key's slices grow.
         """
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))

@@ -1,4 +1,4 @@
-"""The sliding windows of many keys: each a range of its key's slices."""
+"""The sliding windows of many keys, as ranges of the slices of their key."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ __all__ = ("SlidingRanges", "first_slices", "sliding_ranges")
 
 @dataclass(frozen=True)
 class SlidingRanges:
-    """Windows that hold slices, each once.
+    """Distinct windows that contain slices, one per row.
 
     Attributes:
-        owners: The slice that each is there for: its last one, or the one right before it.
-        starts: Their starts, ms.
-        lows: The first slice of each.
-        highs: The slice after the last one of each.
+        owners: The slice that defines each window: the window's last slice, or the slice right
+            before the window.
+        starts: The start of each window, ms.
+        lows: The index of the first slice in each window.
+        highs: The index after the last slice in each window.
     """
 
     owners: Ints
@@ -31,14 +32,14 @@ class SlidingRanges:
     highs: Ints
 
     def take(self, places: npt.NDArray[Any]) -> SlidingRanges:
-        """Return the ranges at some positions."""
+        """Return the windows at the given indexes."""
         return SlidingRanges(
             self.owners[places], self.starts[places], self.lows[places], self.highs[places]
         )
 
 
 def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
-    """Return the windows of slices: those that end with a slice, and those right after one.
+    """Return the windows of slices, which end with a slice or begin right after a slice.
 
     Args:
         slices: The slices, sorted by row, then by time.
@@ -63,12 +64,12 @@ def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
 
 
 def first_slices(slices: SliceRows, span: int) -> Ints:
-    """Return, for each slice, the first slice of the window that ends with it."""
+    """Return, for each slice, the index of the first slice in the window that ends with it."""
     return _Places(slices).first_from(np.maximum(slices.times, span) - span)
 
 
 class _Places:
-    """Finds slices of a row by time, for one time a slice."""
+    """Finds slices of the same key by time; takes one time for each slice."""
 
     def __init__(self, slices: SliceRows) -> None:
         self._each = np.unique(slices.times)
@@ -76,11 +77,11 @@ class _Places:
         self._places = self._bases + np.searchsorted(self._each, slices.times)
 
     def first_from(self, times: Ints) -> Ints:
-        """Return the first slice from a time on."""
+        """Return, for each slice, the index of its key's first slice at or after the time."""
         ranks = np.searchsorted(self._each, times)
         return np.searchsorted(self._places, self._bases + ranks)
 
     def after(self, times: Ints) -> Ints:
-        """Return the slice after the last one up to a time."""
+        """Return, for each slice, the index after its key's last slice at or before the time."""
         ranks = np.searchsorted(self._each, times, "right")
         return np.searchsorted(self._places, self._bases + ranks)

@@ -1,4 +1,4 @@
-"""Aggregate by columns, by windows laid out in time: tumbling, hopping, calendar."""
+"""Columnar aggregation by windows laid out in time, such as tumbling and calendar windows."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = ("TimeColumns",)
 
 _NONE = -(1 << 63)
 _PAIRS_AT_ONCE = 1 << 20
-"""Pairs of a record and a window that are worked on together: they take 100 bytes each."""
+"""Maximum number of pairs of a record and a window processed at once; a pair takes 100 bytes."""
 
 
 @dataclass(frozen=True)
 class _Windows:
-    """Windows of keys with the states of the batch, sorted by start, then by key.
+    """Pairs of window and key in a batch with their states, sorted by start, then by key.
 
-    `state` begins with the timestamp.
+    The first column of `state` is the timestamp.
     """
 
     codes: Ints
@@ -53,11 +53,11 @@ class _Windows:
 
 
 class TimeColumns(WindowedColumns):
-    """`TimeAggregate` by columns.
+    """The columnar form of `TimeAggregate`.
 
-    The pairs of key and window of a table are grouped; possibly stored windows are read with one
-    call, and open windows are written with one call. Windows that open and close within a table are
-    never stored.
+    Records are grouped by key and window. Windows that may be stored are read with one call, and
+    open windows are written with one call. Windows that open and close within a table are never
+    stored.
     """
 
     finals_sorted = True
@@ -72,7 +72,7 @@ class TimeColumns(WindowedColumns):
         self._newest = _NONE
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Open the stores, and find the newest stored window."""
         super().init(context)
         store = context.store(self.plan.store)
         self._store = WindowColumns.of(store, objects=self._form.of_objects)
@@ -90,13 +90,13 @@ class TimeColumns(WindowedColumns):
             context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Aggregate a table, in parts where each record is in many windows."""
+        """Aggregate a table, in parts if records are in many windows."""
         rows = max(1, _PAIRS_AT_ONCE // self._assigner.most)
         for first in range(0, table.num_rows, rows):
             super().process_batch(table.slice(first, rows))
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Aggregate a table; see `WindowedColumns`."""
         batch = self.batch_of(self.without_nulls(table, "key"))
         panes = self._panes(batch)
         pairs = self._assigned(batch) if panes is None else panes.pairs
@@ -140,20 +140,20 @@ class TimeColumns(WindowedColumns):
         super().advance(stream_time_ms)
 
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
-        """See `WindowedColumns`."""
+        """Delete windows that have ended; see `WindowedColumns`."""
         return self._take_ended(closed_ms, frozenset())
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """See `WindowedColumns`."""
+        """Return start and key; see `WindowedColumns`."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
-        """Return the end of the last window, or None without any."""
+        """Return the end of the last window, ms; None if there is no window."""
         newest = self._store.last_start()
         return None if newest is None else int(self.plan.windows.end(newest))
 
     def _assigned(self, batch: Batch) -> Assigned:
-        """Return the pairs of records and open windows; drop records without a window."""
+        """Return the pairs of records and open windows; drops records without a window."""
         pairs = self._assigner.assign(batch.times)
         held = np.zeros(len(batch), bool)
         held[pairs.rows] = True
@@ -165,14 +165,14 @@ class TimeColumns(WindowedColumns):
         return _picked(pairs, ~late)
 
     def _panes(self, batch: Batch) -> Panes | None:
-        """Return the batch's panes, if results are all that is asked for and nothing is late."""
+        """Return the batch's panes; None if each record is needed separately."""
         if self.each_update or self._intervals is not None or not self._in_panes:
             return None
         closed = closed_end(batch.lateness_times, self.close_delay)
         return panes_of(batch, self._assigner, self._form, closed)
 
     def _lifted(self, batch: Batch, rows: Ints) -> Columns:
-        """Return the states of some records; where users' functions make them, of no others."""
+        """Return the states of the given records; calls users' functions only for these records."""
         if not self._form.of_objects:
             lifted = self._form.lift(batch.values(), batch.times)
             return tuple(column[rows] for column in lifted)
@@ -182,9 +182,9 @@ class TimeColumns(WindowedColumns):
         return tuple(column[places] for column in lifted)
 
     def _read(self, windows: _Windows, keys: KeyCodes) -> tuple[Ints, Columns]:
-        """Return which windows are stored, and their states.
+        """Return the indexes of the windows that are stored, and their states.
 
-        No window is newer than the newest stored one.
+        Windows that begin after the newest stored window are not looked up.
         """
         count = int(np.searchsorted(windows.starts, self._newest, "right"))
         if not count:
@@ -196,7 +196,7 @@ class TimeColumns(WindowedColumns):
         return self._store.handles(windows.starts[place], own)
 
     def _write(self, windows: _Windows, keys: KeyCodes, closed: int) -> None:
-        """Write the windows that are open still: the last ones."""
+        """Write the windows that are still open: the last windows, in the order of starts."""
         first = int(np.searchsorted(windows.ends, closed, "right"))
         if first == len(windows.ends):
             return
@@ -216,7 +216,7 @@ class TimeColumns(WindowedColumns):
         )
 
     def _updated(self, batch: Batch, pairs: Assigned, state: Columns) -> Results:
-        """Return the result after each pair, in the order of arrival."""
+        """Return the result after each pair of record and window, in the order of arrival."""
         return Results(
             batch.keys.typed.take(pa.array(batch.keys.codes[pairs.rows])),
             pairs.starts,
@@ -228,12 +228,12 @@ class TimeColumns(WindowedColumns):
     def _ended(
         self, windows: _Windows, keys: KeyCodes, stored: Ints, closed: int
     ) -> Sequence[Results]:
-        """Delete the ended windows; return their results and those of ended windows of the batch.
+        """Delete ended stored windows; return the results of all ended windows.
 
         Args:
             windows: The windows of the batch, with their stored states.
             keys: The keys of the windows.
-            stored: Which of the windows are stored.
+            stored: The indexes of the windows that are stored.
             closed: Windows that end at this time or before have ended.
         """
         if not self.plan.emits_on_close:
@@ -245,7 +245,7 @@ class TimeColumns(WindowedColumns):
         return [*self._take_ended(closed, known), own]
 
     def _take_ended(self, closed: int, known: AbstractSet[bytes]) -> Sequence[Results]:
-        """Do as `take_ended`, and return nothing of the windows with `known` handles."""
+        """Delete ended windows as `take_ended`, without results of windows with `known` handles."""
         bound = self._assigner.closed_before(closed)
         if bound is None:
             return ()
@@ -271,7 +271,7 @@ class TimeColumns(WindowedColumns):
         return Changes(now, pairs.starts, pairs.ends, codes, batch.keys, state)
 
     def _forward_pending(self, taken: Taken, seen: Ints) -> None:
-        """Forward buffered results, each as of its stream time."""
+        """Forward buffered results, each with its stream time."""
         starts, ends, keys, state = taken
         results = Results(keys, starts, ends, self._form.result(state), state[0])
         self.forward(results.table(stream_times=seen))

@@ -1,4 +1,4 @@
-"""Serdes of windowed keys, byte for byte those of Kafka Streams."""
+"""Serdes of windowed keys, in the format of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _TWO = struct.Struct(">qq")
 
 
 class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
-    """Key bytes, then the start in 8 bytes, big-endian.
+    """Encodes the key bytes, then the window's start in 8 bytes, big-endian.
 
     Args:
         key: The serde of the keys.
-        windows: The windows, which determine the end; equal serdes have equal windows.
+        windows: The windows, which determine the end; serdes with different windows are not equal.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """
@@ -46,19 +46,19 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
 
     @property
     def parameters(self) -> Parameters:
-        """Return the windows, whose ends are not in the bytes; grace is no part of them."""
+        """Return the parameters of the windows, except grace, which the encoding does not use."""
         own = parameters_of("windows", self._windows)
         return {name: value for name, value in own.items() if name != "windows.grace_ms"}
 
     def serialize(self, value: Windowed[K]) -> bytes:
-        """Convert; a window that these windows do not have is a `SerializationError`."""
+        """Encode a windowed key; raises `SerializationError` if there is no such window."""
         start, end = _bounds(value)
         if end != self._end(start):
             raise SerializationError(f"{value} is no window of {self._windows}")
         return self._key.serialize(value.key) + _packed(_ONE, start)
 
     def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
+        """Encode many windowed keys at once, or one by one if that fails, to report the cause."""
         try:
             bounds = {(v.start_ms, v.end_ms) for v in values if v is not None}
         except AttributeError:
@@ -74,24 +74,24 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         return _appended(keys, starts)
 
     def deserialize(self, data: bytes) -> Windowed[K]:
-        """Convert back; fewer than 8 bytes are a `DeserializationError`."""
+        """Decode a windowed key; raises `DeserializationError` for fewer than 8 bytes."""
         (start,) = _unpacked(_ONE, data)
         return Windowed(self._key.deserialize(data[:-8]), start, self._end(start))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of windowed keys, trusting its ends; others by their objects."""
+        """Encode a column of windowed keys without checking ends; other columns as objects."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, _ = column.storage.flatten()
         return _appended(self._key.from_arrow(key), start.to_numpy())
 
     def _end(self, start_ms: int) -> int:
-        """Return the end of the window with a start."""
+        """Return the end (ms) of the window with the given start."""
         end: int = self._windows.end(start_ms)
         return end
 
     def __eq__(self, other: object) -> bool:
-        """Compare key serde and windows."""
+        """Compare key serdes and windows."""
         return super().__eq__(other) and self._windows == getattr(other, "_windows", None)
 
     def __hash__(self) -> int:
@@ -99,12 +99,12 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constructor's arguments."""
+        """Pickle the constructor's arguments."""
         return type(self), (self._key, self._windows)
 
 
 class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
-    """Key bytes, then both bounds, 8 bytes each, big-endian: the end first for sessions.
+    """Encodes the key bytes and both bounds, 8 bytes each, big-endian; of sessions the end first.
 
     Args:
         key: Serde of the keys.
@@ -122,14 +122,14 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         self._kind = kind
 
     def serialize(self, value: Windowed[K]) -> bytes:
-        """Serialize a windowed key; other objects are a `SerializationError`."""
+        """Encode a windowed key; raises `SerializationError` for other objects."""
         bounds = _bounds(value)
         if self._kind == "session":
             bounds = bounds[::-1]
         return self._key.serialize(value.key) + _packed(_TWO, *bounds)
 
     def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
+        """Encode many windowed keys at once, or one by one if that fails, to report the cause."""
         try:
             starts = int64_column([0 if v is None else v.start_ms for v in values])
             ends = int64_column([0 if v is None else v.end_ms for v in values])
@@ -143,14 +143,14 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         return _appended(keys, *self._in_order(starts, ends))
 
     def deserialize(self, data: bytes) -> Windowed[K]:
-        """Convert back; fewer than 16 bytes are a `DeserializationError`."""
+        """Decode a windowed key; raises `DeserializationError` for fewer than 16 bytes."""
         start, end = _unpacked(_TWO, data)
         if self._kind == "session":
             start, end = end, start
         return Windowed(self._key.deserialize(data[:-16]), start, end)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of windowed keys; others by their objects."""
+        """Encode a column of windowed keys; other columns are encoded as objects."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, end = column.storage.flatten()
@@ -161,7 +161,7 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         return (ends, starts) if self._kind == "session" else (starts, ends)
 
     def __eq__(self, other: object) -> bool:
-        """Compare key serde and kind."""
+        """Compare key serdes and kinds."""
         return super().__eq__(other) and self.name == getattr(other, "name", None)
 
     def __hash__(self) -> int:
@@ -169,7 +169,7 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constructor's arguments."""
+        """Pickle the constructor's arguments."""
         return type(self), (self._key, self._kind)
 
 
@@ -197,7 +197,7 @@ def _unpacked(form: struct.Struct, data: bytes) -> tuple[int, ...]:
 
 
 def _appended(keys: pa.Array, *numbers: Ints) -> pa.Array:
-    """Put numbers, 8 bytes each, big-endian, after encoded keys."""
+    """Append numbers, 8 bytes each, big-endian, to encoded keys."""
     count, width = len(keys), 8 * len(numbers)
     rows = np.empty((count, len(numbers)), ">i8")
     for place, column in enumerate(numbers):

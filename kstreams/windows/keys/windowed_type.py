@@ -1,4 +1,4 @@
-"""Columns of windowed keys."""
+"""The Arrow extension type of windowed keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("WindowedType",)
 
 
 class WindowedType(ObjectType):
-    """Windowed keys: fields `key`, `start_ms` and `end_ms`.
+    """Extension type of windowed keys, with the fields `key`, `start_ms` and `end_ms`.
 
     Args:
         key: Type of the keys.
@@ -25,5 +25,5 @@ class WindowedType(ObjectType):
         super().__init__(pa.struct(fields), "kstreams.windowed")
 
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return `Windowed` keys."""
+        """Convert rows of the storage to `Windowed` keys."""
         return list(map(Windowed, *map(objects_of, storage.flatten())))

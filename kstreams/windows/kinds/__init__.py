@@ -1,3 +1,3 @@
-"""The built-in kinds of windows, one in each file, with its engine."""
+"""The built-in kinds of windows with their engines, one per file."""
 
 from __future__ import annotations

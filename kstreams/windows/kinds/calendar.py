@@ -1,4 +1,4 @@
-"""Calendar windows: days, weeks, months, quarters and years of a time zone."""
+"""Calendar windows: days, weeks, months, quarters and years in a time zone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CalendarUnit = Literal["day", "week", "month", "quarter", "year"]
 """The unit of a calendar window."""
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-"""The day that a week begins with."""
+"""The first day of a week."""
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS = {"day": 1, "week": 7}
@@ -36,23 +36,23 @@ _NONE = (-(1 << 63), -(1 << 63))
 @checks_options
 @dataclass(frozen=True)
 class CalendarWindows:
-    """Windows between midnights of a time zone, with correct changes of daylight saving time.
+    """Windows between midnights of a time zone, correct across changes of daylight saving time.
 
     A day has 23, 25 or 24.5 hours if clocks change. A day begins at the first moment with its local
     date: at 01:00 if midnight does not exist, at the first of two midnights otherwise; a day that
-    the zone skips has no window. Several units count from 1970-01-01 (weeks: from its week).
-    Windows that begin before the year 1 or end after the year 9999 do not exist: their records are
-    dropped as `no-window`.
+    the zone skips has no window. Windows of several units are counted from 1970-01-01 (weeks: from
+    the week of that day). Windows that begin before the year 1 or end after the year 9999 do not
+    exist: their records are dropped as `no-window`.
 
     Args:
         unit: `day`, `week`, `month`, `quarter` or `year`.
-        count: The number of units in a window.
+        count: The number of units per window.
         tz: The IANA name of the time zone.
         week_start: The first day of a week.
-        grace: The stream time after its end during which a window accepts records; or `forever`.
+        grace: The stream time for which a window accepts records after its end; or `forever`.
 
     Raises:
-        ValueError: An unknown unit or weekday, a count below 1, a negative grace.
+        ValueError: The unit or weekday is unknown, the count is below 1, or the grace is negative.
         zoneinfo.ZoneInfoNotFoundError: The zone does not exist.
 
     Source: none in Kafka Streams; a subclass of its `Windows` can have calendar windows.
@@ -82,7 +82,7 @@ class CalendarWindows:
         object.__setattr__(self, "_last", [_NONE])
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
-        """Return the start of the one window; none where its bounds are no dates."""
+        """Return the start of the window; empty if its bounds are outside the calendar."""
         start, end = self._last[0]
         if not start <= timestamp_ms < end:
             try:
@@ -93,13 +93,13 @@ class CalendarWindows:
         return (start,)
 
     def end(self, start_ms: int) -> int:
-        """Return the end: the start of the next window that is not empty."""
+        """Return the end (ms): the start of the next nonempty window."""
         start, end = self._last[0]
         return end if start == start_ms else self._window(start_ms)[1]
 
     @property
     def engine(self) -> WindowEngine:
-        """The engine of aggregations by these windows, whose keys have both bounds."""
+        """The engine of aggregations by these windows; encoded keys contain both bounds."""
         serde = partial(SpanWindowedSerde, kind="calendar")
         return time_engine(self, self._assigner, windowed=serde)
 
@@ -107,7 +107,7 @@ class CalendarWindows:
         return Assigner(searched(self), self._closed_before)
 
     def _closed_before(self, closed: int) -> int:
-        """Return the start of a time's window: earlier windows have ended by that time."""
+        """Return the start of the window of a time (ms), below which all windows have ended."""
         found = self.starts(closed)
         return found[0] if found else closed  # before the first of all windows, or after the last
 
@@ -131,7 +131,7 @@ class CalendarWindows:
         return moment.astimezone(self._zone).date()
 
     def _period(self, day: date) -> int:
-        """Return the number of the period that a date lies in."""
+        """Return the number of the period that contains a date."""
         if self.unit in _DAYS:
             return (day.toordinal() - self._first_day()) // (_DAYS[self.unit] * self.count)
         return ((day.year - 1970) * 12 + day.month - 1) // (_MONTHS[self.unit] * self.count)
@@ -158,7 +158,7 @@ class CalendarWindows:
         return (moment - _EPOCH) // timedelta(milliseconds=1)
 
     def _end_of_gap(self, wall: datetime) -> datetime:
-        """Return when the clock was put forward over a time that it therefore never showed."""
+        """Return the moment at which the clock was put forward over the nonexistent time `wall`."""
         low = wall.replace(fold=1).astimezone(timezone.utc) - _SECOND
         high = wall.astimezone(timezone.utc)
         before = low.astimezone(self._zone).utcoffset()

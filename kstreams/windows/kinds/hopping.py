@@ -1,4 +1,4 @@
-"""Hopping windows: of one size, a new one at each advance."""
+"""Hopping windows: overlapping windows of one size, which start at a fixed interval."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ("HoppingWindows",)
 
 @dataclass(frozen=True)
 class HoppingWindows:
-    """Windows `[n*advance, n*advance + size)`, which overlap if the advance is below the size.
+    """Windows `[n*advance, n*advance + size)`, which overlap if the advance is less than the size.
 
     Args:
         size: The size of each window.
         advance: The time between two starts; at most the size.
-        grace: The stream time after its end during which a window accepts records; or `forever`.
+        grace: The stream time for which a window accepts records after its end; or `forever`.
         max_windows: The maximum number of windows that contain a record; the record is aggregated
-            in each of them. `TopologyBuilder.build` rejects a definition with more.
+            in each of them. `TopologyBuilder.build` rejects windows that exceed this number.
 
     Raises:
         ValueError: A span is not positive, the advance exceeds the size, the grace is negative, or
@@ -59,11 +59,11 @@ class HoppingWindows:
 
     @property
     def windows_of_a_record(self) -> int:
-        """Return how many windows hold a time at most."""
+        """Return the maximum number of windows that contain a time."""
         return -(-self.size_ms // self.advance_ms)
 
     def starts(self, timestamp_ms: int) -> range | tuple[int, ...]:
-        """Return the starts, none before 0; no window holds a negative time."""
+        """Return the starts of the windows that contain a time; empty for a negative time."""
         if timestamp_ms < 0:
             return ()
         advance = self.advance_ms
@@ -71,7 +71,7 @@ class HoppingWindows:
         return range(first, timestamp_ms + 1, advance)
 
     def end(self, start_ms: int) -> int:
-        """Return the end."""
+        """Return the end of a window, ms."""
         return start_ms + self.size_ms
 
     @property
@@ -81,7 +81,7 @@ class HoppingWindows:
         return time_engine(self, self._assigner, spans=spans, problems=self._problems())
 
     def _problems(self) -> tuple[str, ...]:
-        """Return the problem of a record in too many windows."""
+        """Return a problem if a record is in more than `max_windows` windows; otherwise nothing."""
         count = self.windows_of_a_record
         if count <= self.max_windows:
             return ()

@@ -1,4 +1,4 @@
-"""Session windows: as long as records keep coming."""
+"""Session windows: periods of activity of a key, separated by an inactivity gap."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ __all__ = ("SessionWindows",)
 
 @dataclass(frozen=True)
 class SessionWindows:
-    """Windows from the first to the last record of a key's activity, both inclusive.
+    """Windows from the first to the last record of a period of a key's activity, both inclusive.
 
-    A record at most `gap` before, in or after a session joins it; one between two
-    sessions merges them.
+    A record joins a session if it is within the session, or at most `gap` before or after it. A
+    record that joins two sessions merges them.
 
     Args:
-        gap: Longest silence inside a session.
-        grace: Stream time after its gap in which a session accepts records; or `forever`.
+        gap: The maximum time between successive records of a session.
+        grace: The stream time for which a session accepts records after its end and gap; or
+            `forever`.
 
     Raises:
         ValueError: A span is negative.
@@ -46,7 +47,7 @@ class SessionWindows:
 
     @property
     def engine(self) -> WindowEngine:
-        """The engine of aggregations by these windows, whose keys have both bounds, end first."""
+        """The engine of aggregations by sessions; encoded keys have both bounds, the end first."""
         serde = partial(SpanWindowedSerde, kind="session")
         return WindowEngine(
             SESSION, SessionAggregate, SessionWindowColumns, serde, merges_states=True

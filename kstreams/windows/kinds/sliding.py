@@ -1,4 +1,4 @@
-"""Sliding windows: wherever the records lie."""
+"""Sliding windows: windows of one length that begin or end at records."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ("SlidingWindows",)
 
 @dataclass(frozen=True)
 class SlidingWindows:
-    """Windows of one length around the records of a key, both ends inclusive.
+    """Windows of one length that begin or end at records of a key, both bounds inclusive.
 
-    For each record at t there is `[t - difference, t]`, and `[t + 1, t + 1 + difference]`
-    where that holds records; records before `difference` share `[0, difference]`.
+    A record at time t defines the window `[t - difference, t]`, and `[t + 1, t + 1 + difference]`
+    if that window contains records; records before `difference` share the window `[0, difference]`.
 
     Args:
-        difference: Largest span between two records of one window.
-        grace: Stream time after its end in which a window accepts records; or `forever`.
+        difference: The maximum time between two records of one window.
+        grace: The stream time for which a window accepts records after its end; or `forever`.
 
     Raises:
         ValueError: A span is negative.
@@ -54,7 +54,7 @@ class SlidingWindows:
 
 
 class _SlidingWindowedSerde(TimeWindowedSerde[K]):
-    """Windowed keys, whose windows are all of one length."""
+    """Serde of windowed keys whose windows all have the same length."""
 
     def _end(self, start_ms: int) -> int:
         difference_ms: int = self._windows.difference_ms

@@ -1,4 +1,4 @@
-"""Tumbling windows: one after the other."""
+"""Tumbling windows: adjacent windows of one size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TumblingWindows:
 
     Args:
         size: The size of each window.
-        grace: The stream time after its end during which a window accepts records; or `forever`.
+        grace: The stream time for which a window accepts records after its end; or `forever`.
 
     Raises:
         ValueError: The size is not positive, or the grace is negative.
@@ -44,11 +44,11 @@ class TumblingWindows:
         object.__setattr__(self, "close_interval_ms", gcd(size_ms, grace_ms))
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
-        """Return the start of the one window; none for a negative time."""
+        """Return the start of the window that contains a time; empty for a negative time."""
         return (timestamp_ms - timestamp_ms % self.size_ms,) if timestamp_ms >= 0 else ()
 
     def end(self, start_ms: int) -> int:
-        """Return the end."""
+        """Return the end of a window, ms."""
         return start_ms + self.size_ms
 
     @property

@@ -1,4 +1,4 @@
-"""The one window without an end."""
+"""The unlimited window, which has no end."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ("UnlimitedWindows",)
 
 @dataclass(frozen=True)
 class UnlimitedWindows:
-    """One window from a start on, which stream time never closes.
+    """A single window from a start to the end of time, which stream time never closes.
 
-    Its state is kept forever. With `on_close()` its final result comes at the end of a run that
-    closes windows: `App.run(until="end", close_windows=True)`, `drain(close_windows=True)`,
-    bounded DataFrames, or `TopologyTestDriver.close_windows()`. Records that come in later runs
-    are late. `App.run` and `App.start` refuse a topology whose results would never come. With
-    other emissions the window stays open.
+    Its state is kept forever. With `on_close()` its final result is forwarded at the end of a run
+    that closes windows: `App.run(until="end", close_windows=True)`, `drain(close_windows=True)`,
+    bounded DataFrames, or `TopologyTestDriver.close_windows()`. Records of later runs are late.
+    `App.run` and `App.start` reject a topology whose results would never be forwarded. With other
+    emissions the window stays open.
 
     Args:
-        start: Start of the window, with a time zone; records before it are dropped as
-            `no-window`. None is the epoch.
+        start: Start of the window, with a time zone; records before it are dropped as `no-window`.
+            None is the epoch.
 
     Raises:
-        ValueError: The start has no time zone, or lies before the epoch.
+        ValueError: The start has no time zone, or is before the epoch.
 
     Source: `org.apache.kafka.streams.kstream.UnlimitedWindows`.
     """
@@ -45,21 +45,21 @@ class UnlimitedWindows:
         object.__setattr__(self, "start_ms", start_ms)
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
-        """Return the start; none for an earlier time."""
+        """Return the start of the window; empty for an earlier time."""
         return (self.start_ms,) if timestamp_ms >= self.start_ms else ()
 
     def end(self, start_ms: int) -> int:  # the same for any
-        """Return the largest time there is."""
+        """Return `NEVER_ENDS`, the maximum time."""
         return NEVER_ENDS
 
     @property
     def engine(self) -> WindowEngine:
-        """The engine of aggregations by this window."""
+        """The engine of aggregations by the unlimited window."""
         return time_engine(self, self._assigner, never_ends=True)
 
     def _assigner(self) -> Assigner:
         return Assigner(searched(self), self._closed_before)
 
     def _closed_before(self, closed: int) -> int | None:
-        """Return a start after the only one, if a run has closed the window without an end."""
+        """Return a start after the window's if a run has closed the window; otherwise None."""
         return self.start_ms + 1 if closed == NEVER_ENDS else None

@@ -1,4 +1,4 @@
-"""States of ranges of slices, made of blocks that ranges share."""
+"""States of ranges of slices, merged from blocks that ranges share."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ("Blocks",)
 
 
 class Blocks:
-    """Merges ranges of states in the one order that columns have, too (`merged_ranges`).
+    """Merges ranges of states in the same order as `merged_ranges` does for columns.
 
-    All but the last state, in blocks whose sizes are the binary digits of their number, the
-    smallest first; then the last one. So sums of doubles are the same bits on both paths,
-    and ranges that overlap share most of their work.
+    The states before the last are merged in blocks whose sizes are the binary digits of their
+    number, the smallest first; then the last state is merged. So sums of doubles are bit-identical
+    in both executions, and overlapping ranges share most of their work.
 
     Args:
         states: The states.
-        merge: Merges two, the earlier first.
+        merge: Merges two states, the earlier one first.
     """
 
     def __init__(self, states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> None:
@@ -26,7 +26,7 @@ class Blocks:
         self._known: dict[tuple[int, int], Any] = {}
 
     def of(self, low: int, high: int) -> Any:  # noqa: ANN401  # erased types
-        """Return the state of the range `low <= place < high`, which is not empty."""
+        """Return the merged state of the nonempty range `low <= index < high`."""
         last = high - 1
         found, place, size = None, low, 1
         count = last - low

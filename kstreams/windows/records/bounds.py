@@ -1,4 +1,4 @@
-"""Bounds of the windows that contain a time."""
+"""The bounds of the windows that contain a time, cached."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kstreams.windows.contract import MAX_WINDOWS, TimeWindows
 __all__ = ("Bounds", "Spans", "WindowBounds")
 
 Bounds = Sequence[tuple[int, int]]
-"""Start and end of windows, ms, by start."""
+"""Start and end (ms) of each window, in the order of starts."""
 
 _MAX_SPANS = 1024
 _MAX_WINDOWS = 1 << 16
-"""The maximum number of cached spans and windows."""
+"""The maximum number of cached spans and of cached windows."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Spans from one multiple of a length to the next, in which all times have the same windows.
+    """Divides time into spans of one length; all times of a span have the same windows.
 
     Args:
-        length_ms: The length of a span.
+        length_ms: The length of a span, ms.
         most: The maximum number of windows that contain a time.
     """
 
@@ -34,15 +34,15 @@ class Spans:
 class WindowBounds(dict[int, Bounds]):
     """The windows that contain a time: `bounds[time_ms // bounds.span_ms]`.
 
-    The windows of a span are cached, so that a record costs one look-up. Without spans, the windows
-    are computed for each time. A time that too many windows contain is a `ProcessingError`.
+    The windows of a span are cached, so a record needs only one lookup. Without spans, the windows
+    are computed for each time. Raises `ProcessingError` if too many windows contain a time.
 
     Args:
         windows: The windows.
-        spans: Spans with the same windows, if the kind has them.
+        spans: The spans in which all times have the same windows; None if there are no such spans.
 
     Attributes:
-        span_ms: Length of a span.
+        span_ms: The length of a span, ms; 1 without spans.
     """
 
     def __init__(self, windows: TimeWindows, spans: Spans | None = None) -> None:
@@ -55,7 +55,7 @@ class WindowBounds(dict[int, Bounds]):
             self._room = min(_MAX_SPANS, max(1, _MAX_WINDOWS // spans.most))
 
     def __missing__(self, span: int) -> Bounds:
-        """Return the windows of a span that is not cached."""
+        """Compute, and cache, the windows of a span that is not cached."""
         found = self._windows_of(span * self.span_ms)
         if self._room:
             if len(self) >= self._room:

@@ -1,4 +1,4 @@
-"""When the record engine closes windows."""
+"""Closing of windows in record-by-record aggregation."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from kstreams.windows.rules import close_time, closed_end
 __all__ = ("Closer", "schedule_closing")
 
 _CLEANUP_INTERVAL_MS = 1000
-"""The minimum interval between deletions of closed windows that have no final results."""
+"""The minimum interval (ms) between deletions of closed windows that have no final results."""
 
 
 class Closer(Protocol):
-    """Closes windows: forwards final results if they are wanted, and deletes state."""
+    """Closes windows: forwards their final results, if required, and deletes their state."""
 
     def close(self, closed_ms: int) -> None:
-        """Close the windows that end at a time or before."""
+        """Close the windows that end at a time (ms) or before."""
         ...
 
     def last_end(self) -> int | None:
-        """Return the last end of an open window, ms, or None without any."""
+        """Return the last end of an open window, ms; None if no window is open."""
         ...
 
 
 def schedule_closing(
     context: ProcessorContext[Any, Any], plan: AggregationPlan, closer: Closer
 ) -> None:
-    """Close windows as stream time advances, and all open windows at the end of a run.
+    """Schedule the closing of windows: when stream time advances, and at the end of a run.
 
-    Stream-time punctuators run after the record that made them due, so that is when final
-    results come.
+    Stream-time punctuators run after the record that advances stream time, so final results are
+    forwarded after that record.
     """
     windows: Closing = plan.windows
     delay, interval = windows.close_delay_ms, windows.close_interval_ms

@@ -1,4 +1,4 @@
-"""The clock by which records are late, and where late records go."""
+"""The clock that determines lateness, and the output for late records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kstreams.windows.rules import closed_end, lateness_time
 __all__ = ("LateCall", "LatenessClock", "late_call", "lateness_clock")
 
 LateCall = Callable[[Record[Any, Any], int, int], None]
-"""Takes a late record, and start and end (ms) of the window that refuses it."""
+"""Takes a late record, and the start and end (ms) of the window that rejected the record."""
 
 
 class LatenessClock(Protocol):
-    """Shows the time that lateness is measured by (`rules.lateness_time`)."""
+    """A clock that shows the time by which lateness is determined (`rules.lateness_time`)."""
 
     @property
     def stream_time(self) -> int:
@@ -27,16 +27,17 @@ class LatenessClock(Protocol):
 
 
 def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
-    """Return the clock of a node, in `init`: its context, unless windows were closed early.
+    """Return a node's lateness clock, in `init`: its context, unless windows were closed early.
 
-    Stream time never goes back, so once it is past the early closing it is the one.
+    If stream time has passed the time of the early closing, the context is the clock, because
+    stream time never decreases.
     """
     close_time = context.close_time
     return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)
 
 
 class _ClosedEarly:
-    """The clock of a node that has closed windows as of a time to come."""
+    """The lateness clock of a node whose windows a run has closed early."""
 
     def __init__(self, context: ProcessorContext[Any, Any], close_time_ms: int) -> None:
         self._context = context
@@ -59,7 +60,7 @@ def late_call(
         context: The context of the node.
         clock: The clock that determines lateness.
         close_delay_ms: The time from the end of a window to its close.
-        routes: The child of late records; None: no child.
+        routes: The children for results and late records; None if late records are not forwarded.
     """
     drop = context.drop
     if routes is None:

@@ -1,4 +1,4 @@
-"""The base of the processors that aggregate record by record."""
+"""The base class of record-by-record windowed aggregation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kstreams.windows.rules import DropReason
 __all__ = ("WindowedProcessor",)
 
 V = TypeVar("V", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
@@ -30,9 +30,9 @@ A = TypeVar("A", covariant=True)
 class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
     """The common part of all windowed aggregations by records; read `bind` first.
 
-    A window kind defines the effect of a record and of closing on the states in the store.
+    A window kind defines the effect of a record, and of closing, on the states in the store.
     Lateness, the closing of windows (`rules.py`) and the emission of results (`emission/`) are the
-    same for all kinds. Only stores exist longer than a batch.
+    same for all kinds. All state that must outlast a batch is in stores.
     """
 
     keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
@@ -60,12 +60,12 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return the function that processes a record and the one that closes windows.
+        """Return the function that processes a record, and the object that closes windows.
 
         Args:
             store: The store of the states.
             clock: The clock that determines lateness.
-            emitter: Accepts changes, and final states if results are final.
-            late: Accepts late records.
+            emitter: Receives changes of windows; with `on_close()`, final states.
+            late: Receives late records.
             drop: Counts other dropped records, by reason.
         """

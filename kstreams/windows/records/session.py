@@ -1,4 +1,4 @@
-"""Aggregate by sessions."""
+"""Record-by-record aggregation by session windows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ from kstreams.windows.rules import DropReason, closed_end
 __all__ = ("SessionAggregate", "session_join")
 
 V = TypeVar("V", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
 
 _Session = tuple[int, int, Any]
-"""Start and end (ms), and state."""
+"""Start (ms), end (ms) and state of a session."""
 
 
 class SessionAggregate(WindowedProcessor[K, V, A]):
-    """A record joins and merges the sessions within its gap that are not closed.
+    """Aggregates by sessions: a record joins, and merges, the open sessions within the gap.
 
-    Source: `org.apache.kafka.streams.kstream.internals.KStreamSessionWindowAggregate`;
-    departs from it where that merges sessions that are closed already, or misses some
-    that are not.
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamSessionWindowAggregate`; differs
+    where Kafka Streams merges sessions that are already closed, or misses open sessions.
     """
 
     def aggregation(
@@ -45,7 +44,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return the function that processes a record and the one that closes sessions."""
+        """Return the function that processes a record, and the object that closes sessions."""
         plan, delay = self.plan, self.plan.windows.close_delay_ms
         rows: SessionRows[Any, Any] = SessionRows.of(store)
         join = session_join(plan, rows, emitter, late)
@@ -67,16 +66,16 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
 def session_join(
     plan: AggregationPlan, rows: SessionRows[Any, Any], emitter: Emitter, late: LateCall
 ) -> Callable[[Record[Any, Any], int], float]:
-    """Return a function that adds a record to its sessions and returns the end of its session.
+    """Return a function that adds a record to its session, and returns the session's end (ms).
 
-    The second argument of the function is the last closed end (ms). For a late record it returns
-    infinity.
+    The second argument of the function is the last closed end (ms). For a late record, the function
+    returns infinity.
 
     Args:
         plan: The aggregation.
-        rows: The sessions.
-        emitter: Accepts changes, unless results are final.
-        late: Accepts late records.
+        rows: The store's sessions.
+        emitter: Receives changes, except with `on_close()`.
+        late: Receives late records.
     """
     gap, aggregator, all_deletions = plan.windows.gap_ms, plan.aggregator, plan.holds_back
     row_of, replace_row = rows.get, rows.replace
@@ -133,9 +132,9 @@ def _start(session: _Session) -> int:
 
 
 class _SessionCloser:
-    """Deletes closed sessions, after their final results where those are wanted.
+    """Deletes closed sessions, and with `on_close()` forwards their final results first.
 
-    `next_end` is only a hint that saves looks at the store: no session ends before it.
+    `next_end` is a lower bound of the ends of all sessions, which saves reads of the store.
     """
 
     def __init__(self, rows: SessionRows[Any, Any], emitter: Emitter | None) -> None:
@@ -144,7 +143,7 @@ class _SessionCloser:
         self.next_end: float = 0
 
     def close(self, closed_ms: int) -> None:
-        """Close the sessions that end at a time or before."""
+        """Close the sessions that end at a time (ms) or before."""
         if closed_ms < self.next_end:
             return
         for key, start, end, state in self._rows.take_ended(closed_ms):
@@ -154,5 +153,5 @@ class _SessionCloser:
         self.next_end = float("inf") if following is None else following
 
     def last_end(self) -> int | None:
-        """Return the last end of a session, or None without any."""
+        """Return the last end of a session, ms; None if there is no session."""
         return self._rows.last_end()

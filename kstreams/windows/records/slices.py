@@ -1,4 +1,4 @@
-"""The slices of one key, and the sliding windows that are made of them."""
+"""The slices of one key, and the sliding windows that consist of slices."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kstreams.windows.records.blocks import Blocks
 __all__ = ("Slices",)
 
 _Window = tuple[int, Any, int]
-"""Start (ms), state, and the time of the last record."""
+"""Start (ms), state, and time of the last record (ms) of a window."""
 
 
 class Slices:
-    """States by the time of their records, sorted; windows are runs of them.
+    """The slices of a key: one state per record time, sorted. A window is a range of slices.
 
     Args:
-        pairs: Time (ms) and state, by time.
-        span: From a window's start to its end, both inclusive, ms.
+        pairs: Time (ms) and state of each slice, sorted by time.
+        span: The time from a window's start to its end, both inclusive, ms.
         aggregator: Adds and merges states.
     """
 
@@ -35,16 +35,16 @@ class Slices:
 
     @property
     def last(self) -> int:
-        """The latest time; -1 when there is none."""
+        """The latest time of a slice, ms; -1 if there is no slice."""
         return self._times[-1] if self._times else -1
 
     def since(self, time: int) -> Slices:
-        """Return the slices from a time on."""
+        """Return the slices at or after a time (ms)."""
         first = bisect_left(self._times, time)
         return Slices(self.pairs[first:], self._span, self._aggregator) if first else self
 
     def add(self, time: int, record: Record[Any, Any]) -> bool:
-        """Add a record; return whether it is the first of its time."""
+        """Add a record; return whether it is the first record with its time."""
         place = bisect_left(self._times, time)
         is_new = place == len(self._times) or self._times[place] != time
         if is_new:
@@ -57,7 +57,7 @@ class Slices:
         return is_new
 
     def ending(self, low: int, high: int) -> Iterator[_Window]:
-        """Yield the windows with `low <= end < high`, by their start."""
+        """Yield the windows with `low <= end < high`, in the order of starts."""
         starts = {end - self._span for end in self._ends() if low <= end < high}
         blocks = self._blocks()
         for start in sorted(starts):
@@ -66,11 +66,11 @@ class Slices:
             yield start, blocks.of(first, stop), self._times[stop - 1]
 
     def next_end(self, low: int) -> int | None:
-        """Return the first end of a window at `low` or later."""
+        """Return the first end of a window at `low` or later; None if there is no such window."""
         return min((end for end in self._ends() if end >= low), default=None)
 
     def last_end(self) -> int | None:
-        """Return the last end of a window, or None without any."""
+        """Return the last end of a window, ms; None if there is no window."""
         return max(self._ends(), default=None)
 
     def changed(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
@@ -78,7 +78,7 @@ class Slices:
 
         Args:
             time: The time of the added record.
-            opened: Windows that end before it are closed.
+            opened: Windows that end before this time (ms) are closed.
             is_new: Whether the record is the first one of its time.
         """
         if not self._exact:
@@ -109,7 +109,7 @@ class Slices:
             yield from self._made_after(time)
 
     def _changed_in_order(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
-        """Do as `changed`, in the order in which columns merge."""
+        """Yield the same windows as `changed`; merges states in the same order as columns do."""
         times, span, blocks = self._times, self._span, self._blocks()
         for start in sorted(self._around(time)):
             if start + span >= opened:
@@ -123,7 +123,7 @@ class Slices:
         return Blocks([state for _, state in self.pairs], self._aggregator.merge)
 
     def _around(self, time: int) -> set[int]:
-        """Return the starts of the windows that hold a time of a record."""
+        """Return the starts of the windows that contain the time (ms) of a record."""
         times, span = self._times, self._span
         place = bisect_left(times, time)
         left = times[place : bisect_right(times, time + span)]
@@ -131,7 +131,7 @@ class Slices:
         return {max(t, span) - span for t in left} | {t + 1 for t in right}
 
     def _made_after(self, time: int) -> Iterator[_Window]:
-        """Yield the window directly after a new record, unless it is empty or was there."""
+        """Yield the window right after a new record, unless it is empty or existed before."""
         times, end = self._times, time + 1 + self._span
         low = bisect_right(times, time)
         stop = bisect_right(times, end)
@@ -141,7 +141,7 @@ class Slices:
             yield time + 1, state, times[stop - 1]
 
     def _ends(self) -> Iterator[int]:
-        """Yield the ends of all windows; some twice."""
+        """Yield the ends of all windows, possibly with duplicates."""
         times, span = self._times, self._span
         for place, time in enumerate(times):
             yield max(time, span)

@@ -1,4 +1,4 @@
-"""Aggregate by sliding windows."""
+"""Record-by-record aggregation by sliding windows."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from kstreams.windows.rules import (
 __all__ = ("Slicer", "SlidingAggregate")
 
 V = TypeVar("V", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
 
 _Final = tuple[Any, int, Stamped]
-"""Key and start (ms) of a window that is closed, and its last state."""
+"""Key, start (ms), and last state of a closed window."""
 
 
 class SlidingAggregate(WindowedProcessor[K, V, A]):
-    """Keeps a state for each key and time, and merges the states of a window.
+    """Aggregates by sliding windows: stores a state per key and time, and merges states per window.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamSlidingWindowAggregate`; differs
     where Kafka Streams loses the later window of a late record, or forwards a window twice.
@@ -51,7 +51,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return the function that processes a record and the one that closes windows."""
+        """Return the function that processes a record, and the object that closes windows."""
         windows = self.plan.windows
         difference, delay = windows.difference_ms, windows.close_delay_ms
         slicer = Slicer(self.plan, SlidingRows.of(store), emitter)
@@ -75,14 +75,14 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
 
 
 class Slicer:
-    """Adds records to slices, passes windows to the emitter, and drops unneeded slices.
+    """Adds records to slices, passes windows to the emitter, and deletes unneeded slices.
 
-    `next_timer` is a lower bound of all timers that saves reads of the store.
+    `_next_timer` is a lower bound of all timers, which saves reads of the store.
 
     Args:
         plan: The aggregation.
-        rows: The slices.
-        emitter: Accepts changes and final states.
+        rows: The store's slices.
+        emitter: Receives changes and final states.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class Slicer:
         self._next_timer = -1
 
     def add(self, record: Record[Any, Any], closed: int) -> None:
-        """Add a record that is not late; take the windows that it changes to the emitter.
+        """Add a record that is not late; pass the windows that it changes to the emitter.
 
         Args:
             record: The record.
-            closed: Windows that end then or before are closed, ms.
+            closed: Windows that end at this time (ms) or before are closed.
         """
         key, time = record.key, record.timestamp
         opened = closed + 1
@@ -117,7 +117,7 @@ class Slicer:
             update(record, start, start + span, (state, latest))
 
     def close(self, closed_ms: int) -> None:
-        """Close the windows that end at a time or before."""
+        """Close the windows that end at a time (ms) or before."""
         if closed_ms < self._next_timer:
             return
         self._close_due(closed_ms)
@@ -125,15 +125,16 @@ class Slicer:
         self._next_timer = FAR_MS if following is None else following
 
     def last_end(self) -> int | None:
-        """Return the last end of a window, or None without any."""
+        """Return the last end of a window, ms; None if there is no window."""
         rows = (Slices(row, self._span, self._aggregator) for _, row in self._rows.scan())
         ends = (slices.last_end() for slices in rows)
         return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
-        """Forward final results before a record that may be undone: the hint stays.
+        """Forward final results before a record is added; `_next_timer` does not change.
 
-        All that closes with one record is so forwarded in one order, whatever its key.
+        So all windows that one record closes are forwarded in one order, for all keys. The bound
+        must not change, because a failure of the record undoes the closing.
         """
         if self._on_close and closed >= self._next_timer:
             self._close_due(closed)
@@ -159,9 +160,8 @@ class Slicer:
         """Remove the slices of a key that no open window needs.
 
         Returns:
-            The remaining slices; a time before which none of their windows ends, None if windows
-            are not forwarded on closing; and the last states of the windows that end before
-            `opened`.
+            The remaining slices; a lower bound (ms) of the ends of their windows, None without
+            `on_close()`; and the last states of the windows that end before `opened`.
         """
         timer, done, pairs = self._rows.get(key) or (FAR_MS, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)
@@ -177,9 +177,10 @@ class Slicer:
         return slices, FAR_MS if following is None else following, finals
 
     def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
-        """Store a key's slices; windows that end before `opened` are done with.
+        """Store a key's slices, and that its windows which end before `opened` are closed.
 
-        Without a window to close, the row's timer is when its last slice can be dropped.
+        If no window must be closed, the row's timer is the time at which its last slice can be
+        deleted.
         """
         unneeded = slices.last + self._span + 1
         due = unneeded if timer is None or timer == FAR_MS else max(timer, opened)

@@ -20,24 +20,25 @@ from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 __all__ = ("SuppressProcessor",)
 
 VIn = TypeVar("VIn", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 VOut = TypeVar("VOut", covariant=True)
-"""Type of the values that are forwarded."""
+"""Type of the forwarded values."""
 
 
 class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
-    """Buffers one record for each key, ordered by the time that its release counts from.
+    """Buffers the last record of each key, and forwards it when it is due.
 
-    That time is the end of the record's window, or the timestamp of the key's first record.
-    A record is due when `rules.closed_end` reaches that time: when its window closes, or when
-    the time limit is over. Due records are released after each put, before the bounds are
-    checked, and whenever stream time advances; or at the end of the batch instead.
+    Records are ordered by their base time: the end of the record's window, or the timestamp of the
+    key's first record. A record is due when `rules.closed_end` reaches the base time: when its
+    window closes, or when the time limit has passed. Due records are released after each put,
+    before the bounds are checked, and whenever stream time advances; or at the end of the batch
+    instead.
 
     Args:
-        until: When records are released, and the bounds of the buffer.
+        until: The release condition, and the bounds of the buffer.
         store: Definition of the buffer.
-        at_batch_end: Whether records are released, and bounds checked, at the end of a batch
-            only: the aggregation above forwards its last results there.
+        at_batch_end: Whether records are released, and bounds checked, only at the end of a batch,
+            when the upstream aggregation forwards its last results.
 
     Source: `KTableSuppressProcessorSupplier#enforceConstraints` of Kafka Streams, which also
     releases due records after each put.
@@ -57,7 +58,7 @@ class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
         self._at_batch_end = at_batch_end
 
     def bind(self, context: ProcessorContext[K, VOut]) -> Callable[[Record[K, VIn]], None]:
-        """Return the function that takes a record."""
+        """Return the function that processes a record."""
         until = self._until
         buffer: BufferRows[Any, Any] = BufferRows.of(context.store(self._store))
         buffer.measure(wanted=until.max_bytes is not None)
@@ -87,7 +88,7 @@ class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
     def _releases(
         self, context: ProcessorContext[Any, Any], held: _HeldRecords, limit: _Limit
     ) -> tuple[Callable[[], None], Callable[[int], None]]:
-        """Return the function to call after a put, and the one for an advance of stream time."""
+        """Return the functions to call after a put, and when stream time advances."""
         if self._at_batch_end:
 
             def settle(_: Sequence[int]) -> None:
@@ -110,7 +111,7 @@ class _HeldRecords:
     Args:
         buffer: The buffer.
         delay_ms: The time a record stays in the buffer, in ms, from its timestamp or window end.
-        forward: Takes the records that are released.
+        forward: Forwards a released record.
     """
 
     def __init__(
@@ -125,11 +126,11 @@ class _HeldRecords:
         self._next = -FAR_MS  # a lower bound of all places, which saves reads of the buffer
 
     def put(self, record: Record[Any, Any], time_ms: int) -> None:
-        """Put a record into the buffer; a key that has a record there keeps its place."""
+        """Buffer a record; if its key already has a record, the key keeps its base time."""
         self._next = min(self._next, self._buffer.put(record, time_ms))
 
     def release(self, now: int) -> None:
-        """Do as `release_due`, in a punctuator, whose effects are never undone."""
+        """Release due records as `release_due`; for a punctuator, which is never undone."""
         if self.release_due(now):
             following = self._buffer.next_timer()
             self._next = FAR_MS if following is None else following
@@ -137,7 +138,8 @@ class _HeldRecords:
     def release_due(self, now: int) -> bool:
         """Forward the records that are due at a stream time, in ms.
 
-        The bound does not change, because a failed record restores the records that it released.
+        The lower bound `_next` does not change, because the failure of a record would restore the
+        records that it released.
 
         Returns:
             False if the bound shows that no record is due.
@@ -177,10 +179,10 @@ class _Limit:
         self._forward = forward
 
     def make_room(self) -> None:
-        """Release the first records while the buffer is over its bounds.
+        """Release the first records until the buffer is within its bounds.
 
         Raises:
-            LimitError: The buffer is over its bounds, and nothing may be released early.
+            LimitError: The buffer exceeds its bounds, and records must not be released early.
         """
         while self._is_passed():
             if self._until.full == "fail":

@@ -1,4 +1,4 @@
-"""Aggregate by windows laid out in time: tumbling, hopping, calendar, custom."""
+"""Record-by-record aggregation by windows laid out in time, such as tumbling windows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from kstreams.windows.rules import DropReason, closed_end
 __all__ = ("TimeAggregate",)
 
 V = TypeVar("V", contravariant=True)
-"""Type of the values that come in."""
+"""Type of the input values."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
 
 class TimeAggregate(WindowedProcessor[K, V, A]):
-    """Keeps a state for each key and window; a record may be late for one, and not the next.
+    """Aggregates by windows laid out in time: stores a state for each key and window.
 
     Args:
         plan: The aggregation.
-        spans: Spans with the same windows, if the kind has them.
+        spans: The spans in which all times have the same windows; None if there are no such spans.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamWindowAggregate`.
     """
@@ -48,7 +48,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return the function that processes a record and the one that closes windows."""
+        """Return the function that processes a record, and the object that closes windows."""
         windows: TimeWindows = self.plan.windows
         init, add = self.plan.aggregator.init, self.plan.aggregator.add
         delay, on_close = windows.close_delay_ms, self.plan.emits_on_close
@@ -92,10 +92,10 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
 
 
 class _TimeCloser:
-    """Deletes closed windows, after their final results where those are wanted.
+    """Deletes closed windows, and with `on_close()` forwards their final results first.
 
-    `next_end` and the first start are only hints that save looks at the store: no window
-    ends before the one, none starts before the other.
+    `next_end` and `_first` are lower bounds of the ends and the starts of all windows, which save
+    reads of the store.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class _TimeCloser:
         self.next_end: float = -1
 
     def close(self, closed_ms: int) -> None:
-        """Close the windows that end at a time or before."""
+        """Close the windows that end at a time (ms) or before."""
         if closed_ms < self.next_end:
             return
         rows, end_of, first = self._rows, self._end_of, self._first
@@ -129,6 +129,6 @@ class _TimeCloser:
         self.next_end = float("inf") if start is None else end_of(start)
 
     def last_end(self) -> int | None:
-        """Return the end of the last window, or None without any."""
+        """Return the end of the last window, ms; None if there is no window."""
         last = self._rows.last_start()
         return None if last is None else self._end_of(last)

@@ -1,3 +1,3 @@
-"""When results are forwarded, by columns."""
+"""Emission of results by columns."""
 
 from __future__ import annotations

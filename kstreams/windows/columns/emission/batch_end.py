@@ -1,4 +1,4 @@
-"""Of a batch's changed windows, the last result of each."""
+"""Emission at the end of a batch: the last result of each window that the batch changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ("last_results",)
 
 
 def last_results(parts: Sequence[Results]) -> Results:
-    """Return the last result of each key and window: deletions, then by start, key and end.
+    """Return the last result of each key and window: deletions first, then by start, key and end.
 
-    A session that came and went is left out.
+    A session that was created and deleted within the batch is omitted.
     """
     whole = joined(parts)
     gone = whole.values.is_null().to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Results in columns that wait for the end of their interval."""
+"""Columns of results that are buffered until the end of their interval."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Changes:
         now: Stream time as of each record, ms.
         starts: Starts of the windows, ms.
         ends: Ends of the windows, ms.
-        codes: Numbers of the keys.
-        keys: The keys by number.
-        state: Times and states.
+        codes: The key number of each change.
+        keys: The distinct keys, numbered.
+        state: The timestamps, then the columns of the states.
     """
 
     now: Ints
@@ -41,13 +41,13 @@ class Changes:
     state: Columns
 
     def take(self, rows: npt.NDArray[Any]) -> Changes:
-        """Return some of them."""
+        """Return the changes at the given rows."""
         state = tuple(column[rows] for column in self.state)
         arrays = (self.now[rows], self.starts[rows], self.ends[rows], self.codes[rows])
         return Changes(*arrays, self.keys, state)
 
     def last_of_each(self, interval_ms: int) -> Changes:
-        """Return the last of each interval, window and key, in this order."""
+        """Return the last change of each interval, window and key, in this order."""
         dues = interval_end(self.now, interval_ms)
         order = np.lexsort((self.codes, self.starts, dues))
         handles = np.stack((dues, self.starts, self.codes))[:, order]
@@ -60,12 +60,12 @@ class Changes:
 
 
 class IntervalColumns:
-    """`IntervalEmitter` by columns; only the changes that remain after a table are stored.
+    """The columnar form of `IntervalEmitter`; stores only changes that outlast their table.
 
     Args:
         store: The store of buffered changes.
         interval_ms: The length of an interval.
-        now: Stream time, ms.
+        now: The current stream time, ms.
         forward: Forwards states, with the stream time (ms) of each.
     """
 
@@ -85,8 +85,8 @@ class IntervalColumns:
         """Forward the changes of intervals that end within a table, and buffer the rest.
 
         Args:
-            stream: The stream time as of each record of the table, ms.
-            changes: The changes by the records, if any.
+            stream: The stream time as of each record of the table, ms; at least one record.
+            changes: The changes that the records cause, if any.
         """
         self.release(int(stream[0]))
         own = None if changes is None else changes.last_of_each(self._interval)
@@ -109,8 +109,8 @@ class IntervalColumns:
         """Forward the changes that are due by a time (ms); None forwards all.
 
         Args:
-            due_ms: The time.
-            now: The stream time of the release; `due_ms` by default.
+            due_ms: The time, ms.
+            now: The stream time of the forwarded results, ms; `due_ms` by default.
         """
         found = self._store.take_until(due_ms)
         if found is not None:
@@ -118,7 +118,7 @@ class IntervalColumns:
             self._forward(found, np.full(len(found[0]), seen or 0, np.int64))
 
     def _put(self, changes: Changes) -> None:
-        """Let changes wait that are of one interval."""
+        """Buffer changes of one interval."""
         if len(changes.now):
             due = int(interval_end(changes.now[0], self._interval))
             keys = changes.keys.stored.take(pa.array(changes.codes))

@@ -1,3 +1,3 @@
-"""When results are forwarded, record by record: an emitter for each emission."""
+"""Emission of results record by record; one emitter for each kind of emission."""
 
 from __future__ import annotations

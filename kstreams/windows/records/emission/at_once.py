@@ -1,4 +1,4 @@
-"""Results that are forwarded at once: at each update, or on closing."""
+"""Emission at each update, and on closing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ("FinalEmitter", "UpdateEmitter")
 
 
 class UpdateEmitter(Emitter):
-    """Forwards each change at once, with the headers of its record: `each_update()`."""
+    """Forwards each change immediately, with the headers of its record: `each_update()`."""
 
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Forward the result."""
+        """Forward the result, or the deletion of a session."""
         window = Windowed(record.key, start, end)
         if stamped is None:
             self._forward(Record(window, None, end, record.headers))
@@ -32,4 +32,4 @@ class FinalEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Do nothing: the store has the state until the window closes."""
+        """Do nothing: the store keeps the state until the window closes."""

@@ -1,4 +1,4 @@
-"""Results that are forwarded at the end of a batch."""
+"""Emission at the end of a batch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BatchEndEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Note the change."""
+        """Record the change for the end of the batch."""
         self._hold(((start, record.key, end), stamped))
 
     def _release(self, changes: Sequence[_Change]) -> None:
@@ -58,7 +58,7 @@ class BatchEndEmitter(Emitter):
         return stamped is not None, start, self._encode(key), end
 
     def _last(self, changes: Sequence[_Change]) -> list[_Change]:
-        """Return the last change of each window, without sessions that came and went."""
+        """Return each window's last change, except sessions created and deleted in the batch."""
         if self._hashes:
             return _last_of_each(changes)
         windows = [window for window, _ in changes]

@@ -1,4 +1,4 @@
-"""The emitter of a windowed aggregation."""
+"""Creation of the emitter of a windowed aggregation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("emitter_of",)
 
 
 def emitter_of(plan: AggregationPlan, context: ProcessorContext[Any, Any]) -> Emitter:
-    """Return a new emitter, in `init` of the node that has the context."""
+    """Create the emitter of an aggregation; must be called in `init` of its node."""
     result, routes = plan.aggregator.result, plan.routes
     held: Any = plan.emission_store  # of the kind that the emission needs, if it needs one
     forward: Callable[[Record[Any, Any]], None] = (

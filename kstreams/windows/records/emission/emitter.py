@@ -1,4 +1,4 @@
-"""Emitters, which decide the time at which results are forwarded."""
+"""Emitters, which determine when results are forwarded."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kstreams.windowed import Windowed
 __all__ = ("Emitter", "Process", "Stamped")
 
 Process = Callable[[Record[Any, Any]], None]
-"""Takes a record."""
+"""Processes a record."""
 
 Stamped = tuple[Any, int]
 """The state of a window, and the timestamp (ms) of its result."""
 
 
 class Emitter(ABC):
-    """Takes each change of a window, and forwards results when they are due.
+    """Receives each change of a window, and forwards results when they are due.
 
     There is one class for each emission of `kstreams.processors.emission`.
 
     Args:
-        result: Makes a result of a state.
-        forward: Takes results.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(self, result: Callable[[Any], Any], forward: Process) -> None:
@@ -36,21 +36,21 @@ class Emitter(ABC):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Accept the change of a window by a record.
+        """Process the change of a window by a record.
 
         Args:
-            record: The record; its key is that of the window.
+            record: The record; its key is the key of the windowed result.
             start: The start of the window, ms.
             end: The end of the window, ms.
-            stamped: The state and timestamp; None: the session is deleted.
+            stamped: The new state and its timestamp; None if the session is deleted.
         """
 
     def close(self, key: Any, start: int, end: int, stamped: Stamped) -> None:  # noqa: ANN401
-        """Take the last state of a window that closes; called for `on_close()` alone."""
+        """Forward the final result of a window that closes; called only with `on_close()`."""
         self.forward(key, start, end, stamped)
 
     def around(self, process: Process) -> Process:
-        """Return the replacement of `process`; `process` itself by default."""
+        """Return a function that wraps `process`; by default, `process` itself."""
         return process
 
     def forward(self, key: Any, start: int, end: int, stamped: Stamped | None) -> None:  # noqa: ANN401

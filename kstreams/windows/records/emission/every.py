@@ -1,4 +1,4 @@
-"""Results that are forwarded at the end of each interval of stream time."""
+"""Emission at the end of each interval of stream time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ("IntervalEmitter",)
 
 
 class IntervalEmitter(Emitter):
-    """Forwards the last state of each window that has changed: `every(interval)`.
+    """Forwards the last state of each changed window at the end of an interval: `every(interval)`.
 
     Args:
-        context: The node's, in `init`.
-        rows: Keep changes until their interval is over.
-        interval_ms: Length of an interval.
-        result: Makes a result of a state.
-        forward: Takes results.
+        context: The context of the node, in `init`.
+        rows: The store of the changes until the end of their interval.
+        interval_ms: The length of an interval, ms.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class IntervalEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Keep the change in place of an earlier one of the same window and interval."""
+        """Buffer the change; it replaces an earlier change of the same window and interval."""
         handle = interval_end(self._context.stream_time, self._interval), start, end, record.key
         state, time = (None, end) if stamped is None else stamped
         self._put(handle, state_after(self._get(handle), state, time))
 
     def _release(self, now: int | None) -> None:
-        """Forward the changes that are due by a time (ms), deletions first; None forwards all."""
+        """Forward the changes due by a time (ms), deletions first; None forwards all changes."""
         found = self._rows.take_until(now)
         found.sort(key=lambda pair: pair[1].value is not None)
         for (_, start, end, key), change in found:

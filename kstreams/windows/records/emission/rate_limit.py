@@ -1,4 +1,4 @@
-"""Results that are forwarded as soon as the rate limit of their key allows."""
+"""Emission with a rate limit for each key."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
 __all__ = ("RateLimitEmitter",)
 
 _IDLE_INTERVALS = 16
-"""After how many intervals the row of a key is deleted that nothing is held back of."""
+"""The row of a key without buffered changes is deleted after this number of intervals."""
 
 
 class RateLimitEmitter(Emitter):
-    """Forwards a key's changed windows at most once an interval: `at_most_every(interval)`.
+    """Forwards a key's changed windows at most once per interval: `at_most_every(interval)`.
 
     Args:
-        context: The node's, in `init`.
-        rows: When each key was forwarded last, and its changes since.
-        interval_ms: Least stream time between two times that a key is forwarded.
-        result: Makes a result of a state.
-        forward: Takes results.
+        context: The context of the node, in `init`.
+        rows: For each key, the time of its next emission and its buffered changes.
+        interval_ms: The minimum stream time between two emissions of a key, ms.
+        result: Converts a state to a result.
+        forward: Forwards a result.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RateLimitEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Note one of the changes that a record makes."""
+        """Record a change that the current record causes."""
         self._changes.append((start, end, stamped))
 
     def around(self, process: Process) -> Process:
@@ -78,7 +78,7 @@ class RateLimitEmitter(Emitter):
             self._forward_all(key, windows, now)
 
     def _changed(self, before: Windows[Any]) -> Windows[Any]:
-        """Return a key's windows after the changes of a record, by start and end."""
+        """Return a key's buffered windows after the changes of a record, by start and end."""
         found: dict[tuple[int, int], BufferedState[Any] | None] = {
             (s, e): item for s, e, item in before
         }
@@ -88,7 +88,7 @@ class RateLimitEmitter(Emitter):
         return tuple((*bounds, item) for bounds, item in sorted(found.items()) if item is not None)
 
     def _release(self, now: int) -> None:
-        """Forward the keys whose interval is over by a time (ms)."""
+        """Forward the buffered changes of keys whose interval has ended by a time (ms)."""
         if now < self._next_due:
             return
         for key in self._rows.due(now):
@@ -106,7 +106,7 @@ class RateLimitEmitter(Emitter):
             self._forward_all(key, windows, self._context.stream_time)
 
     def _forward_all(self, key: Any, windows: Windows[Any], now: int) -> None:  # noqa: ANN401  # erased
-        """Forward windows, deletions first, and nothing more within the interval."""
+        """Forward windows, deletions first, and start a new interval of the key."""
         due = self._rows.forwarded(key, now + self._interval, _IDLE_INTERVALS * self._interval)
         self._next_due = min(self._next_due, due)
         for start, end, item in sorted(windows, key=lambda window: window[2].value is not None):
