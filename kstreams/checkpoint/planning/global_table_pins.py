@@ -30,7 +30,7 @@ class Pin:
         return "empty" if self.commit is None else f"batch {self.commit.batch}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             STORED_NAMES["log_name"]: self.log_name,
             "commit": None if self.commit is None else self.commit.to_json(),
@@ -38,7 +38,7 @@ class Pin:
 
     @classmethod
     def from_json(cls, data: object) -> Pin:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = Fields(data)
         return cls(
             fields.text(STORED_NAMES["log_name"]), CommitName.from_json(fields.anything("commit"))

@@ -61,13 +61,13 @@ class Slice:
         return self if end == self.to_offset else replace(self, to_offset=end)
 
     def to_json(self) -> list[Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         place = [self.entry, self.topic, self.partition]
         return [*place, self.from_offset, self.to_offset, self.segment]
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Slice:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         entry, topic, partition, start, end, segment = data
         found = cls(
             checked_text(entry, "the source of a slice"),
@@ -165,7 +165,7 @@ class Plan:
         return replace(self, cuts=cuts, globals=dict(pins))
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             "positions": text_keys(self.positions),
             "wall": self.wall_ms,
@@ -189,7 +189,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, fields: Fields, digest: str = "") -> Plan:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         tasks = {
             (checked_integer(stage, "a stage"), checked_integer(task, "a task")): tuple(
                 map(Slice.from_json, slices)

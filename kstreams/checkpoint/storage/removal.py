@@ -23,7 +23,7 @@ class Removal:
     log: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {"claims": list(self.claims), "log": self.log}
 
     @classmethod

@@ -182,7 +182,7 @@ class StoreKind(ABC, Generic[S]):
     def scan(self, store: S, start: object, end: object, *, reverse: bool) -> Iterator[Any]:
         """Yield the rows of a task's part with `start <= key < end`, in the order of the kind.
 
-        None leaves a side open.
+        None is unbounded.
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} have no rows to show",
@@ -291,7 +291,7 @@ class StoreKind(ABC, Generic[S]):
 
 
 def is_within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of one type
-    """Return whether `start <= key < end`; None leaves a side open."""
+    """Return whether `start <= key < end`; None is unbounded."""
     return (start is None or key >= start) and (end is None or key < end)
 
 

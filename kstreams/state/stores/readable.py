@@ -42,7 +42,7 @@ class Ranges(Protocol[K_contra, T_co]):
     def range(
         self, start: K_contra | None = None, end: K_contra | None = None, *, reverse: bool = False
     ) -> Iterator[T_co]:
-        """Yield rows with `start <= key < end`, in order of the keys; None leaves a side open."""
+        """Yield rows with `start <= key < end`, in order of the keys; None is unbounded."""
         ...
 
 

@@ -30,7 +30,7 @@ class StoreSpec(Generic[S_co]):
     `key_value_store` and its siblings to make one.
 
     Attributes:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         kind: The kind of the store; its name is recorded with the state.
         key: Serde of the keys; its name is recorded with the state.
         value: Serde of the values; its name is recorded with the state.

@@ -35,7 +35,7 @@ class TableAccess:
         get_many: Returns the present rows of many keys, in the order of the keys.
         put: Sets the value of a key from a time (ms) on; None deletes it. Returns a `Replaced`,
             or None if the time is older than the store keeps and nothing was put.
-        scan: Yields keys and present rows with `start <= key < end`; None leaves a side open.
+        scan: Yields keys and present rows with `start <= key < end`; None is unbounded.
         get_as_of: Returns the row of a key at a time (ms); None for a store without a history.
         horizon: Returns the time (ms) from which on the store knows all rows; None for a store
             without a history.

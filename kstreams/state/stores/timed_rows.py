@@ -39,7 +39,7 @@ class TimedRows(Generic[K, P]):
         name: The store's name.
         key: Serde of the keys.
         payload: Serde of the payloads.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
@@ -76,7 +76,7 @@ class TimedRows(Generic[K, P]):
             self._store.put((key,), None)
 
     def rebuild(self, key: K, data: bytes | None) -> None:
-        """Set or delete a row by its bytes, as a changelog has them.
+        """Set a row to the encoded row of a changelog record; None deletes the row.
 
         Raises:
             DeserializationError: They are no row's.

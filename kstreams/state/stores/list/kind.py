@@ -74,7 +74,7 @@ def list_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[ListSt
     """Define a list store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the elements.
     """

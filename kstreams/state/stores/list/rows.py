@@ -46,7 +46,7 @@ class ListRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the elements.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:

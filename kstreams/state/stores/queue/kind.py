@@ -83,7 +83,7 @@ def queue_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[Queue
     """Define a queue, for the records that `join_as_of` lets wait.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values.
     """

@@ -62,10 +62,10 @@ class QueueRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        key: Serde of the keys, whose bytes sort as they do.
+        key: Serde of the keys, whose bytes sort like the keys.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:

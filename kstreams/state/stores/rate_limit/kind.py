@@ -53,7 +53,7 @@ def rate_limit_store(
     """Define the store of a rate limit, `at_most_every`.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the states that results are made of: the aggregator's `state`.
     """

@@ -40,7 +40,7 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the states that results are made of.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         delete: Deletes a key's row.

@@ -43,7 +43,7 @@ class SessionColumns:
     """The same rows that `SessionRows` has, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
 
     Raises:
         TypeError: Values vary in width.

@@ -97,7 +97,7 @@ def session_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[Ses
     """Define a session store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
     """

@@ -44,7 +44,7 @@ class SlidingColumns:
     """The same rows that `SlidingRows` has, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
 
     Raises:
         TypeError: Values vary in width.

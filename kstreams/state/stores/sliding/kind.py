@@ -87,7 +87,7 @@ def sliding_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[Sli
     """Define the store of a sliding aggregation.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values: the aggregator's `state`.
     """

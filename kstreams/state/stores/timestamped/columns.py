@@ -16,7 +16,7 @@ class TimestampedColumns(EntryColumns):
     """The same rows that `TimestampedRows` has, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
         objects: Whether values come as objects with their times, rather than as numbers.
 
     Raises:

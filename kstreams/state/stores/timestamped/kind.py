@@ -110,7 +110,7 @@ def timestamped_store(
     """Define a timestamped store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `aggregate` the aggregator's `state`.
     """

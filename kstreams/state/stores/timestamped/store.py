@@ -30,7 +30,7 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
         self._overlay = rows.overlay
 
     def get(self, key: K) -> tuple[V, int] | None:
-        """Return a key's value and timestamp, or None when it has none."""
+        """Return a key's value and timestamp, or None if it has none."""
         return self._overlay.get(key)  # type: ignore[no-any-return]  # typed by the spec
 
     def get_many(self, keys: Sequence[K]) -> list[tuple[V, int] | None]:
@@ -69,7 +69,7 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
     def range(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, tuple[V, int]]]:
-        """Yield pairs with `start <= key < end` in key order; None leaves a side open.
+        """Yield pairs with `start <= key < end` in key order; None is unbounded.
 
         Lazy; writing meanwhile is safe: keys that are new since the call are not seen.
 
@@ -85,5 +85,5 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
         return self._overlay.scan(prefix, after_prefix(prefix), reverse=reverse)
 
     def approximate_count(self) -> int:
-        """Return about how many keys there are."""
+        """Return the approximate number of keys."""
         return self._overlay.count()

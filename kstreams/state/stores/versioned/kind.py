@@ -160,7 +160,7 @@ def versioned_key_value_store(
     """Define a versioned key-value store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values.
         retention: Age of the oldest version that can be read, and of late records; or `forever`.

@@ -40,7 +40,7 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
 
     Args:
         spec: The definition.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
         retention_ms: The retention, ms.
 
     Source: `org.apache.kafka.streams.state.VersionedKeyValueStore` (KIP-889, KIP-960,

@@ -24,7 +24,7 @@ class WindowColumns(EntryColumns):
     """The same rows that `WindowRows` has, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
         objects: Whether values come as objects with their times, rather than as numbers.
 
     Raises:

@@ -125,7 +125,7 @@ def window_store(
     """Define a window store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
         windows: The windows of the values, which give the ends of the keys that are read.

@@ -35,11 +35,11 @@ class WindowRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
-        key: Serde of the keys, whose bytes sort as they do.
+        key: Serde of the keys, whose bytes sort like the keys.
         value: Serde of values with their timestamps.
     """
 
@@ -80,7 +80,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         *,
         reverse: bool,
     ) -> Iterator[Row[K, V]]:
-        """Yield the rows of `scan` with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `scan` with `start <= key < end`; None is unbounded.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """
@@ -127,7 +127,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         self.overlay.delete_range(_bound(from_ms) or b"", sortable_int64(start_ms))
 
     def approximate_count(self) -> int:
-        """Return about how many rows there are."""
+        """Return the approximate number of rows."""
         return self.overlay.count()
 
     def _leap(self, key: bytes, low: int | None, high: int | None) -> Iterator[Row[K, V]]:

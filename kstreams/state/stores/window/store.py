@@ -50,7 +50,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         self._windows = windows
 
     def get(self, key: Windowed[K]) -> V | None:
-        """Return the value of a window, or None when it has none."""
+        """Return the value of a window, or None if it has none."""
         found = self._overlay.get(self._handle(key))
         return None if found is None else found[0]
 
@@ -104,7 +104,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield the rows of `fetch_all` with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `fetch_all` with `start <= key < end`; None is unbounded.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """
