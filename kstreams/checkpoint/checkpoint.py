@@ -55,7 +55,7 @@ class Checkpoint:
         shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
         queries: The names of each query's groups, in the order of their stages.
         tasks: The number of tasks, by group.
-        epoch_numbers: By query, how often it has got a new epoch because its state was rewritten.
+        epoch_numbers: The number of new epochs of each query because its state was rewritten.
         ended: By group, the last committed batch of each ended epoch: later records of these epochs
             on Kafka are not valid.
         start_ms: The start time of sources without a position, instead of their own start.

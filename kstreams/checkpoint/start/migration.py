@@ -45,7 +45,7 @@ class Migration:
             a versioned store: to delete the key from that version on). By default values stay
             the same, for a store that was only renamed.
         merge: Called with two converted values of one key that belong to one new window or session,
-                the earlier value first; returns the merged value, like the aggregator's `merge`.
+            the earlier value first; returns the merged value, like the aggregator's `merge`.
     """
 
     old: StoreSpec[object]

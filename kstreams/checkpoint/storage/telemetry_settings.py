@@ -21,8 +21,8 @@ class Telemetry:
         files: Whether to write files to the folder `telemetry` of the checkpoint: the current
             activity, reports of batches, the topology and the last failures. They contain no keys
             and no values. `kstreams serve` and its pages read them.
-        sample_hz: How many times per second workers sample which node is running, to measure each
-            node's share of the time; 0 disables sampling.
+        sample_hz: The number of times per second that workers sample the running node, to measure
+            each node's share of the time; 0 disables sampling.
         otel: Whether to report batches and their durations to the OpenTelemetry API, on the driver;
             needs the extra `otel`, and an SDK that the program configures.
         texts: Whether to write error messages that may quote a record, such as those of user code.

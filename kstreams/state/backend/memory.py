@@ -26,7 +26,7 @@ class Memory:
     """The settings of the in-memory backend; state must fit into the workers' memory.
 
     Args:
-        directory: Where empty directories mark the local versions; None: the library's default.
+        directory: The parent of the markers of local versions; None: the library's default.
         log: The durable log of deltas and snapshots; None: in the checkpoint.
     """
 

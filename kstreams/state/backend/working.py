@@ -160,7 +160,7 @@ class StaysOpen(CopiesVersions, Protocol):
 
     @property
     def open_bytes(self) -> int:
-        """Return the bytes of a task's changes to keep in memory before they are written."""
+        """Return the maximum bytes of a task's changes in memory; 0: no version stays open."""
         ...
 
 

@@ -18,7 +18,7 @@ class Beginning:
         app: The app id.
         checkpoint_id: The checkpoint id.
         query: The name of the query.
-        epoch_number: How often the query has got a new epoch because its state was rewritten.
+        epoch_number: The number of new epochs of the query because its state was rewritten.
         seed: The digest of the commit before all batches; empty without one.
     """
 

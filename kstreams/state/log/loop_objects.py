@@ -131,7 +131,7 @@ def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
 def copy_loops(
     source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
 ) -> tuple[LoopPart, ...]:
-    """Copy checked parts; return them with their new names.
+    """Copy parts, checked against their digests; return the parts with their new names.
 
     Args:
         source: The durable log with the parts.

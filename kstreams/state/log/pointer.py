@@ -34,7 +34,7 @@ class ObjectRef:
         name: The name of the object.
         digest: The first 16 hex digits of the SHA-256 at the end of the object.
         size_bytes: The size of the object, in bytes.
-        level: How often the content was merged; 0 for the changes of a batch.
+        level: The number of merges of the content; 0 for the changes of a batch.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Pointer:
     def with_snapshot(
         self, chunks: tuple[ObjectRef, ...], base: int | None = None, version_id: str = ""
     ) -> Pointer:
-        """Return the same version as a snapshot and the deltas after it.
+        """Return this version as a snapshot and the deltas after the snapshot.
 
         Args:
             chunks: The snapshot.
@@ -135,7 +135,7 @@ class Pointer:
         return tuple(ref for ref in self.deltas if ref.version > version)
 
     def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
-        """Return the same version with consecutive deltas replaced by their merged delta.
+        """Return this version with consecutive deltas replaced by their merged delta.
 
         Unchanged if the deltas are not part of the version any more.
         """

@@ -32,9 +32,10 @@ class Upkeep:
         merge_count: The number of deltas of one level that are merged into one of the next level.
         merge_bytes: The maximum total size of merged deltas, because merging is done in memory.
         max_deltas: The number of deltas of a pointer at which a snapshot is due.
-        snapshot_fraction: A snapshot is due if the deltas exceed this fraction of its size,
-        floor_bytes: and exceed this size. If a merger is due that is as large as the snapshot, a
-            quarter of this size is enough.
+        snapshot_fraction: A snapshot is due if the deltas exceed `floor_bytes` and this fraction of
+            the last snapshot's size.
+        floor_bytes: The least size of deltas for a snapshot. A quarter of it is enough for deltas
+            that are due to be merged and are at least as large as the last snapshot.
         small_bytes: A state up to this size gets a snapshot instead of a merger of merged deltas.
         chunk_bytes: The approximate size of a snapshot's chunks, before compression.
 

@@ -68,9 +68,9 @@ class StoreKind(ABC, Generic[S]):
     Attributes:
         name: The kind's name, recorded with the state and used to find the kind again.
         columns: The names of the columns of `flat`. The first column is the key; columns whose
-            names end in `_ms` are integers, the others have the type of the store's values.
+            names end in `_ms` are integers, other columns have the type of the values.
         key_columns: The names of the columns of `flat_of_key`; None: `columns` without the key.
-        absent: The result of the store's `get` for a missing key.
+        absent: The result of `get` for a missing key.
         has_times: Whether `flat_of_key` can filter by time.
         holds_input: Whether the rows are unprocessed input records, which must not be lost.
         has_history: Whether the store is a table with the values of keys at earlier times.
@@ -232,7 +232,7 @@ class StoreKind(ABC, Generic[S]):
 
         Args:
             store: The live store.
-            key: The key, as an argument of the store's `get`.
+            key: The key, as an argument of `get`.
 
         Raises:
             StoreKindError: The kind does not support it.

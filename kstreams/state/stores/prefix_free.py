@@ -25,7 +25,7 @@ def write_all_prefix_free(data: pa.Array) -> pa.Array:
 
 
 def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
-    """Decode the bytes at a position; return them, and the position after their encoding.
+    """Return the decoded bytes at a position, and the position after their encoding.
 
     Raises:
         DeserializationError: The bytes have no end mark.

@@ -26,7 +26,7 @@ class Setup(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """How long (ms) before its newest record a side remembers records."""
+        """The span (ms) before a side's newest record in which the side remembers records."""
         return self.before + self.after + self.grace
 
     def close(self, side: int, time_ms: int) -> int:

@@ -134,7 +134,7 @@ class Tail:
 
 
 class Beside(NamedTuple):
-    """The bounds of the rows beside a join store's blocks.
+    """The bounds of the rows of a join store that also has blocks.
 
     Attributes:
         newest_left: The time of the newest left record that may be in a row, ms.
