@@ -63,7 +63,7 @@ def take_over(
         first, perhaps at the same time as on an older driver.
 
     Raises:
-        FencedError: A newer driver has taken over meanwhile.
+        FencedError: A newer driver has taken over the query.
         LogMismatchError: The log is not that of the checkpoint.
         StateCorruptError: A plan or a commit is unreadable.
     """

@@ -6,7 +6,7 @@ for each task; a task without slices is only called for its wall-clock work. The
 previous commit. The newest plan also has the next positions.
 
 An uncommitted batch with more bytes than allowed gets a smaller plan: a revision. The newest
-revision counts. A batch whose planned versions of global tables are gone gets a revision, too.
+revision is valid. A batch whose planned versions of global tables are deleted gets a revision, too.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Savepoints:
             yield _read(self._objects.get(found), found, self._checkpoint.home)
 
     def delete(self, name: str) -> None:
-        """Delete a savepoint, so that cleanup may delete its objects; a missing one is no error."""
+        """Delete a savepoint, if it exists, so that cleanup may delete its objects."""
         self._objects.delete([self._name(name)])
 
     def strays(self) -> list[str]:

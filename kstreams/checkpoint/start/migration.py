@@ -72,7 +72,7 @@ def migrate_store(
 
     Raises:
         CheckpointMismatchError: The kinds differ, or cannot be migrated; or old windows do not fit
-            into the new ones.
+            into the new windows.
         ProcessingError: `convert` or `merge` raised; the error names store and key.
         SerdeError: An old value cannot be decoded, or a new value cannot be encoded.
     """

@@ -1,7 +1,7 @@
 """Notes of finished batches, stored separately from the commits.
 
 The commits are authoritative. A note proves that a commit existed: without it, a log that has lost
-its last commit would look like that of a driver that died before the commit.
+its last commit would look like the log of a driver that died before the commit.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class StateBackend(Protocol):
         ...
 
     def remove(self, directory: Path) -> None:
-        """Delete the directory of a closed version or failed attempt; a missing one is no error."""
+        """Delete the directory of a closed version or failed attempt, if it exists."""
         ...
 
 

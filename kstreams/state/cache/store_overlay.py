@@ -197,7 +197,7 @@ class StoreOverlay:
         return keys if self._by_object else self._coding.encode_keys(list(keys))
 
     def read_ahead(self, keys: Sequence[Any]) -> None:
-        """Read the uncached ones of these keys into the cache, with one read of the backend."""
+        """Read all uncached keys among these keys into the cache, with one read of the backend."""
         self.drop_stale()
         known, put = self.clean.__contains__, self.dirty.__contains__
         self._load_many(set(filterfalse(put, filterfalse(known, self._handles(keys)))))
@@ -371,7 +371,7 @@ class StoreOverlay:
     def count(self) -> int:
         """Return the approximate number of keys.
 
-        A key that was put without being read counts as new; one deleted unread counts as absent.
+        A key that was put without being read counts as new; a key deleted unread, as absent.
         """
         self.drop_stale()
         known, more = self.clean, 0

@@ -3,7 +3,7 @@
 Commits, plans, savepoints, first objects and `app.json` are such documents. The checksum covers the
 whole content including the name, and the name contains app, epoch, query and number: a document
 that was changed, truncated, or copied to another name is rejected. Documents of versions without
-checksums have neither; they are read unchecked.
+checksums have neither name nor checksum; such documents are read unchecked.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class DurableLog:
         return self._decoded(ref, self._fetch(ref))[1]
 
     def read_all(self, refs: Iterable[ObjectRef]) -> Iterator[Changes]:
-        """Yield the changes of objects in their order, fetching a few of them ahead."""
+        """Yield the changes of objects in their order; fetches a few objects ahead."""
         return (changes for _, changes in self.read_linked(refs))
 
     def read_linked(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Link, Changes]]:
@@ -179,7 +179,7 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
     """Return the bytes of an object in a pointer, checked against its digest.
 
     Raises:
-        StateCorruptError: The object is missing, damaged, or another one.
+        StateCorruptError: The object is missing, damaged, or not the referenced object.
     """
     data = _fetched(objects, ref)
     _proved(ref, data)

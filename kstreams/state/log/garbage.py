@@ -66,7 +66,7 @@ def collect_garbage(
             set; objects count as old only `min_age` later. None: no process has noticed that.
 
     Returns:
-        The deleted objects, and the number of waiting ones.
+        The deleted objects, and the number of unnamed objects that are too new to delete.
 
     Raises:
         ValueError: The tasks belong to several apps.
@@ -109,7 +109,7 @@ class _Ages:
 
 
 def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
-    """Return the doubtful objects that a note of `min_age` ago has; write a note of all.
+    """Return the objects in `doubtful` that were unnamed `min_age` ago; write a note if due.
 
     A note from the future was written before the clock was set back. Its age cannot be known,
     so it is deleted.

@@ -23,7 +23,7 @@ def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterat
         store: The name of the store.
 
     Raises:
-        StateCorruptError: An object is damaged or gone.
+        StateCorruptError: An object is damaged or missing.
     """
     if len(refs) == 1:  # the usual case after a commit: no threads needed
         if changed := log.read(refs[0]).get(store):

@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Upkeep:
-    """When deltas are merged and snapshots made; sizes are of compressed objects.
+    """Settings for merging deltas and creating snapshots; sizes are of compressed objects.
 
     Args:
         merge_count: The number of deltas of one level that are merged into one of the next level.

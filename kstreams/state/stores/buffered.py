@@ -80,7 +80,7 @@ def state_after(
 
 
 class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
-    """A byte of flags, 8 bytes of timestamp (ms, big-endian), then the value if there is one.
+    """A byte of flags, 8 bytes of timestamp (ms, big-endian), then the value unless it is None.
 
     Args:
         value: Serde of the values.

@@ -1,7 +1,7 @@
 """Background upkeep: a thread of the worker merges deltas and creates snapshots.
 
 A later commit of the task publishes the result of upkeep at version M: a snapshot, created from a
-copy of M, with the deltas after M; or a merged delta instead of the merged ones. Before that no
+copy of M, with the deltas after M; or a merged delta instead of its parts. Before that no
 pointer names the objects: a killed worker only loses the work, and cleanup removes the objects.
 """
 

@@ -179,7 +179,7 @@ class TaskVersions:
         return source is not None and self._backend.branch(source, directory.directory)
 
     def _restore(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> None:
-        """Create the local version from an earlier one and later deltas, or only from the log."""
+        """Create the local version from an earlier local version and deltas, or from the log."""
         try:
             if self._restored_after(pointer, f"{attempt}-base", stores):
                 return

@@ -50,7 +50,7 @@ Element = tuple[int, int, int, Any]
 """Time (ms), number, fate (1 for waiting, 0 for settled) and value of a record."""
 
 SETTLED, WAITING = 0, 1
-"""Fates: has had a partner or needs none; will be forwarded alone unless a partner comes."""
+"""The fates of records: settled (joined, or never forwarded alone), or waiting for a partner."""
 
 ROW_HEAD = struct.Struct(">BII")
 """The side, the number of further chunks, and the number of elements in the row."""

@@ -113,7 +113,7 @@ class JoinColumns:
         return found
 
     def read(self, handles: Sequence[bytes]) -> StoredElements:
-        """Return the elements of rows, with all further chunks of their lists."""
+        """Return the elements of rows, including the rows' further chunks."""
         data = self.rows.get_many(handles)
         parts: list[bytes] = []
         owners = list(range(len(handles)))

@@ -160,7 +160,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def reader(self, side: int) -> Callable[[Any], Any]:
         """Return a function that reads rows of a side during one batch.
 
-        The function does not read the backend for buckets after the newest one at the call.
+        The function does not read the backend for buckets after the newest bucket at this call.
         """
         newest = self.clocks().newest(side)
         width = (self.setup() or NO_SETUP).width

@@ -21,7 +21,7 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
     `context.store` returns it.
 
 
-    Source: `org.apache.kafka.streams.state.KeyValueStore`; ranges end before their end.
+    Source: `org.apache.kafka.streams.state.KeyValueStore`; ends of ranges are exclusive.
     """
 
     def __init__(self, rows: KeyValueRows[K, V] | ExpiringRows[K, V]) -> None:
