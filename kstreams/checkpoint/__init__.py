@@ -1,7 +1,7 @@
 """The checkpoint of an app, in a directory or an object store, and the versions of its state.
 
-Read `Checkpoint` first, then `open_for_running`, which starts an app. Needs no pyspark: views and
-the command line read a checkpoint from outside, and `kstreams.spark` runs apps on it.
+Read `Checkpoint` first, then `open_for_running`, which starts an app. Nothing here needs pyspark:
+views and the command line read checkpoints, and `kstreams.spark` runs apps on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A checkpoint: the description of an app, and the places of its parts."""
+"""A checkpoint: the description of an app, and access to its commit logs, plans and state."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class Checkpoint:
         shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
         queries: The names of each query's groups, in the order of their stages.
         tasks: The number of tasks, by group.
-        epoch_numbers: The number of new epochs of each query after its state was rewritten.
-        ended: By group, the ended epochs with the last committed batch of each: later records of
-            these epochs on Kafka never counted.
+        epoch_numbers: The number of new epochs of each query because its state was rewritten.
+        ended: By group, the last committed batch of each ended epoch: later records of these epochs
+            on Kafka are not valid.
         start_ms: The start time of sources without a position, instead of their own start.
         origin: The savepoint of the fork; empty without a fork.
-        begun: By query, the digest of the first object of its commit log, once it exists: the log
-            must exist from then on.
+        begun: By query, the digest of the first object of its commit log. A missing log of such a
+            query is an error.
         lets_go: The effect of commits on sources that delete committed data, by source; see
             `kstreams.log.LetsGo`.
-        removal: A reset that has started; None without a reset.
+        removal: The reset that has started; None without a reset.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
         revision: The revision of this description; -1 before it is written.
     """
@@ -95,7 +95,7 @@ class Checkpoint:
         tasks: Mapping[str, int],
         uneven: Uneven = Uneven(),  # noqa: B008  # frozen
     ) -> Checkpoint:
-        """Open a checkpoint of any topology, or create one.
+        """Open a checkpoint, whatever its topology, or create one.
 
         Args:
             home: The home of the checkpoint.
@@ -108,7 +108,7 @@ class Checkpoint:
         Raises:
             NoCheckpointError: A reset of the checkpoint was interrupted.
             CheckpointMismatchError: The checkpoint belongs to another app, or has another format.
-            InvalidNameError: The ids of the app and of a query are too long together.
+            InvalidNameError: The app id together with the name of a query is too long.
             StateCorruptError: The description is unreadable or missing.
         """
         if not home.stamp():
@@ -183,7 +183,7 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, home: CheckpointHome, fields: Fields) -> Checkpoint:
-        """Parse the result of `to_json`; a `WrongFieldError` has the problem.
+        """Parse the result of `to_json`; raises `WrongFieldError` if a field is invalid.
 
         Raises:
             InvalidNameError: A name in it leads out of the checkpoint.
@@ -217,7 +217,7 @@ class Checkpoint:
         return made
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data: all but where it is kept."""
+        """Return plain data for JSON: the description without its storage and revision."""
         described = {name: value for name, value in vars(self).items() if name not in _APART}
         removal = {} if self.removal is None else {"removal": self.removal.to_json()}
         uneven = {} if self.uneven == Uneven() else {"uneven": vars(self.uneven)}
@@ -235,7 +235,7 @@ class Checkpoint:
         """Write the description atomically; return the checkpoint with its new revision.
 
         Raises:
-            FencedError: Another driver has written a description since this one was read.
+            FencedError: Another driver has saved a description since this description was read.
         """
         made = replace(self, revision=self.revision + 1)
         document = seal(self.to_json(), self.home.description_name(made.revision), indent=1)
@@ -243,14 +243,14 @@ class Checkpoint:
         return made
 
     def epoch(self, query: str) -> str:
-        """Return the id of a query's batches: no other checkpoint id or epoch has it."""
+        """Return the id of a query's current epoch, unique among checkpoint ids and epochs."""
         epoch_number = self.epoch_numbers.get(query, 0)
         return f"{self.checkpoint_id}.{epoch_number}" if epoch_number else self.checkpoint_id
 
     def state_name(self, query: str) -> str:
-        """Return the name of a query's state in the durable log, like no other's.
+        """Return the unique name of a query's state in the durable log.
 
-        Apps may share a log, and a checkpoint id must not find what one before a reset has left.
+        Apps may share a log, and after a reset the new checkpoint id must not find old objects.
         """
         return f"{self.app}.{self.checkpoint_id}.{query}"
 
@@ -259,13 +259,13 @@ class Checkpoint:
         return TaskKey(self.state_name(query), *task)
 
     def log_name(self, query: str) -> str:
-        """Return the name of a query's commits and plans, like that of no other epoch's."""
+        """Return the name of a query's commits and plans, unique for each epoch."""
         epoch_number = self.epoch_numbers.get(query, 0)
         suffix = f"!{epoch_number}" if epoch_number else ""
         return f"{quote(self.state_name(query), safe='')}{suffix}"
 
     def commits(self, query: str, log: ObjectStore) -> CommitLog:
-        """Open the commit log of a query; if it has begun, it has to be there."""
+        """Return the commit log of a query; reads raise an error if it was begun but is missing."""
         return CommitLog(log, f"commits/{self.log_name(query)}", begun=query in self.begun)
 
     @property
@@ -275,28 +275,28 @@ class Checkpoint:
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """The durable log for backends that bring none of their own."""
+        """The durable log in the checkpoint, for backends without a log of their own."""
         return self.home.log
 
     def plans(self, query: str) -> PlanLog:
-        """Open the plans of a query."""
+        """Return the plan log of a query's current epoch."""
         log_name = self.log_name(query)
         place = self.home.plans(query, self.epoch_numbers.get(query, 0), log_name)
         return PlanLog(place.objects, place.prefix, log_name)
 
     def done_notes(self, query: str) -> DoneNotes:
-        """Return the notes of which batch of a query was done last."""
+        """Return the notes of the last completed batch of a query."""
         return self.home.done_notes(query, self.epoch_numbers.get(query, 0))
 
     def query_of_group(self, group: str) -> str:
-        """Return the query that runs a group; `KeyError` when there is none."""
+        """Return the name of the query that runs a group; raises `KeyError` if there is none."""
         for query, groups in self.queries.items():
             if group in groups:
                 return query
         raise KeyError(group)
 
     def partitions_of(self, store: str, group: str) -> int:
-        """Return the partition count of a store of a group."""
+        """Return the number of partitions of a group's store."""
         return self.uneven.of_store(store, self.tasks[group])
 
     def stores(self) -> dict[str, tuple[str, Mapping[str, Any]]]:
@@ -309,14 +309,14 @@ class Checkpoint:
 
 
 def _checked_names(home: CheckpointHome, fields: Fields) -> tuple[str, str]:
-    """Return an app's id and checkpoint id that lead to nothing but its own objects."""
+    """Return the app id and checkpoint id; raises an error if they are invalid in object names."""
     place = f"the description of checkpoint {str(home)!r}"
     epoch = check_checkpoint_id(fields.anything(STORED_NAMES["checkpoint_id"]), place)
     return check_step(f"in {place} an app's id", fields.text("app")), epoch
 
 
 def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
-    """Refuse names that are good by themselves, but not in one object's name."""
+    """Raise `InvalidNameError` if app id and query name together are too long for one name."""
     name = f"{quote(checkpoint.state_name(query), safe='')}!0000"  # of a later epoch
     if len(name) > MAX_NAME_BYTES:
         raise InvalidNameError(
@@ -329,14 +329,14 @@ def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
 
 
 def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
-    """Raise an error if a place has remains of another checkpoint.
+    """Raise an error if a storage without a description has other parts of a checkpoint.
 
     Args:
-        home: A place without a description.
+        home: The storage.
         but: The names of allowed parts.
 
     Raises:
-        StateCorruptError: The place has other parts of a checkpoint.
+        StateCorruptError: The storage has other parts of a checkpoint.
     """
     remains = [name for name in home.remains() if name not in but]
     if remains:
@@ -351,7 +351,7 @@ def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
 
 
 def _format_of(data: bytes) -> object:
-    """Return the format that a description says it has; None when it says nothing."""
+    """Return the format number in a description; None if it has none, or cannot be parsed."""
     try:
         return Fields(json.loads(data)).anything("format")
     except (ValueError, RecursionError):
@@ -359,7 +359,7 @@ def _format_of(data: bytes) -> object:
 
 
 def _batches(epochs: object) -> dict[str, int]:
-    """Return last committed batches by epoch; `SEED` where there was nothing else."""
+    """Parse the last committed batches by epoch; `SEED` for epochs without batches."""
     found = Fields(epochs).all()
     return {epoch: checked_integer(n, f"epoch {epoch!r}", least=SEED) for epoch, n in found.items()}
 
@@ -396,5 +396,5 @@ def queries_of(topology: Topology) -> dict[str, tuple[str, ...]]:
 
 
 def query_name(groups: Iterable[PartitionGroup]) -> str:
-    """Return the name of the query that runs a pipeline: its first group's."""
+    """Return the name of the query that runs a pipeline: the name of its first group."""
     return next(iter(groups)).name

@@ -16,22 +16,22 @@ __all__ = ("begin_log", "begin_logs")
 def begin_log(
     checkpoint: Checkpoint, query: str, objects: ObjectStore, seed: Commit | None = None
 ) -> str:
-    """Create the commit log of a query, with its initial state if there is any.
+    """Create the commit log of a query; return the digest of its first object.
 
-    A repeated call changes nothing. The log counts when `Checkpoint.begun` has the result: a
-    missing log without that entry has not been created.
+    A repeated call changes nothing. The caller must add the result to `Checkpoint.begun`: without
+    this entry, a missing log counts as not yet created.
 
     Args:
         checkpoint: The checkpoint, or its successor.
         query: The name of the query.
         objects: The durable log.
-        seed: The commit before all batches.
+        seed: The initial commit of a fork or upgrade; None without one.
 
     Returns:
         The digest of the first object.
 
     Raises:
-        FencedError: The log has another seed.
+        FencedError: The log has another initial commit.
         LogMismatchError: The log has another first object.
     """
     log = replace(checkpoint, begun={}).commits(query, objects)
@@ -43,14 +43,14 @@ def begin_log(
 def begin_logs(
     checkpoint: Checkpoint, objects: ObjectStore, lasts: Mapping[str, Commit | None]
 ) -> Checkpoint:
-    """Begin the logs of all queries that have none; return the checkpoint with these beginnings.
+    """Write the first object of all commit logs without one; return the saved checkpoint.
 
-    That is: the logs of a new checkpoint, and of one from before logs had beginnings.
+    These are the logs of new checkpoints, and of checkpoints of earlier versions of the library.
 
     Args:
-        checkpoint: The app's.
+        checkpoint: The checkpoint of the app.
         objects: The durable log.
-        lasts: By query, its last commit, if there is one.
+        lasts: The last commit of each query; None without one.
     """
     fresh = [query for query in checkpoint.queries if query not in checkpoint.begun]
     if not fresh:

@@ -21,12 +21,12 @@ _ROWS_AT_ONCE = 10_000
 
 
 def next_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return a number that no attempt at an epoch has used, were it killed half-way."""
+    """Return the next epoch number of a query that no attempt has used, not even a killed one."""
     return _unused(checkpoint, query, checkpoint.epoch_numbers.get(query, 0) + 1, objects)
 
 
 def first_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return such a number for a query that the checkpoint never had: 0, if it is free."""
+    """Return an unused epoch number for a query that is new in the checkpoint: 0 if unused."""
     return _unused(checkpoint, query, 0, objects)
 
 
@@ -42,7 +42,7 @@ def epochs_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, 
 
     Args:
         checkpoint: The old checkpoint.
-        ended: The last committed batches of the queries with a new epoch.
+        ended: The last committed batch of each query with a new epoch.
     """
     epochs = dict(checkpoint.ended)
     for query, batch in ended.items():
@@ -58,9 +58,9 @@ def rewritten(
 
     Args:
         log: The durable log of the task.
-        pointer: The old version; its task data stay.
+        pointer: The old version; its `meta` is kept.
         store: The new state.
-        names: The names of its stores, sorted.
+        names: The names of the stores in the new state, sorted.
     """
     attempt = Attempt(new_attempt(), SEED)
     version = replace(
@@ -75,7 +75,7 @@ def rewritten(
 
 
 def copy_store(source: WorkingStore, target: WorkingStore, store: str) -> None:
-    """Copy all rows of a store into an empty one."""
+    """Copy all rows of a store to the empty store of this name in another working store."""
     rows: list[Pair] = []
     for pair in source.scan(store, None, None):
         rows.append(pair)

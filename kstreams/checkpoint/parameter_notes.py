@@ -12,13 +12,13 @@ __all__ = ("misread_by", "misread_stores", "parameter_notes", "recorded_paramete
 
 
 def recorded_parameters(shape: Mapping[str, Any], store: str) -> Parameters:
-    """Return the parameters of a store in a shape; none where an earlier version wrote it."""
+    """Return a store's parameters in a shape; empty for shapes of earlier library versions."""
     found: Parameters = parameters_in(shape).get(store, {})
     return found
 
 
 def misread_by(old: Parameters, new: Parameters) -> str:
-    """Return the changes that would misread rows; empty without any.
+    """Return the changes that would make stored rows invalid, as text; empty if there are none.
 
     Args:
         old: The recorded parameters of a store.
@@ -29,7 +29,7 @@ def misread_by(old: Parameters, new: Parameters) -> str:
 
 
 def misread_stores(old: Mapping[str, Parameters], new: Mapping[str, Parameters]) -> Iterator[str]:
-    """Yield the stores that would be misread, each with the changes of its parameters.
+    """Yield the stores whose rows would become invalid, each with its changed parameters.
 
     Args:
         old: The recorded parameters, by store.
@@ -41,7 +41,7 @@ def misread_stores(old: Mapping[str, Parameters], new: Mapping[str, Parameters])
 
 
 def parameter_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the changes of parameters of a group's stores that leave rows valid.
+    """Yield the changed parameters of a group's stores that leave stored rows valid.
 
     Args:
         group: The name of the group.

@@ -1,4 +1,4 @@
-"""The pause of an app, which its checkpoint stores: each start of the app finds it."""
+"""The pause of an app, stored in its checkpoint; it lasts across restarts of the app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 _LONGEST = 500
 _DIRECTORY_SECONDS = 0.25
 _OBJECT_SECONDS = 5.0
-"""The poll interval of a running app with object storage, where each request has a price."""
+"""The poll interval of a running app with object storage, where requests cost money."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Pause:
 
     @property
     def told(self) -> str:
-        """Why, and by whom."""
+        """The reason, and the user if known, as text."""
         return f"{self.reason} (by {self.by})" if self.by else self.reason
 
     def to_bytes(self) -> bytes:
@@ -46,7 +46,7 @@ class Pause:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Pause:
-        """Parse the result of `to_bytes`; damaged bytes are a pause, too."""
+        """Parse the result of `to_bytes`; damaged bytes count as a pause without a known reason."""
         try:
             fields = Fields(json.loads(data))
             reason, by = fields.text("reason"), fields.text("by", "")
@@ -61,7 +61,7 @@ def pause(home: CheckpointHome, reason: str, now_ms: int, by: str = "") -> Pause
     """Pause an app durably; return the effective pause, which may be an earlier one.
 
     Args:
-        home: The checkpoint.
+        home: The storage of the checkpoint.
         reason: The displayed reason; at most 500 characters.
         now_ms: The current time, ms since the epoch.
         by: The user, if known.
@@ -72,7 +72,7 @@ def pause(home: CheckpointHome, reason: str, now_ms: int, by: str = "") -> Pause
 
 
 def present_pause(home: CheckpointHome) -> Pause | None:
-    """Return an app's pause; None where it is not paused."""
+    """Return the pause of an app; None if the app is not paused."""
     data = home.pause_note()
     return None if data is None else Pause.from_bytes(data)
 
@@ -85,10 +85,10 @@ def resume(home: CheckpointHome) -> Pause | None:
 
 
 class PauseWatch:
-    """Shows a running app its pause; polls four times a second, or each 5 s with object storage.
+    """Polls the pause of a running app: every 0.25 s, or every 5 s with object storage.
 
     Args:
-        home: The checkpoint of the app.
+        home: The storage of the app's checkpoint.
         app: The app id, for the log.
 
     Attributes:
@@ -103,7 +103,7 @@ class PauseWatch:
         self.known: Pause | None = None
 
     def present(self) -> Pause | None:
-        """Return the pause that holds; look for it, if the last look was some time ago."""
+        """Return the current pause or None; polls the checkpoint if the interval has passed."""
         now = time.monotonic()
         if now - self._looked >= self._every:
             self._looked = now

@@ -2,9 +2,9 @@
 
 The plan of a batch is stored before the batch runs, perhaps during the previous commit; the commit
 is stored when the batch is done, and a note after that (`DoneNotes`). A plan names the previous
-commit. So a dead process leaves plans without a commit, at most two, or a commit without a note;
-but never a plan that was run without its previous commit, and never a batch with a plan and a note
-but no commit. In such a case the log was moved, emptied or replaced by an older one.
+commit. So a killed process leaves at most two plans without a commit, or a commit without a note.
+If the previous commit of a plan that was run is missing, or a batch has a plan and a note but no
+commit, then the log was moved, emptied or replaced by an older log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Resumption:
     Attributes:
         last: The last commit, or None.
         positions: The next offset to plan of each partition; empty before the first plan.
-        topics: The known ids of the topics of these positions.
+        topics: The known ids of the topics in `positions`.
         pending: The number of the uncommitted plan, or None.
         kept: The numbers of the plans that cleanup retains.
     """
@@ -44,7 +44,7 @@ class Resumption:
 
 
 def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
-    """Return the position at which a query resumes, if its parts match.
+    """Return the position at which a query resumes, after checking its plans, commits and notes.
 
     The function writes nothing. For a running app, the order of reads ensures a consistent result:
     notes, then plans, then commits.
@@ -90,7 +90,7 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
 def _counting(
     plans: PlanLog, numbers: list[int], newest: Plan | None, last: Commit | None
 ) -> tuple[list[int], Plan | None]:
-    """Remove a plan that was stored during a commit which is not in the log."""
+    """Return numbers and newest plan without void plans, stored during a commit that failed."""
     done = SEED if last is None else last.batch
     while newest is not None and newest.ahead and numbers[-1] - done in (1, 2):
         if numbers[-1] == done + 1 and newest.counts_after(None if last is None else last.id):
@@ -109,7 +109,7 @@ def _seed_problem(last: Commit | None, seed: str) -> str:
 
 
 def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) -> str:
-    """Return the problem of a log; empty without one."""
+    """Return how the last commit contradicts the plans and notes; empty if it does not."""
     number = numbers[-1]
     batch = SEED - 1 if last is None else last.batch
     if last is not None and batch > number:

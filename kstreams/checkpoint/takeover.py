@@ -1,16 +1,16 @@
 """The takeover of a query by a new driver without a lock: the driver writes the next plan.
 
-Every plan has a conditional create, and a driver writes the plan of a batch before any other object
-of it. So the owner of the plan after the last commit keeps all other drivers from continuing,
-before any output. A new driver *claims* that number with a plan without input, and commits it
-empty. If an older driver has planned an uncommitted batch, the new driver runs the same plan,
-perhaps at the same time: both write the same. The driver with the later commit adopts the commit of
-the other one.
+Every plan is written with a conditional create, before any other object of its batch. So a driver
+that owns the plan after the last commit keeps all other drivers from continuing, before any output.
+A new driver *claims* that batch number with a plan without input, and commits it empty. If an older
+driver has planned an uncommitted batch, the new driver runs the same plan, perhaps at the same
+time: both drivers write the same data. The driver with the later commit adopts the commit of the
+other driver.
 
-Old plans and commits are deleted, and a driver that hung might then find its next number free. So
-the first plan of each driver stays, and the commit before it: one of the two has the number that
-the previous driver writes next. A driver that runs the plan of another one is invisible to that
-one, so it records the previous batch, whose commit then stays, too.
+Cleanup deletes old plans and commits, and a driver that hung might then find its next batch number
+unused. So the first plan of each driver and the commit before this plan stay: one of them has the
+number that the previous driver writes next. A driver that runs another driver's plan writes no plan
+of its own; it stores a note of this batch, whose plan and commit then stay, too.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = ("kept_with", "seal", "take_over")
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 20
 _SEAL = "reset "
-"""The mark of a plan that no driver continues after."""
+"""The prefix of `Plan.takeover` in the plan of a reset, after which no driver continues."""
 _MOST_KEPT = 100
-"""So many starts of others a driver may hang through, and is still kept away."""
+"""The number of starts of other drivers during which a hung driver is still fenced."""
 
 
 def take_over(
@@ -48,22 +48,22 @@ def take_over(
     publish: Callable[[Commit], None],
     give_up: bool = False,
 ) -> Resumption:
-    """Keep older drivers from continuing a query; return its position.
+    """Keep older drivers from continuing a query; return the query's position.
 
     Args:
         checkpoint: The checkpoint; the log of the query exists.
         query: The name of the query.
         objects: The durable log.
         run: The id of this driver.
-        publish: Publishes the remaining output of the last commit, before an empty one follows it.
+        publish: Publishes the remaining output of the last commit, before the empty commit.
         give_up: Whether to drop a planned batch, because the query does not continue unchanged.
 
     Returns:
-        The claim of this driver; or a planned batch that must run first, perhaps at the same time
-        as on an older driver.
+        The position after the claim of this driver, or with a pending planned batch, which must run
+        first, perhaps at the same time as on an older driver.
 
     Raises:
-        FencedError: A newer driver has taken over meanwhile.
+        FencedError: A newer driver has taken over the query.
         LogMismatchError: The log is not that of the checkpoint.
         StateCorruptError: A plan or a commit is unreadable.
     """
@@ -117,7 +117,7 @@ def take_over(
 
 
 def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) -> list[str]:
-    """Keep all drivers of a query from further batches; its objects may be unreadable.
+    """Keep all drivers of a query from running further batches, even if objects are damaged.
 
     A planned batch may still be committed.
 
@@ -128,7 +128,7 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
         run: The id of the process that removes it.
 
     Returns:
-        The names of the plans with the sealing number.
+        The names of the plans with the number of the sealing plan.
     """
     plans = checkpoint.plans(query)
     commits = replace(checkpoint, begun={}).commits(query, objects)
@@ -143,12 +143,12 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
 
 
 def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Return which plans clean-up leaves alone once a driver has begun with a number."""
+    """Return the plan numbers that cleanup keeps after a driver has started with a plan."""
     return (*kept, number)[-_MOST_KEPT:]
 
 
 def _before(plans: PlanLog, last: Commit | None) -> Mapping[TopicPartition, int]:
-    """Return where a batch has begun to read that follows a commit."""
+    """Return the start positions of the batch after a commit."""
     begun = plans.begun()
     return {
         **({} if begun is None else begun.positions),

@@ -25,8 +25,8 @@ def totals_of(last: Commit | None) -> Totals:
 def carried_totals(groups: Sequence[PartitionGroup], commits: Iterable[Commit]) -> Totals:
     """Return the total counts of the nodes of groups, over all old queries.
 
-    A topic that several queries have counted starts at zero, because the counts of each group are
-    unknown.
+    A topic that several queries have counted starts at zero, because the count of each group is
+    not known.
 
     Args:
         groups: The groups of one query of the new topology.

@@ -3,11 +3,11 @@
 `App(state=...)` takes a `StateBackend`: `Memory()`, the default, or that of a plugin, such as
 `kstreams_rocksdb.RocksDB`. A backend opens a `WorkingStore`, which keeps bytes by key in a
 directory; it needs no locks and no fsync, because the durable log is authoritative.
-`kstreams.testing.WorkingStoreContract` tests one.
+`kstreams.testing.WorkingStoreContract` tests a backend.
 
 The `log` of a backend is an `ObjectStoreSettings`, which opens an `ObjectStore`: immutable objects
 by name, each created once; `Directory` stores them as files. `kstreams.testing.ObjectStoreContract`
-tests one. `kstreams.stores` has typed stores.
+tests an object store. `kstreams.stores` has typed stores.
 
 Example:
     >>> from pathlib import Path

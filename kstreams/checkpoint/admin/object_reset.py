@@ -1,4 +1,4 @@
-"""Start an app fresh whose checkpoint is in an object storage."""
+"""The reset of an app whose checkpoint is in object storage."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
 def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) -> None:
     """Remove an app's objects; see `kstreams_admin.reset.reset`.
 
-    The next revision of the description marks the removal: from then on there is no checkpoint, and
-    the next reset or start removes the rest. The description is removed last.
+    A new revision of the description marks the removal. After that the checkpoint counts as
+    missing, and if the reset is interrupted, the next reset or start of the app completes it. The
+    description is removed last.
     """
     found = _own(survey.app_id, home)
     remove_local(found.app, survey.local, [found.checkpoint_id], state)
@@ -58,7 +59,7 @@ def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) 
 
 
 def finish_reset(home: ObjectHome, log: ObjectStoreSettings | None) -> None:
-    """Finish an interrupted reset, if there is one.
+    """Complete an interrupted reset, if there is one.
 
     Args:
         home: The home of the checkpoint.

@@ -25,7 +25,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Leftover:
-    """A directory that a reset removes, with the bytes and files in it."""
+    """A directory that a reset removes, with the size in bytes and the number of its files."""
 
     path: Path
     size_bytes: int
@@ -42,11 +42,11 @@ class Survey:
             the remains of an interrupted reset are left, and for object storage.
         local: The working copies of the state on this machine.
         interrupted: The remains of interrupted resets.
-        objects: The number of objects: of a separate durable log, and of a checkpoint in object
+        objects: The number of objects in a separate durable log or in a checkpoint in object
             storage.
         savepoints: The names of the removed savepoints.
-        not_again: A sentence for each source that the app will not read from its start, because the
-            source deletes committed data.
+        not_again: A sentence for each source that the app cannot read again from its start,
+            because the source deletes committed data.
     """
 
     app_id: str
@@ -59,13 +59,13 @@ class Survey:
 
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
-        """All that is removed, the checkpoint first."""
+        """All directories that are removed, the checkpoint first."""
         first = () if self.checkpoint is None else (self.checkpoint,)
         return (*first, *self.local, *self.interrupted)
 
 
 def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the sentences for a reset about sources that delete committed data."""
+    """Return a sentence for each source that deletes committed data, given `Checkpoint.lets_go`."""
     return tuple(
         f"What source {source!r} has read does not come again: {becomes} when they are committed. "
         "The app begins behind them."
@@ -76,7 +76,7 @@ def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
 def local_leftovers(
     app_id: str, epochs: Iterable[str], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
-    """Return the working directories of some checkpoint ids of an app, on this machine."""
+    """Return the working directories for these checkpoint ids of an app on this machine."""
     homes = {epoch: local_home(state, app_id, epoch) for epoch in epochs}
     return tuple(
         measured(home, *local_parts(home, app_id, epoch))
@@ -88,7 +88,7 @@ def local_leftovers(
 def remove_local(
     app_id: str, found: Iterable[Leftover], epochs: Iterable[str], state: StateBackend | None
 ) -> None:
-    """Remove what `local_leftovers` found, and the folders that are empty then."""
+    """Remove the directories that `local_leftovers` returned, and parents that become empty."""
     for leftover in found:
         for part in local_parts(leftover.path, app_id, leftover.path.name):
             delete_tree(part)
@@ -99,7 +99,7 @@ def remove_local(
 
 
 def measured(path: Path, *parts: Path) -> Leftover:
-    """Return how much is in some parts of a directory."""
+    """Return the directory `path` with the size and number of the files in its `parts`."""
     size = count = 0
     for folder, _, files in chain.from_iterable(map(os.walk, parts)):
         for name in files:
@@ -112,7 +112,7 @@ def measured(path: Path, *parts: Path) -> Leftover:
 
 
 def delete_tree(path: Path) -> None:
-    """Remove a directory and all that is in it."""
+    """Remove a directory with its contents; a missing directory is no error."""
     try:
         shutil.rmtree(path)
     except FileNotFoundError:

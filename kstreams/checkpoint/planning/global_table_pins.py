@@ -1,4 +1,4 @@
-"""The version of a global table that a batch reads: a commit in one sequence of commits."""
+"""The version of a global table that a batch reads: a commit of the query that writes it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Pin:
     """A version of a global table.
 
     Attributes:
-        log_name: `Checkpoint.line` of the query that writes the table: like that of no other
-            checkpoint id or epoch.
-        commit: The commit that is read; None before the first: nothing is in the table.
+        log_name: The `Checkpoint.log_name` of the query that writes the table, unique for each
+            epoch.
+        commit: The commit whose state is read; None before the first commit: the table is empty.
     """
 
     log_name: str
@@ -30,7 +30,7 @@ class Pin:
         return "empty" if self.commit is None else f"batch {self.commit.batch}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             STORED_NAMES["log_name"]: self.log_name,
             "commit": None if self.commit is None else self.commit.to_json(),
@@ -38,7 +38,7 @@ class Pin:
 
     @classmethod
     def from_json(cls, data: object) -> Pin:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = Fields(data)
         return cls(
             fields.text(STORED_NAMES["log_name"]), CommitName.from_json(fields.anything("commit"))

@@ -1,8 +1,8 @@
-"""The plans of a query, by the numbers of their batches.
+"""The stored plans of a query, by batch number.
 
 Each plan is an object with a conditional create, so only one of two drivers succeeds; a revision is
-a separate object. A plan that was written during a commit that lost to another driver's never
-counts; the next plan of its number replaces it under another name.
+a separate object. A plan that was stored during a commit is void if another driver's commit won;
+the next plan of this batch number is stored under another name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kstreams.state.log.fields import Fields
 __all__ = ("PlanLog",)
 
 T = TypeVar("T")
-"""The content type of an object."""
+"""The type of an object's parsed content."""
 
 _PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
 _INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
@@ -36,7 +36,7 @@ _HINT = (
 
 
 class _Version(NamedTuple):
-    """The version of a plan among those of one number; the largest counts."""
+    """The version of a plan among the plans of one batch number; the largest version is valid."""
 
     voids: int = 0
     revision: int = 0
@@ -57,7 +57,7 @@ class PlanLog:
         self._log_name = log_name
 
     def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
-        """Store the first positions of a query once; return the stored ones as an empty plan.
+        """Store the first positions of a query once; return the stored positions as an empty plan.
 
         So a source that starts at the end of its topic, or at a time, keeps its position if the app
         is restarted before its first batch.
@@ -75,10 +75,10 @@ class PlanLog:
         return self._begun()
 
     def begun(self) -> Plan | None:
-        """Return where the query was decided to begin, or None where that was not yet.
+        """Return the stored first positions of the query as an empty plan; None if not stored yet.
 
         Raises:
-            StateCorruptError: It cannot be read.
+            StateCorruptError: The stored positions are unreadable.
         """
         try:
             return self._begun()
@@ -95,15 +95,15 @@ class PlanLog:
         return self._read(_BEGIN, parse)
 
     def names(self, number: int) -> list[str]:
-        """Return the names of all objects of a number's plans."""
+        """Return the names of all objects of a batch's plans."""
         return [self._prefix + name for name in self._names(f"{number:012d}")]
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the plans that are still there, rising."""
+        """Return the batch numbers of the stored plans, ascending."""
         return sorted(self._versions())
 
     def strays(self) -> list[str]:
-        """Return the names of objects among the plans that are none, sorted."""
+        """Return the names of objects below the prefix that are not of the plan log, sorted."""
         return sorted(
             name
             for name in self._names()
@@ -123,10 +123,10 @@ class PlanLog:
         return self._plan(number, versions[number])
 
     def find(self, number: int) -> Plan | None:
-        """Return the plan of a batch, or None if none was made.
+        """Return the newest plan of a batch, or None if the batch has no plan.
 
         Raises:
-            StateCorruptError: It cannot be read.
+            StateCorruptError: The plan is unreadable.
         """
         try:
             return self.at(number)
@@ -134,22 +134,22 @@ class PlanLog:
             return None
 
     def at(self, number: int) -> Plan:
-        """Return the newest plan of a batch that has one.
+        """Return the newest plan of a batch.
 
         Raises:
-            ObjectMissingError: It has none, or none any more.
-            StateCorruptError: It cannot be read.
+            ObjectMissingError: The batch has no stored plan.
+            StateCorruptError: The plan is unreadable.
         """
         return self._plan(number, self._versions(f"{number:012d}").get(number, _Version()))
 
     def write(self, number: int, plan: Plan) -> Plan:
-        """Record a plan, durably, under a number that no other plan has that counts.
+        """Store the plan of a batch durably; the batch must have no valid plan yet.
 
         Returns:
             The plan, with its digest.
 
         Raises:
-            FencedError: Another driver has written this plan.
+            FencedError: Another driver has stored a plan of this batch.
         """
         for voids in count():
             made = replace(plan, voids=voids)
@@ -164,8 +164,8 @@ class PlanLog:
     def replace(self, number: int, plan: Plan) -> Plan:
         """Store the next revision of an uncommitted batch's plan, durably.
 
-        The previous revision stays unchanged. So if two drivers find the same batch too large, one
-        of them succeeds, and a plan is never half-written.
+        The previous revision stays unchanged. So if two drivers find the same batch too large, only
+        one driver succeeds, and a plan is never half-written.
 
         Args:
             number: The number of the batch.
@@ -183,7 +183,7 @@ class PlanLog:
         return recorded
 
     def _create(self, number: int, plan: Plan) -> Plan | None:
-        """Create a plan's object; return None where there is one."""
+        """Create the object of a plan; return the plan with its digest, or None if it exists."""
         name = _name(number, _Version(plan.voids, plan.revision))
         document = seal(plan.to_json(), self._document(name))
         if not self._objects.put_if_absent(self._prefix + name, document.data):
@@ -197,25 +197,25 @@ class PlanLog:
         )
 
     def inherit(self, number: int, run: str) -> None:
-        """Note that a driver is about to run a batch that another one has planned.
+        """Store a note that a driver is about to run a batch that another driver has planned.
 
         Args:
-            number: The batch's.
-            run: Id of the driver.
+            number: The number of the batch.
+            run: The id of the driver.
         """
         self._objects.put_if_absent(f"{self._prefix}{_inherited(number, run)}", b"{}")
 
     def settle(self, number: int, run: str) -> None:
-        """Remove that note: the batch is committed."""
+        """Remove the note of `inherit` after the batch is committed."""
         self._objects.delete([f"{self._prefix}{_inherited(number, run)}"])
 
     def inherited(self) -> set[int]:
-        """Return the batches that drivers are about to run, or were before they ended."""
+        """Return the numbers of the batches that have notes of `inherit`, also of ended drivers."""
         found = map(_INHERITED.fullmatch, self._names("inherited/"))
         return {int(match[1]) for match in found if match is not None}
 
     def forget_before(self, number: int, *, but: Collection[int] = ()) -> None:
-        """Delete plans of batches that are long committed, but some; the newest always stays."""
+        """Delete plans of batches before `number`, except the batches `but` and the newest plan."""
         names = self._names()
         numbered = [(int(m[1]), m[0]) for m in map(_PLAN.fullmatch, names) if m is not None]
         newest = max((found for found, _ in numbered), default=0)
@@ -226,7 +226,7 @@ class PlanLog:
         )
 
     def _versions(self, prefix: str = "") -> dict[int, _Version]:
-        """Return which plan counts of each number."""
+        """Return the valid version of the plan of each batch number."""
         versions: dict[int, _Version] = {}
         for match in map(_PLAN.fullmatch, self._names(prefix)):
             if match is not None:

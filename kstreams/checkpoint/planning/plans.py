@@ -6,7 +6,7 @@ for each task; a task without slices is only called for its wall-clock work. The
 previous commit. The newest plan also has the next positions.
 
 An uncommitted batch with more bytes than allowed gets a smaller plan: a revision. The newest
-revision counts. A batch whose planned versions of global tables are gone gets a revision, too.
+revision is valid. A batch whose planned versions of global tables are deleted gets a revision, too.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Slice:
     """Records of one source partition: `from_offset <= offset < to_offset`.
 
     Attributes:
-        entry: Name of the source node.
-        topic: Name of the topic.
-        partition: Partition of the topic.
+        entry: The name of the source node.
+        topic: The name of the topic.
+        partition: The partition of the topic.
         from_offset: The first offset.
-        to_offset: The offset after the last one.
-        segment: Name of the embedded segment that holds them, or the place in a log of another
-            kind; empty on Kafka.
+        to_offset: The offset after the last record.
+        segment: The segment of the embedded log that contains the records, or the position in
+            another kind of log; empty on Kafka.
     """
 
     entry: str
@@ -47,12 +47,12 @@ class Slice:
     segment: str = ""
 
     def __len__(self) -> int:
-        """Return how many offsets it has."""
+        """Return the number of offsets in the slice."""
         return self.to_offset - self.from_offset
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition that it is of."""
+        """The topic and partition of the slice."""
         return TopicPartition(self.topic, self.partition)
 
     def until(self, offset: int) -> Slice:
@@ -61,13 +61,13 @@ class Slice:
         return self if end == self.to_offset else replace(self, to_offset=end)
 
     def to_json(self) -> list[Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         place = [self.entry, self.topic, self.partition]
         return [*place, self.from_offset, self.to_offset, self.segment]
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Slice:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         entry, topic, partition, start, end, segment = data
         found = cls(
             checked_text(entry, "the source of a slice"),
@@ -89,25 +89,25 @@ class Plan:
     Attributes:
         tasks: The slices to read, by stage number and task; empty for a call without input.
         positions: The start of the next plan in each partition.
-        wall_ms: The wall time of the batch, for all its tasks.
-        since_ms: The wall time at the start of the app's run: earlier idleness does not count.
+        wall_ms: The wall time of the batch for all its tasks, ms.
+        since_ms: The wall time (ms) at the start of the app's run: earlier idleness does not count.
         close_windows: Whether the tasks close their open windows.
-        after: The previous commit; None without one, or if none is recorded.
-        digest: The digest of the plan, when it is stored.
-        topics: The id of each topic of the positions; without topics that have no id.
+        after: The previous commit; None without one, or if it is not recorded.
+        digest: The digest of the plan; empty before it is stored.
+        topics: The ids of the topics of the positions, as far as topics have ids.
         cuts: By stage number and task, the revision that reduced the task's input or changed its
             global tables; empty in the first plan of a batch.
         globals: The versions of global tables.
-        horizon: All records before this time are read by then, and none after it, ms since the
-            epoch; None if the batch does not end at a time.
-        holding: The rule for held-back records; None: none.
+        horizon: The time (ms since the Unix epoch) up to which the batch reads all records, and no
+            later records; None without such a time.
+        holding: The rule for held-back records; None without one.
         takeover: The id of the driver that takes over with this plan; empty for the plan of a
             batch.
         kept: The numbers of the plans that cleanup retains; see `kstreams.checkpoint.takeover`.
         ahead: Whether the plan was stored during the previous commit: it counts only if that commit
             is in the log.
-        limits: By limit and task, the allowance of the task; empty in the first plan of a batch.
-        voids: The number of earlier plans of this number that never counted.
+        limits: The allowance of each task, by limit and task; empty in the first plan of a batch.
+        voids: The number of earlier void plans of this batch number.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -130,7 +130,7 @@ class Plan:
 
     @property
     def revision(self) -> int:
-        """The number of times that the batch was planned again."""
+        """The number of revisions after the first plan of the batch."""
         return max(self.cuts.values(), default=0)
 
     @property
@@ -139,7 +139,7 @@ class Plan:
         return sum(len(each) for slices in self.tasks.values() for each in slices)
 
     def counts_after(self, commit: CommitName | None) -> bool:
-        """Return whether the plan counts after a commit.
+        """Return whether the plan is valid after a commit.
 
         Args:
             commit: The commit of the previous batch; None if there is none, or it is unknown.
@@ -149,23 +149,23 @@ class Plan:
     def granting(
         self, limits: Mapping[str, Mapping[int, Allowance]], tasks: Iterable[tuple[int, int]]
     ) -> Plan:
-        """Return the next revision: the same records, with other shares of limits.
+        """Return the next revision of the plan, with the same records and other shares of limits.
 
         Args:
-            limits: The shares.
-            tasks: The tasks whose results change by them.
+            limits: The allowance of each task, by limit and task.
+            tasks: The stage number and task number of each task whose results change.
         """
         cuts = {**self.cuts, **dict.fromkeys(tasks, self.revision + 1)}
         return replace(self, cuts=cuts, limits={**self.limits, **limits})
 
     def repinned(self, pins: Pins) -> Plan:
-        """Return the next revision: the same records, with other versions of global tables."""
+        """Return the next revision of the plan, with other versions of global tables."""
         revision = self.revision + 1
         cuts = {**self.cuts, **dict.fromkeys(self.tasks, revision)}
         return replace(self, cuts=cuts, globals=dict(pins))
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             "positions": text_keys(self.positions),
             "wall": self.wall_ms,
@@ -189,7 +189,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, fields: Fields, digest: str = "") -> Plan:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         tasks = {
             (checked_integer(stage, "a stage"), checked_integer(task, "a task")): tuple(
                 map(Slice.from_json, slices)
@@ -246,5 +246,5 @@ def _limits_from_json(data: Mapping[str, object]) -> dict[str, dict[int, Allowan
 
 
 def positions_in(fields: Fields) -> dict[TopicPartition, int]:
-    """Return the positions of a plan, or of the beginning of plans."""
+    """Return the positions in the stored fields of a plan or of the first positions."""
     return parse_keys(TopicPartition, fields.integers("positions"))

@@ -20,12 +20,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def epoch_objects(objects: ObjectStore, app: str, checkpoint_id: str) -> Iterator[str]:
-    """Yield the names of all objects under one checkpoint id: state, commits, savepoints.
+    """Yield the names of all objects of a checkpoint id: state, commits and savepoints.
 
     Args:
         objects: A durable log, which other apps may share.
         app: The app id.
-        checkpoint_id: The checkpoint id; names under it are unique.
+        checkpoint_id: The checkpoint id.
     """
     epoch = f"{app}.{checkpoint_id}"
     yield from _scoped(objects, app_prefix(f"{epoch}.").removesuffix("/"))
@@ -36,8 +36,8 @@ def epoch_objects(objects: ObjectStore, app: str, checkpoint_id: str) -> Iterato
 def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
     """Yield names with the prefix of a checkpoint id, except names that may belong to another app.
 
-    An app id may look like one with a checkpoint id, `a.0123456789ab`. The names of its objects
-    begin like those of app `a`, and have its checkpoint id in the place of a query name.
+    An app id may look like an app id with a checkpoint id: `a.0123456789ab`. The names of this
+    app's objects begin like those of app `a`, with a checkpoint id in place of a query name.
     """
     for name in objects.list(prefix):
         state_name, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
@@ -57,10 +57,10 @@ def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
 
 
 def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> set[str]:
-    """Return the objects that a query's cleanup must keep besides those of its own commits.
+    """Return the names of objects that a query's cleanup must keep beyond its own commits.
 
-    Savepoints refer to such objects. So do other queries' commits, for tasks and loops that an
-    upgrade has moved to another query: their objects keep the old names at first.
+    These are the objects of savepoints, and objects that commits of other queries refer to,
+    because an upgrade has moved tasks or loops to another query without renaming their objects.
     """
     named = pinned_objects(checkpoint, objects)
     for other in checkpoint.queries:

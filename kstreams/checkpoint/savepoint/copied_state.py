@@ -1,4 +1,4 @@
-"""A version of a task's state as that of another task: the same objects under its own names."""
+"""Copies of task state for another task, which has the objects under its own names."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def copied_state(
     Args:
         source: The durable log with the version.
         target: The durable log for the copy.
-        pointer: The version.
+        pointer: The pointer of the version.
         task: The task that owns the copy.
-        offsets: Whether the copy keeps the offsets of the state.
+        offsets: Whether the copy keeps the source offsets of the state.
 
     Returns:
-        The pointer of the copy, without the positions of the original's changelogs.
+        The pointer of the copy, without the changelog positions of the original.
 
     Raises:
         StateCorruptError: An object is damaged or missing.

@@ -1,4 +1,4 @@
-"""Begin an app on a copy of another's savepoint; the original is left alone."""
+"""Forks: new apps that start from a copy of another app's savepoint."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ class ForkSource:
     """The savepoint that a fork starts from.
 
     Args:
-        checkpoint: The checkpoint of the original: its directory, URL or storage.
-        savepoint: Name of the savepoint.
-        log: The original's durable log; None if it is in the checkpoint.
-        start: Start reading every source at this time, instead of at the offsets of the
-            state: for topics other than the original's. Records that the state already contains
-            may then be counted again, or others may be missed; the caller must choose the time
-            that fits.
+        checkpoint: The checkpoint of the original app: its directory, URL or storage.
+        savepoint: The name of the savepoint.
+        log: The durable log of the original app; None if it is in the checkpoint.
+        start: The time at which to start reading every source, for topics other than the
+            original's; None starts at the offsets of the state. With a time, records that the
+            state already contains may be processed again, or records may be missed.
     """
 
     checkpoint: CheckpointName
@@ -53,10 +52,10 @@ class ForkSource:
 
     @classmethod
     def parse(cls, text: str) -> ForkSource:
-        """Read `checkpoint@savepoint`.
+        """Parse `checkpoint@savepoint`.
 
         Raises:
-            SavepointError: It is not of this form.
+            SavepointError: The text does not have this form.
         """
         path, at, name = text.rpartition("@")
         if not (path and at and name):
@@ -66,15 +65,15 @@ class ForkSource:
         return cls(path, name)
 
     def __str__(self) -> str:
-        """Name checkpoint and savepoint."""
+        """Return `checkpoint@savepoint`."""
         return f"{home_of(self.checkpoint)}@{self.savepoint}"
 
     def load(self) -> tuple[Savepoint, ObjectStore]:
         """Return the savepoint, and the durable log that has its objects.
 
         Raises:
-            NoCheckpointError: It is no checkpoint.
-            SavepointError: It has no such savepoint.
+            NoCheckpointError: There is no checkpoint.
+            SavepointError: The checkpoint has no such savepoint.
         """
         origin = Checkpoint.load(home_of(self.checkpoint))
         objects = (self.log or origin.log).open()
@@ -88,7 +87,7 @@ def fork(
     *,
     log: ObjectStoreSettings | None = None,
 ) -> Checkpoint:
-    """Make a checkpoint that starts with a copy of a savepoint's state.
+    """Create a checkpoint that starts with a copy of a savepoint's state.
 
     The copy shares nothing with the original, which may keep running, be reset or be deleted. An
     app on the copy starts with the state of the savepoint, and reads from the offsets of that
@@ -97,9 +96,9 @@ def fork(
 
     Args:
         source: The savepoint.
-        target: The place of the new checkpoint.
-        app: Id of the new app.
-        log: Durable log of the new app; None puts it into the new checkpoint.
+        target: The directory, URL or storage of the new checkpoint.
+        app: The id of the new app.
+        log: The durable log of the new app; None: in the new checkpoint.
 
     Raises:
         InvalidNameError: The app id cannot name a directory.
@@ -128,11 +127,11 @@ def copy_savepoint(
     *,
     log: ObjectStoreSettings | None = None,
 ) -> Checkpoint:
-    """Make the copy of `fork`.
+    """Create the checkpoint of `fork` under a lock that the caller holds.
 
-    The caller holds the lock of `target` and has checked that it is empty. Leftovers of an
-    interrupted fork are removed from the log, if it is the same one. Queries of an app at `target`
-    are an error.
+    The caller has checked that `target` has no checkpoint. Leftovers of an interrupted fork are
+    removed from the given durable log. Raises `StateCorruptError` if `target` has other parts of a
+    checkpoint.
     """
     check_step("an app's id", app)
     refuse_remains(target, but=("state", "commits", _NOTE))
@@ -162,13 +161,13 @@ def copy_savepoint(
 
 
 def _note(made: Checkpoint) -> None:
-    """Write down which checkpoint id is being made, before the log has anything of it."""
+    """Store the checkpoint id of the fork before its first object, for cleanup after a crash."""
     document = seal({"app": made.app, STORED_NAMES["checkpoint_id"]: made.checkpoint_id}, _NOTE)
     made.home.note_fork(document.data)
 
 
 def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None:
-    """Delete the objects of an interrupted fork, whose checkpoint id is unique."""
+    """Delete the objects of an interrupted fork, by the checkpoint id in its note."""
     note, place = target.fork_note(), f"{target}/{_NOTE}"
     if note is None:
         return

@@ -1,4 +1,4 @@
-"""Savepoints: versions of an app's state that are kept, by name, until they are deleted."""
+"""Savepoints: named versions of an app's state, which are kept until they are deleted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAVEPOINT_RULE = (
     "give it one letter or more, no '@', no control character, no '.' in front, and 250 bytes at "
     "most, of which characters beyond ASCII take three or more."
 )
-"""A hint: what may name a savepoint."""
+"""The hint of errors about invalid names of savepoints."""
 
 _ATTEMPTS = 10
 _SAVEPOINT = re.compile(r"[^/]+\.json")
@@ -35,14 +35,14 @@ class Savepoint:
     """A savepoint: the checkpoint of an app, and the last commit of each query.
 
     Each commit has the pointers of all tasks of its query, and the pointers have the offsets of the
-    state. So a group is consistent in itself and with the groups that repartition edges connect to
-    it. Queries that are connected by topics only are each at a batch of their own.
+    state. So groups that are connected by repartition edges are consistent with each other. Queries
+    that are only connected by topics may be at different points of the stream.
 
     Attributes:
-        name: Name of the savepoint.
-        wall_ms: Time of the savepoint, ms since the epoch.
+        name: The name of the savepoint.
+        wall_ms: The time of the savepoint, ms since the Unix epoch.
         checkpoint: The checkpoint at that time.
-        commits: The commits by query.
+        commits: The last commit of each query.
     """
 
     name: str
@@ -65,13 +65,13 @@ class Savepoints:
         self._prefix = checkpoint.savepoints_prefix
 
     def create(self, name: str, clock: Clock) -> Savepoint:
-        """Keep the last committed version of every query from being collected.
+        """Create a savepoint of the last commit of every query.
 
-        Nothing is copied: the savepoint names objects, and clean-up leaves those alone.
+        Nothing is copied: the savepoint names objects, and cleanup keeps these objects.
 
         Raises:
-            SavepointError: The name is taken, or no good; or the app has committed
-                nothing yet; or it commits faster than this can follow.
+            SavepointError: The name exists or is invalid; the app has no commit yet; or it commits
+                too fast to save a retained version (try again).
         """
         _check(name)
         for _ in range(_ATTEMPTS):
@@ -120,11 +120,11 @@ class Savepoints:
             yield _read(self._objects.get(found), found, self._checkpoint.home)
 
     def delete(self, name: str) -> None:
-        """Let clean-up collect a savepoint's version; one that is not there is no error."""
+        """Delete a savepoint, if it exists, so that cleanup may delete its objects."""
         self._objects.delete([self._name(name)])
 
     def strays(self) -> list[str]:
-        """Return the names of objects among the savepoints that are none."""
+        """Return the names of objects below the prefix that are not savepoints."""
         found = self._objects.list(self._prefix)
         return [name for name in found if not self._is_savepoint(name)]
 

@@ -1,4 +1,4 @@
-"""The place of a store for reads from outside: its group, checkpoint and durable log."""
+"""The location of a store for reads from outside the app: checkpoint, group and durable log."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class StorePlace:
         checkpoint: The checkpoint when it was read.
         objects: The durable log.
         spec: The store.
-        group: Name of the group that owns the store.
-        query: Name of the query that runs the group.
-        stamp: Changes when the checkpoint is written again.
+        group: The name of the partition group that owns the store.
+        query: The name of the query that runs the group.
+        stamp: The stamp of the checkpoint's description, which changes with each new revision.
     """
 
     checkpoint: Checkpoint
@@ -50,11 +50,11 @@ class StorePlace:
     def find(
         cls, home: CheckpointHome, log: ObjectStoreSettings | None, spec: StoreSpec[Any]
     ) -> StorePlace:
-        """Look up a store.
+        """Find a store in a checkpoint.
 
         Raises:
             NoCheckpointError: There is no checkpoint.
-            CheckpointMismatchError: It has no such store, or has it as something else.
+            CheckpointMismatchError: The checkpoint has no such store, or another definition of it.
         """
         stamp = home.stamp()
         checkpoint = Checkpoint.load(home)
@@ -64,12 +64,12 @@ class StorePlace:
 
     @property
     def epoch(self) -> str:
-        """Return the identity of the store's sequence of versions, which is unique."""
+        """Return the unique name of the epoch that the store's versions belong to."""
         return self.checkpoint.log_name(self.query)
 
     @property
     def partitions(self) -> int:
-        """Return how many tasks have a part of the store."""
+        """Return the number of partitions of the store, each owned by one task."""
         return self.checkpoint.partitions_of(self.spec.name, self.group)
 
     def task_key(self, partition: int) -> TaskKey:
@@ -77,14 +77,14 @@ class StorePlace:
         return self.checkpoint.task_key(self.query, TaskId(self.group, partition))
 
     def batches(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
+        """Return the numbers of the batches whose versions are retained, ascending."""
         return self.checkpoint.commits(self.query, self.objects).batches()
 
     def commit(self, version: int | str) -> Commit:
         """Return the commit of a batch, or of a savepoint.
 
         Raises:
-            StoreError: The batch is not retained; the error lists the retained ones.
+            StoreError: The batch is not retained; the error lists the retained batches.
             SavepointError: There is no savepoint of this name.
         """
         if isinstance(version, str):
@@ -103,10 +103,9 @@ class StorePlace:
             ) from exc
 
     def routing(self) -> str | None:
-        """Return the name of the rule that leads from the store's keys to tasks, if it is known.
+        """Return the name of the partitioner from the store's keys to tasks; None if not known.
 
-        It is known when all that enters the group is routed by one rule, on keys of the
-        store's own serde.
+        It is known if all inputs of the group have the same partitioner and the store's key serde.
         """
         return routing_of(self.checkpoint.shape[self.group], self.spec)
 
@@ -116,7 +115,7 @@ class StorePlace:
 
 
 def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
-    """Return the name of the partitioner of a store's keys, if it is known.
+    """Return the name of the partitioner of a store's keys; None if it is not known.
 
     Args:
         shape: The shape of the store's group; see `Topology.shape`.
@@ -131,15 +130,15 @@ def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
 
 
 def partitioner_of(name: str | None, given: Partitioner | None) -> Partitioner | None:
-    """Return the rule of a name, if it is the one that was given, or else Kafka's."""
+    """Return the given partitioner, or Kafka's by default, if it has this name; else None."""
     known = given or Murmur2Partitioner()
     return known if known.name == name else None
 
 
 def checkpoint_of(source: CheckpointName) -> DirectoryHome | ObjectHome:
-    """Return the checkpoint that is meant: by its place, or by the app's id.
+    """Return the storage of a checkpoint, given its location or the app id.
 
-    A text of one step that names no directory here is an app's id.
+    A string without slashes that is not a directory in the working directory is an app id.
     """
     if isinstance(source, str) and not is_url(source):
         path = Path(source)

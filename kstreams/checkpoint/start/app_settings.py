@@ -21,8 +21,8 @@ from kstreams.state.log.upkeep import Upkeep
 __all__ = ("AppSettings", "Packages", "store_names")
 
 Packages = Literal["auto"] | Sequence[str | ModuleType]
-"""Names or modules to send to executors. `auto` finds the modules that the driver has imported from
-outside of its environment. `my_package:certs/*.pem` also sends files that are otherwise left out.
+"""The names or modules to send to executors. `auto`: the modules that the driver imported from
+outside its environment. `my_package:certs/*.pem` also sends files that are omitted by default.
 """
 
 
@@ -30,11 +30,11 @@ outside of its environment. `my_package:certs/*.pem` also sends files that are o
 class AppSettings:
     """The settings of an app, under the names of the arguments of `App`, which documents them.
 
-    The start of the app, its queries and their stages share one instance. Workers get a copy
+    All parts of the driver share one instance. Workers get a copy
     without the driver's settings (`for_workers`).
 
     Attributes:
-        app_id: Names the checkpoint, and records on Kafka.
+        app_id: The id of the app, which names the checkpoint and identifies records on Kafka.
         checkpoint: The storage of the checkpoint.
         state: Backend of the stores.
         trigger: Minimum time between the starts of two batches.
@@ -47,7 +47,7 @@ class AppSettings:
         config: Spark settings for a session that the app creates; may hold secrets, and is not
             shown.
         migrate: Migrations by the name of the new store.
-        reset: Names of stores whose old contents are to be dropped.
+        reset: The names of stores whose old contents to drop.
         fork: The savepoint that a new checkpoint starts from.
         retained_batches: Number of committed batches of each query that stay readable.
         repin: Whether a planned batch may read the newest versions of global tables if the planned
@@ -56,7 +56,7 @@ class AppSettings:
         telemetry: The telemetry of the app.
 
     Raises:
-        CompileError: A value is out of range.
+        CompileError: A setting is out of range.
     """
 
     app_id: str
@@ -92,7 +92,7 @@ class AppSettings:
             raise CompileError("retained_batches is at least 2: a batch may be tried again")
 
     def for_workers(self) -> AppSettings:
-        """Return the settings without settings that only the driver needs or must have.
+        """Return a copy without the settings that only the driver needs or may have.
 
         Migrations run on the driver and may not be picklable; `config` may hold secrets.
         """
@@ -100,10 +100,10 @@ class AppSettings:
 
 
 def store_names(reset: Collection[str]) -> frozenset[str]:
-    """Return the stores that `reset` names.
+    """Return the names of stores in `reset`.
 
     Raises:
-        CompileError: It is one text, which is a collection of letters.
+        CompileError: `reset` is a single string.
     """
     if isinstance(reset, str):
         raise CompileError(f"reset is a set of stores: reset={{{reset!r}}}")

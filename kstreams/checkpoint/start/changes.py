@@ -27,7 +27,7 @@ __all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "Waiting", "plan_upg
 _BEGIN_EMPTY = "begin empty"
 
 Waiting = Callable[[str], "int | None"]
-"""Returns how many input records wait in a store; None for stores in which none do."""
+"""Returns the number of input records that wait in a store; None if the store holds none."""
 
 
 class StoreChangeKind(str, Enum):
@@ -80,7 +80,7 @@ class UpgradePlan:
     options: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield the plan as text."""
+        """Yield the plan as lines of text."""
         yield from map(str, self.stores)
         yield from self.notes
 
@@ -100,7 +100,7 @@ def plan_upgrade(
     Args:
         checkpoint: The existing checkpoint.
         topology: The new topology.
-        tasks: Number of its tasks by group.
+        tasks: The number of the new topology's tasks, by group.
         settings: The settings of the app. `migrate` and `reset` decide about stores; entries for
             stores that need no decision are ignored, so that they may stay in the program.
         waiting: Returns the number of input records held in an old store; None for stores that
@@ -136,7 +136,7 @@ class _Planner:
         self._read = {m.old.name for m in settings.migrate.values()}
 
     def plan(self, tables: tuple[str, ...]) -> UpgradePlan:
-        """Return the plan, with notes on tables behind its own."""
+        """Return the plan; `tables`, the notes on tables, follow its own notes."""
         new = {s.name: (g.name, s.schema()) for g in self._topology.groups for s in g.stores}
         stores = tuple(self._change(name, new) for name in sorted({*self._old, *new}))
         problems = [self._problem(change) for change in stores if not change.action]
@@ -189,7 +189,7 @@ class _Planner:
         return StoreChangeKind.SAME, ""
 
     def _option(self, change: StoreChange, stores: Iterable[StoreChange]) -> str:
-        """Return the option that decides a store: a renaming where just one new store fits."""
+        """Return the option that decides about a store: `--rename` if one new store fits."""
         name = change.store
         if change.verdict is StoreChangeKind.REMOVED:
             new = (each.store for each in stores if each.action == _BEGIN_EMPTY)
@@ -199,7 +199,7 @@ class _Planner:
         return f"--reset {shlex.quote(name)}"
 
     def _fits(self, old: str, new: str) -> bool:
-        """Return whether a new store reads the rows of an old one."""
+        """Return whether a new store can read the rows of an old store."""
         if new in self._old or self._old[old][1] != self._stores[new].schema():
             return False
         stored = recorded_parameters(self._checkpoint.shape, old)
@@ -259,7 +259,7 @@ class _Planner:
         return misread_by(recorded, recorded_parameters(self._shape, name))
 
     def _mergers(self, new: Mapping[str, tuple[str, Any]]) -> Iterator[str]:
-        """Refuse to join the stores of two groups in one."""
+        """Yield a problem for each group whose stores come from several old groups."""
         origins: dict[str, dict[str, str]] = {}
         for name, (group, _) in sorted(new.items()):
             migration = self._settings.migrate.get(name)

@@ -34,7 +34,7 @@ def join_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> It
 def table_notes(
     topology: Topology, old: Mapping[str, Any], records: Callable[[str], int] | None
 ) -> Iterator[str]:
-    """Yield the new tables that are read before the existing streams of their group continue.
+    """Yield notes on new tables, which are read before their group's existing streams continue.
 
     Args:
         topology: The new topology.
@@ -54,7 +54,7 @@ def table_notes(
 
 
 def _tables(group: PartitionGroup, source: str) -> str:
-    """Name the tables that a source feeds."""
+    """Return the names of the tables that a source feeds, as text."""
     made, below = [], {source}
     for node in group.processors:
         if below.intersection(node.parents):

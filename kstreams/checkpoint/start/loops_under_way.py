@@ -1,4 +1,4 @@
-"""Records in loops during an upgrade: carry them over, or refuse the upgrade."""
+"""The records in loops during an upgrade: they are kept, or the upgrade is rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def loop_problems(
         checkpoint: The existing checkpoint.
         commits: The last commit of each query.
         topology: The new topology.
-        tasks: Number of its tasks by group.
+        tasks: The number of the new topology's tasks, by group.
         uneven: Loops with fewer partitions than their group has tasks.
     """
     before = _homes(checkpoint.shape)
@@ -57,13 +57,13 @@ def loop_problems(
 
 
 def loops_of(groups: Iterable[PartitionGroup], commits: Iterable[Commit]) -> tuple[LoopPart, ...]:
-    """Return the records in the loops that some groups read."""
+    """Return the records in the loops that the groups read."""
     names = {loop.name for group in groups for loop in group.loops}
     return tuple(part for commit in commits for part in commit.loops if part.loop in names)
 
 
 def _homes(shape: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return the group that reads each loop, and the form of its records."""
+    """Return, by loop, the group that reads it, and the serdes and partitioner of its records."""
     return {
         name: (group, form)
         for group, parts in shape.items()

@@ -1,4 +1,4 @@
-"""Carry a store's contents over into a store of another definition."""
+"""Migrations: the conversion of a store's contents for another definition of the store."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _ROWS_AT_ONCE = 10_000
 class Migration:
     """Fills a store of a changed topology from an old store.
 
-    Keys stay the same, because they decide which task owns a value. Times of windows, sessions and
-    timestamps stay too. The function runs on the driver before the app starts, once for each value;
-    nothing is changed unless all calls succeed. Key-value, timestamped, versioned,
-    window, session and sliding stores can be migrated, each into its own kind, and so can custom
-    kinds that support it. A timestamped store can become a versioned store and the reverse: a value
-    becomes the first version, and the latest version becomes the value.
+    Keys stay the same, because keys decide which task owns a value. Times of windows, sessions and
+    timestamps stay, too. `convert` runs on the driver before the app starts, once for each value;
+    nothing is changed unless all calls succeed. Key-value, timestamped, versioned, window, session
+    and sliding stores can be migrated, each into its own kind, and so can custom kinds that support
+    it. A timestamped store can also become a versioned store, with each value as the first version,
+    and a versioned store a timestamped store, with the latest versions as values.
 
-    A change of the window grid needs the old grid: `window_store(..., windows=...)` as `old`. Each
-    old window goes into the new windows that contain all of it; if a new window cuts an old one, or
-    old windows overlap, the migration is refused. Sessions within a longer gap are merged. Sliding
-    windows use the new difference from then on.
+    A change of window sizes or positions needs the old windows: `window_store(..., windows=...)` as
+    `old`. The value of an old window is added to each new window that contains the old window; if
+    a new window cuts an old window, or old windows overlap, the migration is rejected. Sessions
+    within a longer gap are merged. Sliding windows use the new difference for new records.
 
     Args:
-        old: Definition of the old store, with its old name.
-        convert: Called with key and old value; returns the new value, or None to leave the
-            key out (in a versioned store: to delete the key from that version on). By default
-            values stay the same, for a store that was only renamed.
-        merge: Called with two converted values of one key that go into one window or session,
-            the earlier first; returns the merged value, like the aggregator's `merge`.
+        old: The definition of the old store, with its old name.
+        convert: Called with key and old value; returns the new value, or None to omit the key (in
+            a versioned store: to delete the key from that version on). By default values stay
+            the same, for a store that was only renamed.
+        merge: Called with two converted values of one key that belong to one new window or session,
+            the earlier value first; returns the merged value, like the aggregator's `merge`.
     """
 
     old: StoreSpec[object]
@@ -61,20 +61,20 @@ def migrate_store(
     *,
     windows: TimeWindows | SessionWindows | None = None,
 ) -> int:
-    """Write a task's new store from its old one; return the number of rows.
+    """Fill a task's new store from its old store; return the number of rows.
 
     Args:
         migration: The migration.
-        new: Definition of the new store.
+        new: The definition of the new store.
         source: The task's old working store.
         target: An empty working store with the new stores.
         windows: The windows of the new store, if they are known and may differ.
 
     Raises:
         CheckpointMismatchError: The kinds differ, or cannot be migrated; or old windows do not fit
-            into the new ones.
-        ProcessingError: A function raised; the error names store and key.
-        SerdeError: An old value cannot be decoded, or a new one cannot be encoded.
+            into the new windows.
+        ProcessingError: `convert` or `merge` raised; the error names store and key.
+        SerdeError: An old value cannot be decoded, or a new value cannot be encoded.
     """
     old = migration.old
     if not new.kind.takes(old.kind):
@@ -102,7 +102,7 @@ def migrate_store(
 
 
 def _contents(migration: Migration, source: Overlay) -> Iterator[Content]:
-    """Yield the converted rows of an old store, without rows that `convert` leaves out."""
+    """Yield the converted rows of an old store, without rows that `convert` omits."""
     old = migration.old
     for content in old.kind.contents(old, source):
         value = content.value

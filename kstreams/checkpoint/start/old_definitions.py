@@ -1,4 +1,4 @@
-"""Whether the old definition that a migration names is that of the stored rows."""
+"""Checks that the old definition in a migration is the definition of the stored rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = ("difference", "wrong_old")
 
 _FINGERPRINT = re.compile(r"\b[0-9a-f]{16}\b")
-"""A schema's in the name of a serde."""
+"""The fingerprint of a schema in the name of a serde."""
 
 
 def wrong_old(
@@ -22,10 +22,10 @@ def wrong_old(
     """Yield why the rows of an old store cannot be read by its definition in `migrate`.
 
     Args:
-        old: The definition.
+        old: The old definition in `migrate`.
         recorded: The checkpoint's shape.
         shape: The topology's shape.
-        name: The store that the rows are for.
+        name: The name of the new store.
     """
     schema = next(p["stores"][old.name] for p in recorded.values() if old.name in p["stores"])
     stored = recorded_parameters(recorded, old.name)
@@ -48,7 +48,7 @@ def _windows_in(parameters: Parameters) -> Parameters:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return the parts of a schema that differ, before and after; empty if none does."""
+    """Return the differences of two store schemas as text; empty if they are equal."""
     return ", ".join(
         _changed(part, old.get(part), new.get(part))
         for part in sorted({*old, *new})
@@ -57,7 +57,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _changed(part: str, old: object, new: object) -> str:
-    """Return a part before and after, in words if it is the schema of a serde."""
+    """Describe the change of a part of a store's schema, as text."""
     before, now = (_FINGERPRINT.findall(str(name)) for name in (old, new))
     if before and now and before != now:
         return f"the schema of the {part} has changed, from {old} to {new}"

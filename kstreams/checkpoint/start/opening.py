@@ -1,4 +1,4 @@
-"""Open a checkpoint to run an app on it, in the one order that loses and repeats nothing."""
+"""Opening of a checkpoint to run an app, in an order that neither loses nor repeats records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kstreams.state.log.traffic import CountedObjects
 __all__ = ("OpenedQuery", "Publish", "open_for_running", "opened_query")
 
 Publish = Callable[[Commit], None]
-"""Makes a committed batch's output visible, if it is not yet."""
+"""Publishes the output of a committed batch, if it is not published yet."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class OpenedQuery:
 
     Attributes:
         checkpoint: The checkpoint of the app.
-        name: Name of the query, that of its first group.
+        name: The name of the query, which is the name of its first group.
         groups: The partition groups, in the order of their stages.
         epoch: The epoch, a unique id for the batches of this query.
         state_name: Name of the query's state in the durable log.
@@ -47,7 +47,7 @@ class OpenedQuery:
         commits: The commit log.
         done: Records the last finished batch.
         resumed: The position at which the query resumes.
-        start_ms: Start time for sources without a position; None for each source's own.
+        start_ms: The start time (ms) of sources without a position; None: each source's own start.
     """
 
     checkpoint: Checkpoint
@@ -64,7 +64,7 @@ class OpenedQuery:
     start_ms: int | None = None
 
     def named_elsewhere(self) -> set[str]:
-        """Return the objects that its clean-up leaves alone, named by others than its commits."""
+        """Return the names of objects that the query's cleanup must keep beyond its own commits."""
         return named_elsewhere(self.checkpoint, self.objects, self.name)
 
 
@@ -80,15 +80,15 @@ def open_for_running(
 ) -> tuple[OpenedQuery, ...]:
     """Open an app's checkpoint, and create, fork or upgrade it first if necessary.
 
-    Call it under the checkpoint's lock, if it has one; otherwise the queries are taken over from
+    Hold the checkpoint's lock, if it has one; otherwise the queries are taken over from
     the driver that runs them. Nothing is changed before all existing parts have been checked
     against each other, and each step is atomic: an interrupted start can be repeated.
 
     Args:
         settings: The settings of the app.
         topology: The topology to run.
-        tasks: Number of its tasks by group.
-        run: Id of this driver.
+        tasks: The number of the topology's tasks, by group.
+        run: The id of this driver.
         publish: Publishes committed output that a crash left unpublished, before an upgrade.
         records: Returns the number of records of a topic, for the plan of an upgrade.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
@@ -100,7 +100,7 @@ def open_for_running(
         CheckpointMismatchError: The checkpoint belongs to another app, or the topology would empty
             or misread its state.
         LogMismatchError: The durable log does not belong to the checkpoint.
-        StateCorruptError: A part of the checkpoint cannot be read.
+        StateCorruptError: A part of the checkpoint is damaged.
         SavepointError: The savepoint to fork does not exist.
         FencedError: Another driver starts at the same time.
         StoreOpenError: The storage of the checkpoint lacks a required feature.
@@ -172,7 +172,7 @@ def opened_query(
 def _opened(
     settings: AppSettings, topology: Topology, tasks: Mapping[str, int], uneven: Uneven
 ) -> Checkpoint:
-    """Open the checkpoint as it is, or begin one; end a reset before that was ended half-way."""
+    """Open the checkpoint, or create or fork one; completes an interrupted reset first."""
     home = settings.checkpoint
     _fork_first(settings)
     try:
@@ -186,7 +186,7 @@ def _opened(
 
 
 def _fork_first(settings: AppSettings) -> None:
-    """Begin a checkpoint that is not there on a copy of another's savepoint, if asked to."""
+    """Create a missing checkpoint as a fork, if the settings have a savepoint to fork."""
     home = settings.checkpoint
     if settings.fork is not None and not home.stamp():
         copy_savepoint(settings.fork, home, settings.app_id, log=settings.state.log)

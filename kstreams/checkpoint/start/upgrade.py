@@ -1,4 +1,4 @@
-"""Bring a checkpoint to a changed topology, all or nothing."""
+"""Atomic upgrades of a checkpoint to a changed topology."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ __all__ = ("RUN_COMMAND", "Upgrade", "upgrade", "upgrade_plan")
 _LOG = logging.getLogger(__name__)
 
 RUN_COMMAND = "kstreams run MODULE:NAME"
-"""The command in a refusal; the command line puts in the one that was called."""
+"""The command in error messages, which the command line replaces by the called command."""
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The input of an upgrade besides the checkpoint.
+    """The input of an upgrade, apart from the checkpoint.
 
     Attributes:
         settings: The settings of the app.
         topology: The new topology.
-        tasks: Number of its tasks by group.
+        tasks: The number of the new topology's tasks, by group.
         objects: The durable log.
-        run: Id of the driver.
+        run: The id of the driver.
         records: Returns the number of records of a topic; None if it is not known.
         publish: Publishes unpublished output of a commit when a query is taken over.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
@@ -70,9 +70,9 @@ class Upgrade:
 
 
 def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
-    """Return the checkpoint as the topology needs it.
+    """Upgrade a checkpoint to a topology; return the new checkpoint, or the same if it matches.
 
-    Queries whose groups, source topics and stores are unchanged continue. The others start a new
+    Queries whose groups, source topics and stores are unchanged continue. Other queries start a new
     epoch with the state and the offsets of their last commit, and with new plan and commit logs.
     One rename makes all changes valid at once; a crash before it changes nothing. Call it under the
     app's lock, after the output of the last commits has been published.
@@ -80,7 +80,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     Raises:
         CheckpointMismatchError: A store would be emptied or misread; the message contains the
             plan and the user's choices.
-        ProcessingError: A migration raised.
+        ProcessingError: A function of a migration raised.
     """
     shape = wanted.topology.shape()
     counts = dict(wanted.tasks), wanted.uneven
@@ -95,7 +95,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
 
 
 def upgrade_plan(checkpoint: Checkpoint, wanted: Upgrade) -> UpgradePlan:
-    """Return the plan of `upgrade` with its problems, and change nothing."""
+    """Return the plan of `upgrade`, with problems that would stop it; changes nothing."""
     return _planned(checkpoint, wanted, list(_commits(checkpoint, wanted.objects).values()))
 
 
@@ -115,7 +115,7 @@ def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> Up
 
 
 def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
-    """Return the last commit of each query that has any."""
+    """Return the last commit of each query that has a commit."""
     return {
         query: commit
         for query in checkpoint.queries
@@ -141,7 +141,7 @@ def _command(plan: UpgradePlan) -> str:
 
 
 class _Upgrader:
-    """Carries out a plan, from the last commit of each query that has any."""
+    """Executes an upgrade plan, from the last commit of each query that has a commit."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class _Upgrader:
                 self._commits[query] = found.last
 
     def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
-        """Return the last batches of queries that end or start a new epoch."""
+        """Return the last committed batch of each query that ends or starts a new epoch."""
         return {
             query: commit.batch
             for query, commit in self._commits.items()
@@ -208,7 +208,7 @@ class _Upgrader:
         }
 
     def _goes_on(self, query: str, names: Sequence[str]) -> bool:
-        """Return whether a query keeps its plans and all pointers."""
+        """Return whether a query continues unchanged, with its plans and pointers."""
         old, shape = self._old, self._wanted.topology.shape()
         if old.queries.get(query) != tuple(names):
             return False
@@ -288,7 +288,7 @@ class _Upgrader:
         return group.name if group.name in self._old.shape else None
 
     def _pointer(self, group: str, partition: int) -> Pointer | None:
-        """Return an old task's pointer."""
+        """Return the pointer of an old task; None if it has no state."""
         commit = self._commits.get(self._old.query_of_group(group))
         text = None if commit is None else commit.tasks.get(TaskId(group, partition))
         return None if text is None else Pointer.from_json(text)
@@ -302,7 +302,7 @@ class _Upgrader:
         return found
 
     def _carried(self, log: DurableLog, group: PartitionGroup, pointer: Pointer) -> Pointer:
-        """Return a task's pointer with exactly the stores that the group has now."""
+        """Return the pointer of a task's state with exactly the stores of the new group."""
         changes = {spec.name: self._changes[spec.name] for spec in group.stores}
         kept = [name for name, change in changes.items() if change.action == "keep"]
         same = set(pointer.stores) <= set(kept)

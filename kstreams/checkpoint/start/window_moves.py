@@ -1,4 +1,4 @@
-"""Move rows to new windows: windows of another grid, and sessions with a longer gap."""
+"""Moves of rows to new windows of another size or position, or sessions with a longer gap."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = (
 _GAP = "windows.gap_ms"
 
 WindowMoves = Callable[[int, Any], Sequence[int]]
-"""Takes start (ms) and key of an old window; returns the starts of the new ones that hold it."""
+"""Takes start (ms) and key of an old window; returns starts of the new windows containing it."""
 
 
 Merge = Callable[[Any, Any, Any], object]
-"""Takes a key, and two values of it, the earlier first; returns the value of both."""
+"""Takes a key and two values of the key, the earlier first; returns the merged value."""
 
 
 def windows_of_store(
     group: PartitionGroup, store: StoreSpec[Any], recorded: Parameters
 ) -> TimeWindows | SessionWindows | None:
-    """Return the windows to which rows may have to move; None if rows stay.
+    """Return the new window definition to which rows may have to move; None if rows stay.
 
     Args:
-        group: The group.
-        store: One of its stores.
+        group: The group of the new topology.
+        store: The definition of a store of the group.
         recorded: The recorded parameters of the old store.
     """
     windows = _aggregated_by(group, store)
@@ -65,12 +65,12 @@ def _aggregated_by(group: PartitionGroup, store: StoreSpec[Any]) -> Any:  # noqa
 
 
 def joined_sessions(contents: Iterable[Content], gap_ms: int, merge: Merge) -> Iterator[Content]:
-    """Yield sessions, those of a key that lie within a gap as one.
+    """Yield sessions, after merging a key's sessions that are at most `gap_ms` apart.
 
     Args:
         contents: Sessions by key and start, with start and end (ms).
-        gap_ms: The gap.
-        merge: Makes one value of two.
+        gap_ms: The inactivity gap, ms.
+        merge: Merges the values of two sessions.
     """
     before: Content | None = None
     for content in contents:
@@ -107,11 +107,11 @@ def joined_windows(
 
 
 def window_moves(old: StoreSpec[Any], new: TimeWindows | None) -> WindowMoves | None:
-    """Return where old windows go; None where they stay as they are.
+    """Return a function from old windows to new windows; None if windows stay unchanged.
 
     Args:
         old: Definition of the old store.
-        new: The new windows, if they are known.
+        new: The new window definition, if known.
     """
     grid: Any = old.kind.grid  # a store only needs the ends
     if grid is None or new is None:
@@ -126,8 +126,8 @@ class _Moves:
 
     Args:
         store: Name of the old store.
-        old: The old windows.
-        new: The new windows.
+        old: The old window definition.
+        new: The new window definition.
     """
 
     def __init__(self, store: str, old: TimeWindows, new: TimeWindows) -> None:

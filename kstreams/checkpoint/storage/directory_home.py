@@ -1,4 +1,4 @@
-"""A checkpoint in a directory, which the driver alone holds by a lock."""
+"""A checkpoint in a directory, with a lock so that only one driver uses it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PARTS = ("queries", "generations", "state", "plans", "spark", FORK_NOTE)
 ENTRIES = frozenset(
     {DESCRIPTION, FOLDER, FORK_NOTE, PAUSE_NOTE, "generations", "lock", "queries", "state"}
 )
-"""All that an app keeps in its checkpoint directory; anything else there is not its own."""
+"""The names of all entries that an app creates in its checkpoint directory."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DirectoryHome(CheckpointHome):
 
     `app.json` describes the app; `state/` has deltas, snapshots and commits; `queries/<name>/` has
     the plans of a query and the note of its last batch. A query with a new epoch after an upgrade
-    is in `epoch_numbers/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
+    is in `generations/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
 
     Args:
         path: The directory, absolute.
@@ -76,7 +76,7 @@ class DirectoryHome(CheckpointHome):
     @property
     @override
     def takes_over(self) -> bool:
-        """The lock keeps a new driver away."""
+        """False: the lock rejects a new driver."""
         return False
 
     @override
@@ -86,7 +86,7 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def stamp(self) -> str:
-        """Return inode and time of the description."""
+        """Return inode and modification time of the description; empty without one."""
         try:
             found = os.stat(self.path / DESCRIPTION)  # noqa: PTH116  # asked for at every read
         except (FileNotFoundError, NotADirectoryError):
@@ -106,7 +106,7 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def describe(self, revision: int, data: bytes) -> None:  # it has none
-        """Replace `app.json`; for one who holds the lock."""
+        """Replace `app.json`; the caller must hold the lock."""
         self._write(DESCRIPTION, data)
 
     @override
@@ -115,30 +115,30 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def remove_drafts(self) -> None:
-        """Remove files that were not put in their place."""
+        """Remove temporary files of interrupted writes."""
         for draft in self.path.glob(".app-*.json"):
             draft.unlink(missing_ok=True)
 
     @override
     def note_fork(self, data: bytes) -> None:
-        """Write `fork.json`, with the lock."""
+        """Write `fork.json`; the caller must hold the lock."""
         self._write(FORK_NOTE, data)
 
     @override
     def telemetry(self) -> DirectoryTelemetry:
-        """Return the folder `telemetry`."""
+        """Return the telemetry files in the folder `telemetry`."""
         return DirectoryTelemetry(self.path / FOLDER)
 
     @override
     def plans(self, query: str, epoch_number: int, log_name: str) -> PlansPlace:
-        """Return the folder of a query's plans; its path names epoch and query."""
+        """Return the folder of a query's plans, whose path contains epoch number and query."""
         folder = self.query(query, epoch_number) / "plans"
         # The commit that follows brings the name to the disk too: a wait less in each batch.
         return PlansPlace(DirectoryObjectStore(folder, sync_names=False), "")
 
     @override
     def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
-        """Return the notes in the folder `done`; older ones were Spark's."""
+        """Return the notes in the folder `done`; earlier library versions used Spark's notes."""
         folder = self.query(query, epoch_number)
         return DoneNotes(folder / "done", folder / "spark" / "commits")
 
@@ -182,7 +182,7 @@ class DirectoryHome(CheckpointHome):
             ) from exc
 
     def _write(self, name: str, data: bytes) -> None:
-        """Put a file in its place, in one step, whether there is one or not."""
+        """Create or replace a file atomically."""
         self.path.mkdir(parents=True, exist_ok=True)
         temporary = self.path / f".app-{uuid4().hex}.json"
         write_new(temporary, data, durable=True)

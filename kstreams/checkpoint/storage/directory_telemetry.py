@@ -13,7 +13,7 @@ from kstreams.files import read_at_most, write_new
 __all__ = ("DirectoryTelemetry",)
 
 _MOST_BYTES = 8 * 1024 * 1024
-"""Of a file of lines; then it becomes the older one of two."""
+"""The size at which a file of lines is renamed to `name.1`, in bytes."""
 _DRAFT = ".draft-"
 _LARGEST_READ = 64 * 1024 * 1024
 _PIECE = 1024 * 1024
@@ -21,30 +21,30 @@ _PIECE = 1024 * 1024
 
 @dataclass(frozen=True)
 class DirectoryTelemetry:
-    """`TelemetryFiles` in a folder; see there. A link in the place of a file is not followed.
+    """`TelemetryFiles` in a folder. Symbolic links instead of files are not followed.
 
-    Lines are in two files, `name` and `name.1`, of 8 MB each.
+    Lines are in two files of about 8 MB each: `name`, and `name.1` with older lines.
 
     Args:
-        path: The folder; made when it is first written to.
+        path: The folder; created by the first write.
     """
 
     path: Path
 
     @property
     def every_s(self) -> float:
-        """Writing costs next to nothing."""
+        """The minimum interval of writes: 1 second, because writes are cheap."""
         return 1.0
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a document by renaming."""
+        """Replace a document atomically, by renaming a temporary file."""
         target = self._made(name)
         draft = target.with_name(f"{_DRAFT}{uuid4().hex}")
         write_new(draft, data, durable=False)
         draft.replace(target)
 
     def append(self, name: str, lines: Sequence[bytes]) -> None:
-        """Add lines in one write."""
+        """Append lines in one write."""
         target = self._made(name)
         flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
         handle = os.open(target, flags, 0o666)
@@ -61,11 +61,11 @@ class DirectoryTelemetry:
             target.replace(_older(target))
 
     def read(self, name: str) -> bytes | None:
-        """Return a document."""
+        """Return a document, at most its last 64 MiB; None if it does not exist."""
         return _tail(self.path / name, _LARGEST_READ)
 
     def lines(self, name: str, most: int) -> list[bytes]:
-        """Return the last lines, of the older file where the newer one has not enough."""
+        """Return the last `most` lines, also of the older file if needed."""
         found: list[bytes] = []
         for path in (self.path / name, _older(self.path / name)):
             if len(found) < most:
@@ -97,7 +97,7 @@ def _last_lines(path: Path, most: int) -> list[bytes]:
 
 
 def _tail(path: Path, most: int) -> bytes | None:
-    """Return the last bytes of a file; None where there is none."""
+    """Return the last bytes of a file; None if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
 """Notes of finished batches, stored separately from the commits.
 
-Only the commits count. A note shows that a commit must exist: if a log has lost its last commit,
-only the note distinguishes this from a driver that died before the commit.
+The commits are authoritative. A note proves that a commit existed: without it, a log that has lost
+its last commit would look like the log of a driver that died before the commit.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _KEPT = 2
 
 
 class DoneNotes:
-    """Empty files in a folder, each named by the number of a batch; the newest ones are kept.
+    """Empty files in a folder, each named by the number of a batch; the newest two are kept.
 
-    The files are not synced with each batch: a loss of power only loses a check.
+    The files are not synced to disk: if a loss of power removes them, only this check is lost.
 
     Args:
-        folder: The folder; None: no notes.
+        folder: The folder; None writes no notes.
         older: The folder of Spark's own notes, which earlier versions used.
     """
 
@@ -28,9 +28,9 @@ class DoneNotes:
         self._older = older
 
     def begin(self, last: int) -> None:
-        """Start with a note of the last committed batch; a negative number is none.
+        """Replace all notes by a note of the last committed batch; no note if `last` is negative.
 
-        Notes of other batches are removed, because the log has the commits.
+        The other notes are not needed, because the log has the commits.
 
         Raises:
             OSError: The folder cannot be written.
@@ -44,7 +44,7 @@ class DoneNotes:
             (self._folder / str(number)).unlink(missing_ok=True)
 
     def note(self, batch: int) -> None:
-        """Note that a batch is committed.
+        """Write a note that a batch is committed.
 
         Raises:
             OSError: The folder cannot be written.
@@ -59,7 +59,7 @@ class DoneNotes:
         (self._folder / str(batch - _KEPT)).unlink(missing_ok=True)
 
     def last(self) -> int:
-        """Return the newest batch that is noted; -1 if none is."""
+        """Return the number of the newest batch with a note; -1 without notes."""
         has_begun = self._folder is not None and self._folder.is_dir()
         folder = self._folder if has_begun else self._older
         return max(_numbers(folder), default=-1) if folder is not None else -1
@@ -74,4 +74,4 @@ def _numbers(folder: Path) -> set[int]:
 
 
 NO_NOTES = DoneNotes(None)
-"""Of a place where nothing is noted."""
+"""The notes of a checkpoint that stores no notes."""

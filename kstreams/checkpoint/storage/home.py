@@ -1,4 +1,4 @@
-"""The home of a checkpoint: the common interface of directories and object stores."""
+"""The storage of a checkpoint: the common interface of directories and object stores."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Description:
     """The description of a checkpoint, as read.
 
     Attributes:
-        name: The name of the document, which is part of its seal.
+        name: The name of the document, which its checksum covers.
         data: The bytes.
-        revision: The revision; the next written description has the next one.
+        revision: The revision number; the next saved description has the next number.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Description:
 
 @dataclass(frozen=True)
 class PlansPlace:
-    """The place of a query's plans.
+    """The location of a query's plans.
 
     Attributes:
         objects: The object store.
@@ -48,25 +48,25 @@ class PlansPlace:
 
 
 class CheckpointHome(ABC):
-    """A place for one app's checkpoint; small and picklable, its text shows no secrets.
+    """The storage of one app's checkpoint: small and picklable, without secrets in its text.
 
-    Each document is written in one step: a reader sees all of it or none.
+    Each document is written atomically.
     """
 
     @property
     @abstractmethod
     def log(self) -> ObjectStoreSettings:
-        """The durable log for backends that bring none of their own."""
+        """The durable log in the checkpoint, for backends without a log of their own."""
 
     @property
     @abstractmethod
     def directory(self) -> Path | None:
-        """The directory; None for an object store."""
+        """The directory of the checkpoint; None for an object store."""
 
     @property
     @abstractmethod
     def named(self) -> Path | ObjectStoreSettings:
-        """The user's name of the checkpoint."""
+        """The directory or settings that users pass to name the checkpoint."""
 
     @property
     @abstractmethod
@@ -82,7 +82,7 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def lock(self) -> Exclusion:
-        """Return the lock against a second driver, not acquired."""
+        """Return the lock that rejects a second driver; it is not acquired yet."""
 
     @abstractmethod
     def stamp(self) -> str:
@@ -94,11 +94,11 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def description_name(self, revision: int) -> str:
-        """Return the name of a description, which is part of its seal."""
+        """Return the name of the description of a revision, which its checksum covers."""
 
     @abstractmethod
     def describe(self, revision: int, data: bytes) -> None:
-        """Write a description.
+        """Write the description with a revision number.
 
         Raises:
             FencedError: Another driver has written this revision.
@@ -117,10 +117,10 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def note_fork(self, data: bytes) -> None:
-        """Write the note of a fork, with its checkpoint id.
+        """Write the note of an unfinished fork, with the fork's checkpoint id.
 
         Raises:
-            FencedError: Another fork is being made there.
+            FencedError: Another fork to this storage is running.
         """
 
     def forget_fork(self) -> None:
@@ -145,7 +145,7 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def plans(self, query: str, epoch_number: int, log_name: str) -> PlansPlace:
-        """Return the place of a query's plans.
+        """Return the location of a query's plans.
 
         Args:
             query: Name of the query.

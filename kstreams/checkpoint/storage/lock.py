@@ -1,7 +1,7 @@
-"""One app a checkpoint: a lock that goes with the process that holds it, even when it is killed.
+"""The lock of a checkpoint for one app, which ends with its process, even if that is killed.
 
-Where the file system does not know of locks, two apps can both take it. Then the newer
-one's name is in the file, and the older one finds it there: it is fenced.
+On a file system without locks, two apps can both acquire it. The newer app then writes its
+name to the file; the older app detects this and is fenced.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ __all__ = ("CheckpointLock", "Exclusion", "NoLock")
 
 
 class Exclusion(Protocol):
-    """Keeps a second driver from a checkpoint, or finds that there is one."""
+    """Keeps a second driver from using a checkpoint, or detects a second driver."""
 
     def acquire(self) -> None:
-        """Take the checkpoint.
+        """Acquire the checkpoint for this driver.
 
         Raises:
-            AppLockedError: Another app holds it.
+            AppLockedError: Another app uses the checkpoint.
         """
         ...
 
     def check(self) -> None:
-        """Make sure that no other app has taken the checkpoint since.
+        """Check that no other app has acquired the checkpoint since `acquire`.
 
         Raises:
-            FencedError: One has.
+            FencedError: Another app has acquired the checkpoint.
         """
         ...
 
@@ -45,7 +45,7 @@ class Exclusion(Protocol):
 
 
 class NoLock:
-    """No lock: the older one of two drivers finds that its next plan exists."""
+    """No lock: of two drivers, the older driver fails when it writes a plan that exists."""
 
     def acquire(self) -> None:
         """Do nothing."""
@@ -58,12 +58,12 @@ class NoLock:
 
 
 class CheckpointLock:
-    """An exclusive lock on a checkpoint directory, held by this process until released.
+    """An exclusive lock on a checkpoint directory, held by this process until `release`.
 
-    The kernel lets go of it when the process ends, however it ends.
+    The kernel releases the lock when the process ends, even if it is killed.
 
     Args:
-        checkpoint: The directory; made if it is missing.
+        checkpoint: The directory; created if it is missing.
     """
 
     def __init__(self, checkpoint: Path) -> None:
@@ -72,11 +72,11 @@ class CheckpointLock:
         self._owner = ""
 
     def acquire(self) -> None:
-        """Take the lock.
+        """Acquire the lock.
 
         Raises:
-            AppLockedError: Another process, or another app of this one, holds it.
-            CheckpointMismatchError: A link is in its place.
+            AppLockedError: Another process, or another app of this process, holds the lock.
+            CheckpointMismatchError: The lock file is a symbolic link.
         """
         file = self._opened()
         try:
@@ -103,10 +103,10 @@ class CheckpointLock:
         self._file = file
 
     def check(self) -> None:
-        """Make sure that no other app has taken the lock since this one did.
+        """Check that no other app has acquired the lock since `acquire`.
 
         Raises:
-            FencedError: One has, or the checkpoint was moved away.
+            FencedError: Another app has acquired the lock, or the checkpoint was moved away.
         """
         try:
             owner = self._path.read_text()
@@ -146,5 +146,5 @@ class CheckpointLock:
 
 
 def _without_links(path: str, flags: int) -> int:
-    """Open a file without following links, because the owner is written to it."""
+    """Open a file without following symbolic links, because the lock's owner is written to it."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)

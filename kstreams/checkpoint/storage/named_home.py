@@ -1,4 +1,4 @@
-"""The name of a checkpoint: a directory, the URL of storage, its settings, or an app id."""
+"""Names of checkpoints: directories, URLs or settings of object storage, and app ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 __all__ = ("CheckpointName", "app_home", "home_of", "is_url", "store_by_url")
 
 CheckpointName = str | Path | ObjectStoreSettings
-"""The user's name of a checkpoint: a directory, a URL such as `s3://bucket/app`, or settings of
+"""A user's name of a checkpoint: a directory, a URL such as `s3://bucket/app`, or settings of
 storage, such as `S3("s3://bucket/app", endpoint_url=...)`.
 """
 
@@ -25,10 +25,10 @@ _PACKAGES = {"s3": "kstreams-spark[s3]"}
 
 
 def app_home(app: str, named: CheckpointName | None = None) -> DirectoryHome | ObjectHome:
-    """Return where an app's checkpoint is kept: the place named, or `.kstreams/<app>`.
+    """Return the storage of an app's checkpoint: the named one, or `.kstreams/<app>`.
 
     Raises:
-        InvalidNameError: The app's id cannot name a directory.
+        InvalidNameError: The app id is invalid as a directory name.
         PluginError: No installed package serves URLs of this kind.
     """
     check_step("an app's id", app)
@@ -36,7 +36,7 @@ def app_home(app: str, named: CheckpointName | None = None) -> DirectoryHome | O
 
 
 def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
-    """Return the home of a checkpoint for its name.
+    """Return the storage of a checkpoint, given its name.
 
     Raises:
         PluginError: No installed package supports URLs of this scheme.
@@ -50,19 +50,19 @@ def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
 
 
 def is_url(named: str) -> bool:
-    """Return whether a text is a URL."""
+    """Return whether a string is a URL."""
     return _URL.fullmatch(named) is not None
 
 
 def store_by_url(url: str) -> ObjectStoreSettings:
-    """Return the settings of the storage that a URL names.
+    """Return the settings of an object storage for its URL.
 
-    The package that serves a scheme offers it by an entry point of the group
-    `kstreams.stores` with the scheme's name, which makes settings of a URL.
+    A package that supports a scheme has an entry point with the scheme's name in the group
+    `kstreams.stores`: a function that returns the settings for a URL.
 
     Raises:
         PluginError: No installed package serves URLs of this kind.
-        ValueError: It is no URL of its kind.
+        ValueError: The URL is invalid for its scheme.
     """
     scheme = url.partition("://")[0].lower()
     needs = f"pip install {_PACKAGES[scheme]!r}." if scheme in _PACKAGES else ""

@@ -1,4 +1,4 @@
-"""A checkpoint in an object store, which needs no directory and no lock."""
+"""A checkpoint in an object store, without a directory and without a lock."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ObjectHome(CheckpointHome):
     """A checkpoint below a prefix of an object store, including the durable log.
 
     All objects are written once with a conditional create: one of two drivers succeeds, and the
-    other detects it. `description/<revision>.json` describes the app, and the newest one counts;
-    `plans/<epoch>/` has the plans of a query. Spark's own notes are not stored.
+    other driver detects this. The newest `description/<revision>.json` describes the app;
+    `plans/<epoch>/` has the plans of a query. Notes of finished batches are not stored.
 
     Args:
         settings: The settings of the storage; its prefix belongs to the app.
@@ -45,24 +45,24 @@ class ObjectHome(CheckpointHome):
     @property
     @override
     def log(self) -> ObjectStoreSettings:
-        """The same storage."""
+        """The storage of the checkpoint."""
         return self.settings
 
     @property
     @override
     def directory(self) -> None:
-        """There is none."""
+        """None, because the checkpoint is in an object store."""
         return
 
     @property
     @override
     def named(self) -> ObjectStoreSettings:
-        """The settings."""
+        """The settings of the storage."""
         return self.settings
 
     @cached_property
     def objects(self) -> ObjectStore:
-        """The storage, opened once a process."""
+        """The storage, opened once per process."""
         return self.settings.open()
 
     def __getstate__(self) -> dict[str, object]:
@@ -71,7 +71,7 @@ class ObjectHome(CheckpointHome):
     @property
     @override
     def takes_over(self) -> bool:
-        """There is no lock: a new driver takes over."""
+        """True: without a lock, a new driver takes over."""
         return True
 
     @override
@@ -91,12 +91,12 @@ class ObjectHome(CheckpointHome):
 
     @override
     def lock(self) -> NoLock:
-        """Return nothing that excludes: a new driver takes over from an older one."""
+        """Return a lock without effect: a new driver takes over from an older driver."""
         return NoLock()
 
     @override
     def stamp(self) -> str:
-        """Return the name of the newest description."""
+        """Return the name of the newest description; empty without one."""
         names = self._descriptions()
         return names[-1] if names else ""
 
@@ -145,7 +145,7 @@ class ObjectHome(CheckpointHome):
 
     @override
     def telemetry(self) -> ObjectTelemetry:
-        """Return the objects below `telemetry/`."""
+        """Return the telemetry files below `telemetry/`."""
         return ObjectTelemetry(self.objects)
 
     @override
@@ -155,7 +155,7 @@ class ObjectHome(CheckpointHome):
 
     @override
     def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
-        """Return none: each would be a trip to the storage."""
+        """Return `NO_NOTES`, because each note would need a request to the storage."""
         return NO_NOTES
 
     @override

@@ -14,20 +14,20 @@ from kstreams.state.backend.objects import ObjectStore
 __all__ = ("ObjectTelemetry",)
 
 _EVERY_S = 30.0
-"""2,880 PUT a day for each name that is written."""
+"""The minimum seconds between writes: 2,880 PUT requests a day for each written name."""
 _MOST_PARTS = 120
-"""Of lines: an hour's or more."""
+"""The maximum number of objects with lines of one name, written in an hour or more."""
 _NUMBER = re.compile(r"\d{20}")
 
 
 @dataclass(frozen=True)
 class ObjectTelemetry:
-    """`TelemetryFiles` in an object store; see there.
+    """`TelemetryFiles` in an object store.
 
-    Nothing is written in an object's place: a document is the object of the highest number
-    below its name, lines are the objects below theirs, an object for each time that lines are
-    added. One PUT and one DELETE each time, and one LIST when a process first writes a name;
-    reading is a LIST, and a GET for each object that is needed.
+    Objects are not overwritten: below each name are numbered objects. The object with the highest
+    number is the document; each `append` creates an object with lines. A write costs one PUT and
+    one DELETE, and the first write of a name by a process one LIST. A read costs one LIST, and one
+    GET for each object read.
 
     Args:
         objects: The storage.
@@ -38,24 +38,24 @@ class ObjectTelemetry:
 
     @property
     def every_s(self) -> float:
-        """Writing is paid for."""
+        """The minimum interval of writes in seconds: long, because writes cost money."""
         return _EVERY_S
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write the next object; remove those before it."""
+        """Write the next object of a document, and remove earlier objects."""
         self._add(name, data, most=1)
 
     def append(self, name: str, lines: Sequence[bytes]) -> None:
-        """Write one object with all lines; remove objects that are too old."""
+        """Write one object with all lines, and remove the oldest objects above the limit."""
         self._add(name, b"\n".join(lines), most=_MOST_PARTS)
 
     def read(self, name: str) -> bytes | None:
-        """Return the newest object."""
+        """Return the newest object of a document; None without one."""
         found = self._newest(name)
         return next((data for number in reversed(found) if (data := self._get(name, number))), None)
 
     def lines(self, name: str, most: int) -> list[bytes]:
-        """Return the last lines, of as many objects as are needed."""
+        """Return the last `most` lines, oldest first."""
         found: list[bytes] = []
         for number in reversed(self._newest(name)):
             if len(found) >= most:

@@ -1,4 +1,4 @@
-"""That a reset of a checkpoint has begun, where nothing can be moved aside in one step."""
+"""The mark of a started reset, for storage where a checkpoint cannot be moved atomically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Removal:
     """The mark of a removed app in the checkpoint's description.
 
     Attributes:
-        claims: The names of retained plans that keep a running driver from continuing.
+        claims: The names of plans that stay, to keep a running driver from continuing.
         log: Whether to remove a separate durable log, too.
     """
 
@@ -23,12 +23,12 @@ class Removal:
     log: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {"claims": list(self.claims), "log": self.log}
 
     @classmethod
     def from_json(cls, data: object) -> Removal | None:
-        """Parse the result of `to_json`; None gives None. A `ValueError` has the problem."""
+        """Parse the result of `to_json`; None gives None. Raises `ValueError` for invalid data."""
         if data is None:
             return None
         fields = Fields(data)

@@ -1,7 +1,7 @@
 """Telemetry files in a checkpoint, without effect on results: whole documents, and lines.
 
-All readers of the checkpoint may read them, whether the app runs or not. `kstreams.telemetry`
-defines their content; this module defines their places.
+Any reader of the checkpoint may read the files, whether or not the app runs. `kstreams.telemetry`
+defines the content of the files; this module defines their storage.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ FOLDER = "telemetry"
 class TelemetryFiles(Protocol):
     """The files of an app; one process writes, any process may read.
 
-    A name is a relative path of safe steps, such as `live.json` or `reports/lines.jsonl`. Files are
-    not synced: a crash of the machine loses a minute of reports.
+    A name is a relative path, such as `live.json` or `reports/lines.jsonl`. Files are not synced to
+    disk: a crash of the machine may lose a minute of reports.
     """
 
     @property
     def every_s(self) -> float:
-        """Return how often a writer should write at most, in seconds: each time may cost."""
+        """Return the minimum interval between writes of a name, s; writes may cost money."""
         ...
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a document, in the place of the one that is there: readers see one of the two.
+        """Create a document or replace it atomically.
 
         Raises:
-            OSError, StoreError: It cannot be written; the old one stays.
+            OSError, StoreError: The document cannot be written; the old document stays.
         """
         ...
 
     def append(self, name: str, lines: Sequence[bytes]) -> None:
-        """Add lines, without their breaks; the oldest ones go where there are too many.
+        """Append lines, given without line breaks; the oldest lines above a limit are deleted.
 
         Raises:
-            OSError, StoreError: They cannot be written.
+            OSError, StoreError: The lines cannot be written.
         """
         ...
 
     def read(self, name: str) -> bytes | None:
-        """Return a document; None where there is none.
+        """Return a document; None if it does not exist.
 
         Raises:
-            OSError, StoreError: It cannot be read.
+            OSError, StoreError: The document cannot be read.
         """
         ...
 
     def lines(self, name: str, most: int) -> list[bytes]:
-        """Return the last lines, oldest first; empty without any.
+        """Return the last `most` lines, oldest first; empty without lines.
 
         The first or the last line may be cut if a writer was killed; readers skip lines that are
         not JSON.
 
         Args:
             name: The name of the lines.
-            most: The maximum number.
+            most: The maximum number of lines.
 
         Raises:
-            OSError, StoreError: The lines are unreadable.
+            OSError, StoreError: The lines cannot be read.
         """
         ...

@@ -21,12 +21,12 @@ class Telemetry:
         files: Whether to write files to the folder `telemetry` of the checkpoint: the current
             activity, reports of batches, the topology and the last failures. They contain no keys
             and no values. `kstreams serve` and its pages read them.
-        sample_hz: The number of samples per second of the running node in workers, for each node's
-            share of the time; 0: none.
+        sample_hz: The number of times per second that workers sample the running node, to measure
+            each node's share of the time; 0 disables sampling.
         otel: Whether to report batches and their durations to the OpenTelemetry API, on the driver;
             needs the extra `otel`, and an SDK that the program configures.
         texts: Whether to write error messages that may quote a record, such as those of user code.
-            Without it, only class and place are written.
+            If False, only the class and location of errors are written.
 
     Raises:
         CompileError: `sample_hz` is out of range.

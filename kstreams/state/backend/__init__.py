@@ -1,3 +1,3 @@
-"""The two contracts in bytes, of backends and of durable storage, and the backend in memory."""
+"""The contracts of state backends and of durable storage, and the in-memory backend."""
 
 from __future__ import annotations

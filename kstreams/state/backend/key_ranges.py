@@ -1,4 +1,4 @@
-"""Ranges of keys, sorted and apart from each other: start inclusive, end exclusive."""
+"""Sorted, disjoint ranges of keys; the start is inclusive, the end exclusive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def covers(ranges: Sequence[KeyRange], key: bytes) -> bool:
 
 
 def all_covered(ranges: Sequence[KeyRange], keys: Sequence[bytes]) -> list[bool]:
-    """Return of each key whether it lies in one of the ranges; quick for one of them."""
+    """Return, for each key, whether it lies in one of the ranges; fast for a single range."""
     if len(ranges) == 1:
         start, end = ranges[0]
         return [start <= key < end for key in keys]
@@ -29,7 +29,7 @@ def all_covered(ranges: Sequence[KeyRange], keys: Sequence[bytes]) -> list[bool]
 
 
 def without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pair]:
-    """Leave out deletions of single keys that ranges delete anyway."""
+    """Return the pairs without deletions of single keys that lie in the deleted ranges."""
     key, kept, done = itemgetter(0), list[Pair](), 0
     for start, end in ranges:
         low, high = bisect_left(pairs, start, key=key), bisect_left(pairs, end, key=key)
@@ -40,7 +40,7 @@ def without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pai
 
 
 def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:
-    """Return the ranges with one more; overlapping and adjacent ranges are merged."""
+    """Return the ranges with an added range; overlapping and adjacent ranges are merged."""
     start, end = added
     low, high = bisect_left(ranges, start, key=_end), bisect_right(ranges, end, key=_start)
     if low < high:
@@ -51,7 +51,7 @@ def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:
 def gaps(
     ranges: Sequence[KeyRange], start: bytes | None, end: bytes | None
 ) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield the parts of `start <= key < end` outside of the ranges, in order; None is open."""
+    """Yield the parts of `start <= key < end` outside the ranges, in order; None is unbounded."""
     for low, high in ranges:
         if end is not None and end <= low:
             break

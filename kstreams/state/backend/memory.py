@@ -1,6 +1,6 @@
-"""The working store in memory: the fastest one, and the one for tests.
+"""The in-memory working store: the fastest kind, also for tests.
 
-It holds the state of a task in dictionaries. A closed store stays in the process, by its directory.
+It keeps a task's state in dictionaries. A closed store stays in the process, by its directory.
 The directory itself is empty and shows other processes that the version exists; they restore it
 from the durable log. If the parent directory does not exist, nothing is written to the disk.
 """
@@ -26,8 +26,8 @@ class Memory:
     """The settings of the in-memory backend; state must fit into the workers' memory.
 
     Args:
-        directory: The directory of the marks of local versions; None leaves it to the library.
-        log: The durable log of deltas and snapshots; None is the checkpoint.
+        directory: The parent of the markers of local versions; None: the library's default.
+        log: The durable log of deltas and snapshots; None: in the checkpoint.
     """
 
     directory: str | None = None
@@ -39,13 +39,13 @@ class Memory:
         return "memory"
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open what this process holds under a directory; nothing there is an empty state."""
+        """Open the store that this process closed under a directory, or else an empty store."""
         _forget_removed()
         closed = _CLOSED.pop(str(directory), None)
         return MemoryStore(stores, directory, closed.tables if closed else None)
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Hand the contents of `source` over to `target`; the source is used up."""
+        """Move the contents of `source` to `target`; return False if this process has none."""
         _forget_removed()
         closed = _CLOSED.pop(str(source), None)
         if closed is None:
@@ -55,7 +55,7 @@ class Memory:
         return True
 
     def copy(self, source: Path, target: Path) -> bool:
-        """Copy the contents of `source`: the dictionaries, not the bytes in them."""
+        """Copy the dictionaries of `source`; return False if this process has none."""
         closed = _CLOSED.get(str(source))
         if closed is None:
             return False
@@ -63,7 +63,7 @@ class Memory:
         return True
 
     def remove(self, directory: Path) -> None:
-        """Remove the content of a directory, and its mark."""
+        """Drop the closed store of a directory, and remove the empty directory."""
         _CLOSED.pop(str(directory), None)
         try:
             directory.rmdir()
@@ -79,9 +79,9 @@ class Memory:
 class MemoryStore(WorkingStore):
     """The state of one task in dictionaries. The store needs no directory when used alone.
 
-    `get`, `multi_get` and `write` have the cost of a dictionary; keys are ordered from the first
-    scan or the first deleted range of a store on. An iterator has the keys of its start with their
-    current values (up to a thousand keys at a time), without deleted keys.
+    `get`, `multi_get` and `write` cost as much as dictionary operations; the first scan or deleted
+    range of a store sorts its keys. A scan yields the keys that existed at its start, without those
+    deleted meanwhile, with their current values (read for up to a thousand keys at a time).
     """
 
     def __init__(
@@ -121,17 +121,17 @@ class MemoryStore(WorkingStore):
                 yield pair
 
     def count(self, store: str) -> int:
-        """Return how many keys a store has, exactly."""
+        """Return the exact number of keys of a store."""
         return len(self._table(store).data)
 
     def write(self, changes: Changes) -> None:
-        """Apply all changes; an unknown store is refused before anything is changed."""
+        """Apply all changes; an unknown store raises `StoreError` before any change is applied."""
         for table, changed in [(self._table(store), each) for store, each in changes.items()]:
             table.delete(changed.ranges)
             table.write(changed.pairs)
 
     def close(self) -> None:
-        """File the contents under the directory; a second call does nothing."""
+        """Keep the contents in the process, by directory; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -151,9 +151,9 @@ class MemoryStore(WorkingStore):
 
 
 class _Table:
-    """One store: its pairs, and an index of its keys once a scan has asked for one.
+    """One store: its pairs, and from the first scan on, an index of its keys.
 
-    The index holds the keys of `data` and those of `dead`, each once.
+    The index has the keys of `data` and the deleted keys in `dead`, each once.
     """
 
     __slots__ = ("data", "dead", "index")
@@ -237,7 +237,7 @@ def _file(directory: Path, tables: dict[str, _Table]) -> None:
 
 
 def _forget_removed() -> None:
-    """Free what another process has removed, because the task moved there."""
+    """Drop closed stores whose directories another process has removed, because the task moved."""
     for directory, closed in list(_CLOSED.items()):
         if closed.marked and not Path(directory).is_dir():
             _CLOSED.pop(directory, None)

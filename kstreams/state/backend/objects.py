@@ -1,7 +1,7 @@
 """The contract of durable storage: named immutable objects.
 
-Implemented here for a directory (`kstreams.state.log.directory.DirectoryObjectStore`); S3
-and others are one file each.
+`kstreams.state.log.directory.DirectoryObjectStore` implements it for a directory; plugins implement
+it for S3 and other storage.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = ("ObjectStore", "ObjectStoreSettings", "object_name_parts")
 class ObjectStore(Protocol):
     """Named immutable objects with a conditional create. Names are `/`-separated paths.
 
-    Safe for several processes and machines at once. Errors of the storage come out as
-    `StoreError`; an object that is not there as `KeyError`-compatible `ObjectMissingError`.
+    Several processes and machines may use it at the same time. Errors of the storage are raised as
+    `StoreError`, a missing object as `ObjectMissingError`, which is also a `KeyError`.
     """
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object, durably and whole, unless its name exists already.
+        """Create an object durably and atomically, unless its name exists already.
 
         Returns:
-            True when this call created it, False when the name was taken (its contents
-            are then untouched).
+            True if this call created the object, False if an object of this name exists (it
+            then stays unchanged).
         """
         ...
 
@@ -35,7 +35,7 @@ class ObjectStore(Protocol):
         """Return an object's bytes, or a range of them.
 
         Raises:
-            ObjectMissingError: There is no such object.
+            ObjectMissingError: The object does not exist.
         """
         ...
 
@@ -52,7 +52,7 @@ class ObjectStoreSettings(Protocol):
     """The settings of durable storage: small, picklable, and without visible secrets."""
 
     def open(self) -> ObjectStore:
-        """Open the storage in this process; called once a worker, not once a batch.
+        """Open the storage in this process; called once per worker, not once per batch.
 
         Raises:
             StoreOpenError: The storage cannot be reached with these settings.
@@ -61,10 +61,10 @@ class ObjectStoreSettings(Protocol):
 
 
 def object_name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of an object's name.
+    """Return the parts of an object's name, which slashes separate.
 
     Raises:
-        InvalidNameError: It is not a relative path of plain parts; a `ValueError`, too.
+        InvalidNameError: A part is empty or begins with a dot; also a `ValueError`.
     """
     parts = tuple(name.split("/"))
     if any(part == "" or part.startswith(".") or "\0" in part for part in parts):

@@ -1,4 +1,4 @@
-"""An index of keys in bytewise order that costs nothing until someone asks for order."""
+"""An index of keys in bytewise order, which sorts no keys before the first scan."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MERGE_FRACTION = 8
 
 
 class SortedKeys:
-    """Keys in ascending order: a long sorted run, a short one, and unsorted keys.
+    """Keys in ascending order: a long sorted run, a short sorted run, and unsorted keys.
 
-    `add` only marks a key. A scan sorts the marked keys into the short run, and merges the short
-    run into the long one when it has grown to an eighth of it: so the number of comparisons per key
-    is constant, for any sequence of scans and additions. Runs are replaced, never changed: an open
-    iterator keeps its runs.
+    `add` only collects keys. A scan sorts these keys into the short run, and merges the short run
+    into the long run when it has grown to an eighth of the long run: so the number of comparisons
+    per key is constant, for any sequence of scans and additions. Runs are replaced, never changed:
+    an open iterator keeps its runs.
     """
 
     __slots__ = ("_long", "_marked", "_short")
@@ -32,16 +32,16 @@ class SortedKeys:
         return len(self._long) + len(self._short) + len(self._marked)
 
     def add(self, keys: list[bytes]) -> None:
-        """Take in keys that the index does not hold, in any order."""
+        """Add keys that the index does not have yet, in any order."""
         self._marked.extend(keys)
 
     def chunks(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[list[bytes]]:
-        """Yield the keys with `start <= key < end` in order, in lists that grow to a thousand.
+        """Yield the keys with `start <= key < end` in order, in lists of 32 to 1024 keys.
 
-        A scan that ends early costs only the keys that it has read. Keys that are added after the
-        first list are not included.
+        A scan that ends early costs only the keys that it has yielded. Keys that are added after
+        the first list are not included.
         """
         self._settle()
         long, short = self._long, self._short
@@ -67,7 +67,7 @@ class SortedKeys:
 
 
 def _spans(low: int, high: int, *, reverse: bool) -> Iterator[tuple[int, int]]:
-    """Yield ranges of places that cover `low` to `high`, small ones first."""
+    """Yield ranges of positions that cover `low` to `high`, small ranges first."""
     size = _FIRST_KEYS
     while low < high:
         if reverse:

@@ -24,9 +24,9 @@ class TaskKey:
     """One task of an app: a partition group at one partition.
 
     Args:
-        app: Name of the app; any text.
-        group: Name or number of the partition group; any text.
-        partition: Number of the partition.
+        app: The name of the app; any text.
+        group: The name or number of the partition group; any text.
+        partition: The number of the partition.
     """
 
     app: str
@@ -74,13 +74,13 @@ def loops_prefix(app: str, epoch: str = "") -> str:
 def table_copies(app: str, checkpoint_id: str) -> Path:
     """Return an app's directory of copies of global tables, below the local home.
 
-    Named as the state of a query without a name, which there is not.
+    Its name is that of the state of a query with an empty name, and no query has an empty name.
     """
     return Path(_quoted(f"{app}.{checkpoint_id}."))
 
 
 def new_attempt() -> str:
-    """Return a name that no other attempt has: 32 hex digits."""
+    """Return a new, unique name of an attempt: 32 hex digits."""
     return uuid4().hex
 
 

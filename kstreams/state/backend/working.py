@@ -1,12 +1,12 @@
-"""The two contracts that a state backend implements: bytes in, bytes out.
+"""The two contracts that a state backend implements, `StateBackend` and `WorkingStore`.
 
-A backend keeps one directory a task and version. The library copies a committed
+A backend keeps one directory per task and version. The library copies a committed
 version for each attempt (`StateBackend.branch`), opens the copy, writes a batch's
-changes in one atomic step, closes it and names it as the next version. A backend
-therefore never needs locks, a write-ahead log or fsync: the durable log has the truth.
+changes in one atomic step, closes the copy and renames it to the next version. A backend
+therefore needs no locks, write-ahead log or fsync: the durable log is authoritative.
 
-A custom backend is a file of some eighty lines (`examples/custom_store.py`); prove it with
-`kstreams.testing.WorkingStoreContract`.
+A custom backend needs some eighty lines (`examples/custom_store.py`);
+`kstreams.testing.WorkingStoreContract` tests it.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ __all__ = (
 )
 
 Pair = tuple[bytes, "bytes | None"]
-"""A key and its value; None is a deletion."""
+"""A key and its new value; None deletes the key."""
 KeyRange = tuple[bytes, bytes]
 """All keys with `start <= key < end`, bytewise."""
 
 
 @dataclass(frozen=True)
 class StoreChanges:
-    """The changes of one batch in a store: ranges are deleted, then pairs are put.
+    """The changes of one batch to a store: its ranges are deleted first, then its pairs are put.
 
-    A pair may be in a deleted range; it stays. False without changes.
+    A pair in a deleted range is put nevertheless. An object without changes is false.
 
     Attributes:
-        pairs: Keys and new values, None for a deletion. Keys ascend, each once.
-        ranges: Nonempty ranges to delete; they ascend, and neither overlap nor touch.
+        pairs: Keys and new values, None for a deletion. Keys ascend without duplicates.
+        ranges: Nonempty ranges to delete, ascending; ranges neither overlap nor touch.
     """
 
     pairs: Sequence[Pair] = ()
     ranges: Sequence[KeyRange] = ()
 
     def __bool__(self) -> bool:
-        """Return whether anything changes."""
+        """Return whether there are changes."""
         return bool(self.pairs or self.ranges)
 
 
@@ -60,31 +60,31 @@ Changes = Mapping[str, StoreChanges]
 
 
 class WorkingStore(Protocol):
-    """One task's state, opened: an ordered map from bytes to bytes for each store."""
+    """The open state of one task: for each store, an ordered map from bytes to bytes."""
 
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
+        """Return the value of a key, or None if the key does not exist."""
         ...
 
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys."""
+        """Return the values of many keys, in the order of the keys; None for missing keys."""
         ...
 
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open.
+        """Yield pairs with `start <= key < end` in bytewise order; None is unbounded.
 
-        The iterator need not see later writes.
+        The iterator may or may not include later writes.
         """
         ...
 
     def count(self, store: str) -> int:
-        """Return about how many keys a store has; an estimate will do."""
+        """Return the number of keys of a store; an estimate is enough."""
         ...
 
     def write(self, changes: Changes) -> None:
-        """Apply all changes in one atomic step: of each store its ranges, then its pairs."""
+        """Apply all changes in one atomic step: for each store its ranges, then its pairs."""
         ...
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class WorkingStore(Protocol):
 
 
 class StateBackend(Protocol):
-    """The settings of a kind of working store, which open and branch stores; picklable."""
+    """The picklable settings of a kind of working store; opens, copies and removes stores."""
 
     @property
     def name(self) -> str:
@@ -102,12 +102,12 @@ class StateBackend(Protocol):
 
     @property
     def directory(self) -> str | None:
-        """Return where local files go, a disk of the worker; None leaves it to the library."""
+        """Return the worker's directory for local files; None: the library's default."""
         ...
 
     @property
     def log(self) -> ObjectStoreSettings | None:
-        """Return where deltas and snapshots go; None is the checkpoint."""
+        """Return the durable log of deltas and snapshots; None: in the checkpoint."""
         ...
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
@@ -123,13 +123,13 @@ class StateBackend(Protocol):
         """Copy the closed store in `source` to `target` cheaply (hard links).
 
         Returns:
-            False if the source cannot be branched (it is incomplete, or not in this process any
-            more); the caller then restores from the durable log. The call may consume the source.
+            False if the source cannot be copied (it is incomplete, or no longer in this process);
+            the caller then restores from the durable log. The call may remove the source.
         """
         ...
 
     def remove(self, directory: Path) -> None:
-        """Delete a closed version or a dead attempt; one that is not there is no error."""
+        """Delete the directory of a closed version or failed attempt, if it exists."""
         ...
 
 
@@ -137,8 +137,8 @@ class StateBackend(Protocol):
 class CopiesVersions(StateBackend, Protocol):
     """A backend that can copy a version cheaply and leave it unchanged.
 
-    The upkeep merges deltas and creates snapshots from the copy, in the background. With other
-    backends, a commit with due upkeep waits for it.
+    The library merges deltas and creates snapshots from the copy, in the background (upkeep). With
+    other backends, a commit waits until its due upkeep is done.
     """
 
     def copy(self, source: Path, target: Path) -> bool:
@@ -152,15 +152,15 @@ class CopiesVersions(StateBackend, Protocol):
 
 @runtime_checkable
 class StaysOpen(CopiesVersions, Protocol):
-    """A backend that is expensive to open and close: a version stays open between batches.
+    """A backend that is expensive to open and close, so that versions stay open between batches.
 
-    The changes of small batches are kept in memory, and written when they have grown, or with a
-    larger batch. `branch` must not change its source.
+    The changes of small batches are kept in memory until they exceed `open_bytes` or a larger batch
+    is written. `branch` must not change its source.
     """
 
     @property
     def open_bytes(self) -> int:
-        """Return how much memory a task's changes may take before they are written; 0: none."""
+        """Return the maximum bytes of a task's changes in memory; 0: no version stays open."""
         ...
 
 
@@ -168,12 +168,12 @@ class StaysOpen(CopiesVersions, Protocol):
 class SharesVersions(StateBackend, Protocol):
     """A backend whose closed versions several processes can read at the same time.
 
-    Global tables have one copy a machine with it; with other backends each worker keeps one in
-    its memory.
+    With such a backend, a machine has one copy of each global table; with other backends each
+    worker keeps a copy in its memory.
     """
 
     def open_shared(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open a closed version read-only; it stays unchanged, also when the store is closed.
+        """Open a closed version read-only; closing the store leaves the version unchanged.
 
         The store stays readable after its directory was removed.
 

@@ -1,3 +1,3 @@
-"""The reads and writes of an attempt: rows as objects, over rows as bytes, over a backend."""
+"""The write-back cache of an attempt: rows as objects or bytes, over a state backend."""
 
 from __future__ import annotations

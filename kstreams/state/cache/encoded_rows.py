@@ -1,4 +1,4 @@
-"""A store's part of an overlay as bytes, for work by columns."""
+"""A store's part of an overlay as bytes, for columnar operations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ("EncodedRows",)
 class EncodedRows:
     """Reads and writes many encoded rows at a time.
 
-    The overlay caches bytes from here on. Everything else stays as it is: what asks it by
-    objects has them encoded and decoded at each call.
+    The overlay caches bytes from then on. Its other methods still work with objects, which they
+    encode and decode at each call.
 
     Args:
         overlay: The store's part of an overlay.
 
     Attributes:
         name: Name of the store.
-        scan: Returns an iterator over the pairs with `start <= key < end`, in order; as
-            `StoreOverlay.scan`, whose arguments it takes.
+        scan: Returns an iterator over the encoded pairs with `start <= key < end`, in order; its
+            arguments are those of `StoreOverlay.scan`.
         delete_range: Deletes all keys with `start <= key < end`, without reading them.
-        resident: As `StoreOverlay.resident`.
+        resident: The other data that the kind of store keeps in memory.
     """
 
     def __init__(self, overlay: StoreOverlay) -> None:
@@ -35,7 +35,7 @@ class EncodedRows:
         self._overlay = overlay
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in their order; one read of the backend."""
+        """Return the values of many keys, in the order of the keys; reads the backend once."""
         overlay = self._overlay
         overlay.drop_stale()
         dirty, clean = overlay.dirty, overlay.clean
@@ -45,7 +45,7 @@ class EncodedRows:
         return [dirty[key] if key in dirty else clean[key] for key in keys]
 
     def put_many(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
-        """Set the values of many keys; None deletes."""
+        """Set the values of many keys; None deletes a key."""
         dirty, journal = self._overlay.dirty, self._overlay.journal
         if journal is not None:
             before = dirty.get

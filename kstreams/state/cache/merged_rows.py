@@ -1,4 +1,4 @@
-"""The rows of a store in key order: the puts of an attempt over the stored rows."""
+"""The rows of a store in key order: the stored rows with the puts of an attempt."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kstreams.state.cache.written_keys import WrittenKeys
 __all__ = ("MergedRows",)
 
 _STEPS = 24
-"""The number of pairs to skip before the backend seeks to another position."""
+"""The number of pairs to skip one by one before the backend seeks instead."""
 _MISSING: Final = object()
-"""The marker for "not in this cache", unlike None: known to have no value."""
+"""The marker for "not in this cache"; None means that the key is known to have no value."""
 
 
 class MergedRows:
@@ -28,7 +28,7 @@ class MergedRows:
         dirty: The put rows, by handle.
         clean: The read rows, by handle.
         stored: The rows of the backend.
-        order: The keys of `dirty`, in order.
+        order: The encoded keys of `dirty`, sorted.
         coding: Encodes and decodes rows.
         by_object: Whether handles are keys; otherwise they are the bytes of keys.
         objects: Whether the caches have values; otherwise they have the bytes of values.
@@ -73,7 +73,7 @@ class MergedRows:
     def scan_encoded(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Return an iterator over encoded pairs, where the caches have bytes; else as `scan`."""
+        """Return the iterator of `scan`, with encoded pairs; the caches must have bytes."""
         written = self._order.within(start, end)
         if reverse:
             written.reverse()
@@ -90,8 +90,8 @@ class MergedRows:
     ) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield encoded pairs of several ranges, each with the number of its range.
 
-        The caches must have bytes. A range that begins soon after the previous one is reached by
-        steps; otherwise the backend seeks.
+        The caches must have bytes. If a range begins few pairs after the previous range, these
+        pairs are skipped one by one; otherwise the backend seeks.
 
         Args:
             ranges: Starts and ends, ascending and disjoint.
@@ -116,13 +116,13 @@ class MergedRows:
                 yield number, key, value
 
     def first(self, start: bytes | None, end: bytes | None) -> bytes | None:
-        """Return the bytes of the first key with a value and `start <= key bytes < end`."""
+        """Return the encoded first key with a value and `start <= key bytes < end`, or None."""
         own = next(filter(self._is_put, self._order.walk(start, end)), None)
         stored = self._stored.scan(start, end if own is None else own)
         return next((data for data, _ in stored if self._is_put(data) is not False), own)
 
     def _is_put(self, data: bytes) -> bool | None:
-        """Return whether a key was put or else deleted, None for neither; in `_order`."""
+        """Return True for a put key, False for a deleted key, None for neither, by `_order`."""
         found = self._dirty.get(self._order.handle(data, _MISSING), _MISSING)
         return None if found is _MISSING else found is not None
 
@@ -152,7 +152,7 @@ class MergedRows:
                 yield pair
 
     def _pair(self, data: bytes, stored: bytes | None) -> tuple[Any, Any] | None:
-        """Return a key and its present value; None when it has none."""
+        """Return a key and its current value; None if the key has no value."""
         key = self._order.handle(data, _MISSING) if self._by_object else _MISSING
         if key is _MISSING:
             key = self._coding.key(data)
@@ -184,7 +184,7 @@ class _Walk:
         self._next: tuple[bytes, bytes] | None = None
 
     def within(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the pairs of a range; those of the one before were taken."""
+        """Yield the pairs of a range; the pairs of the previous range must have been read."""
         self._go_to(start)
         pairs = self._pairs
         while self._next is not None and self._next[0] < end:

@@ -1,8 +1,8 @@
 """The write-back cache between typed stores and a working store, for one attempt.
 
-A batch reads through it and touches the working store's files once, at commit. Nothing
-reaches the backend before `changes()` is written, so dropping the overlay undoes the
-attempt.
+A batch reads through the cache and writes to the working store once, at commit. Nothing
+reaches the backend before the result of `changes()` is written, so dropping the overlay undoes
+the attempt.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _ENTRY_BYTES = 110
 
 @dataclass(frozen=True)
 class CachedRows:
-    """The known rows of one store at one version, for another overlay at that version.
+    """The cached rows of one store at one version, for the next overlay at that version.
 
     Attributes:
         key: The serde of the keys, which determines the handles.
         value: The serde of the values.
-        rows: Values by handle; None is known to be absent.
-        encoded: Whether handles and values are bytes, for any serdes.
-        resident: The other data that the kind of store keeps.
+        rows: Values by handle; None for a key that is known to be absent.
+        encoded: Whether handles and values are bytes, regardless of the serdes.
+        resident: The other data that the kind of store keeps in memory.
     """
 
     key: Serde[Any]
@@ -47,7 +47,7 @@ class CachedRows:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory the rows take, estimated from a few of them."""
+        """The approximate memory of the rows, in bytes, estimated from the first 64 rows."""
         size = sys.getsizeof
         sample = [size(h) + size(value) for h, value in islice(self.rows.items(), _SAMPLE)]
         each = _ENTRY_BYTES + (sum(sample) / len(sample) if sample else 0)
@@ -60,9 +60,9 @@ class Overlay:
 
     Args:
         base: The working store.
-        cached: The rows that another overlay of this task knew when it had committed exactly the
-            version of `base`, by store. They belong to this overlay from now on.
-        times: See the attribute.
+        cached: By store, the rows that another overlay of this task had cached when it committed
+            exactly the version of `base`. This overlay takes ownership.
+        times: The current times of the task; `BEFORE_ALL` by default.
 
     Attributes:
         times: The current times of the task, for stores whose rows expire.
@@ -83,7 +83,7 @@ class Overlay:
         self._sealed = False
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return a store's part, the same one at each call."""
+        """Return the store's part of the overlay; each call returns the same object."""
         found = self._stores.get(name)
         if found is None:
             known = self._cached.get(name)
@@ -94,7 +94,7 @@ class Overlay:
         return found
 
     def new_store(self, name: str, known: CachedRows) -> StoreOverlay:
-        """Return a new part for a store; override this to observe its writes.
+        """Return a new part for a store; subclasses override this to observe the store's writes.
 
         Args:
             name: The name of the store.
@@ -126,13 +126,13 @@ class Overlay:
         return [] if self._journaling else None
 
     def begin(self) -> None:
-        """Open a journal: `rollback` reverts the puts from here on."""
+        """Open a journal: `rollback` reverts the puts after this call."""
         self._journaling = True
         for store in self._stores.values():
             store.journal = []
 
     def end(self) -> None:
-        """Close the journal; its puts stay."""
+        """Close the journal; the puts stay."""
         self._journaling = False
         for store in self._stores.values():
             store.journal = self._journal()
@@ -152,26 +152,26 @@ class Overlay:
         }
 
     def stored(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of encoded keys at the version below the changes."""
+        """Return the values of encoded keys in the working store, without the overlay's changes."""
         return self._base.multi_get(store, keys)
 
     def stored_in(self, store: str, ranges: Sequence[KeyRange]) -> Iterator[bytes]:
-        """Yield the encoded keys that ranges had at that version, in order."""
+        """Yield the encoded keys that ranges have in the working store, range by range."""
         for start, end in ranges:
             for key, _ in self._base.scan(store, start, end):
                 yield key
 
     def all_stored(self, store: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield all encoded pairs of that version, by key."""
+        """Yield all encoded pairs of a store in the working store, in key order."""
         return self._base.scan(store, None, None)
 
     def committed(self) -> None:
-        """Take all changes as stored."""
+        """Treat all changes as stored."""
         for store in self._stores.values():
             store.committed()
 
     def cached(self) -> Mapping[str, CachedRows]:
-        """Return the known rows of each store, without the changes."""
+        """Return the cached rows of each store, without the changes."""
         found = dict(self._cached)
         for name, store in self._stores.items():
             found[name] = replace(found[name], encoded=store.encoded, resident=store.resident.found)

@@ -1,4 +1,4 @@
-"""Data of a store kind that stays in memory from batch to batch, in its own form."""
+"""Data that a kind of store keeps in memory from batch to batch, in any form."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ __all__ = ("Resident", "ResidentSlot")
 
 
 class Resident(Protocol):
-    """Such a form."""
+    """Data that a kind of store keeps in memory from batch to batch."""
 
     @property
     def size_bytes(self) -> int:
-        """Return about how much memory it takes."""
+        """Return the approximate memory of the data, in bytes."""
         ...
 
 
 class ResidentSlot:
-    """The place of resident data in a store's part of an overlay.
+    """Holds the resident data of a store's part of an overlay.
 
-    A batch that changes rows and does not keep the data again loses it; so does a failed batch.
+    The data is dropped after a batch that changes rows without a call of `keep`, and after a failed
+    batch.
 
     Args:
         inherited: The data at the first version of the overlay.
@@ -31,17 +32,17 @@ class ResidentSlot:
 
     @property
     def found(self) -> Resident | None:
-        """The data of the current rows, or None."""
+        """The data of the current rows, or None if there is none."""
         return self._inherited if self._kept is None else self._kept
 
     def take(self) -> Resident | None:
-        """Return the data, and remove it."""
+        """Return the data, or None, and remove it."""
         found = self.found
         self._inherited = self._kept = None
         return found
 
     def keep(self, found: Resident) -> None:
-        """Keep data of the rows including all puts, for this batch and the next one."""
+        """Keep data that reflects all puts so far, for this batch and the next batch."""
         self._kept = found
 
     def committed(self, *, changed: bool) -> None:

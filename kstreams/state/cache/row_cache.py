@@ -13,12 +13,12 @@ __all__ = ("RowCache",)
 class RowCache:
     """Rows of stores as objects, of the tasks that ran last on this worker.
 
-    Spark schedules a task on its previous worker. The rows that it read and wrote are then still
-    cached, and hot keys need no backend lookup. The rows are used only for exactly the version of
-    the last commit, as its version id shows: a retry, or a task that ran elsewhere meanwhile,
-    starts without.
+    Spark schedules a task on its previous worker. The rows that the task read and wrote are then
+    still cached, and hot keys need no backend lookup. The rows are used only if their version id is
+    that of the task's current version: a retry, or a task that ran elsewhere meanwhile, starts with
+    an empty cache.
 
-    For one thread at a time, as in a worker.
+    Not thread-safe.
 
     Args:
         limit_bytes: The approximate maximum memory of all rows. Rows of tasks that ran long ago are
@@ -31,21 +31,21 @@ class RowCache:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory the rows take."""
+        """The approximate memory of the rows, in bytes."""
         return sum(size for _, _, size in self._tasks.values())
 
     def take(self, task: TaskKey, version_id: str) -> Mapping[str, CachedRows]:
-        """Return the known rows of a task's version, and remove them."""
+        """Remove and return the cached rows of a task's version, by store; empty if not cached."""
         known, rows, _ = self._tasks.pop(task, ("", {}, 0))
         return rows if known == version_id else {}
 
     def keep(self, task: TaskKey, version_id: str, overlay: Overlay) -> None:
-        """Keep the rows of an overlay, which is not used any more.
+        """Keep the rows of an overlay that is no longer used.
 
         Args:
             task: The task.
-            version_id: The version id of the version after its changes.
-            overlay: The overlay at this version, with its changes.
+            version_id: The version id of the version that includes the overlay's changes.
+            overlay: The overlay, with its changes.
         """
         size = _size(overlay)
         if size > self._limit:

@@ -21,11 +21,11 @@ _BYTES_OR_NONE = {bytes, type(None)}
 
 
 class RowCoding:
-    """Encodes and decodes, one by one or in bulk; what fails names the store and the key.
+    """Encodes and decodes keys and values, one or many; errors have the store and the key.
 
     Args:
         store: Name of the store.
-        key: Serde of the keys, as the store orders them.
+        key: The serde of the keys whose bytes have the order of the store.
         value: Serde of the values.
     """
 
@@ -55,7 +55,7 @@ class RowCoding:
         return [self._encode(self._key, key, key) for key in keys]
 
     def encode_values(self, values: list[Any], keys: list[Any]) -> list[Any]:
-        """Return the bytes of keys' values; None, a deletion, stays None."""
+        """Return the bytes of values, given their keys for errors; None, a deletion, stays None."""
         if _as_they_are(self._value, values):
             return values
         try:
@@ -67,11 +67,11 @@ class RowCoding:
             ]
 
     def key(self, data: bytes) -> Any:  # noqa: ANN401  # as above
-        """Return a key."""
+        """Decode a key."""
         return self._key.deserialize(data)
 
     def value(self, data: bytes, key: Any) -> Any:  # noqa: ANN401  # as above
-        """Return a key's value."""
+        """Decode a value; `key` is for errors."""
         try:
             return self._value.deserialize(data)
         except SerdeError as exc:
@@ -81,7 +81,7 @@ class RowCoding:
     def values(
         self, data: list[bytes | None], keys: Sequence[Any], *, encoded: bool = True
     ) -> list[Any]:
-        """Return the values of keys, which may be encoded; None stays None."""
+        """Decode values; None stays None. `keys`, for errors, are bytes if `encoded`."""
         try:
             array = pa.array(data, pa.binary())
             if isinstance(array, pa.Array):
@@ -110,7 +110,7 @@ class RowCoding:
 
 
 def _as_they_are(serde: Serde[Any], items: list[Any]) -> bool:
-    """Return whether items are bytes that a row may have, which their serde leaves as they are."""
+    """Return whether the encoded items equal the items: bytes of valid size, or None."""
     if serde is not BYTES or not _BYTES_OR_NONE.issuperset(map(type, items)):
         return False
     return max(map(len, filter(None, items)), default=0) <= MAX_ROW_BYTES

@@ -11,13 +11,13 @@ __all__ = ("SealedJournal",)
 
 
 class SealedJournal(list[tuple[Any, Any]]):
-    """A journal that takes no entry: each put makes one first, so that none gets through.
+    """A journal that raises on each new entry; a put adds its entry first, so it changes nothing.
 
-    It costs a put nothing while the store is open.
+    While the store is open, puts need no extra check.
     """
 
     def append(self, _: tuple[Any, Any]) -> NoReturn:
-        """Refuse.
+        """Reject a put.
 
         Raises:
             OutsideBatchError: Always.
@@ -25,5 +25,5 @@ class SealedJournal(list[tuple[Any, Any]]):
         raise OutsideBatchError("a store was written to outside of a batch")
 
     def __iadd__(self, _: Iterable[tuple[Any, Any]]) -> NoReturn:  # type: ignore[misc, override]  # as above
-        """Refuse."""
+        """Reject puts; raises `OutsideBatchError`."""
         self.append((None, None))

@@ -1,7 +1,7 @@
 """One store's part of an attempt's write-back cache.
 
-It keeps Python objects: a hot key costs a dict look-up, whatever the backend; or bytes,
-where work goes by columns (`EncodedRows`).
+It caches Python objects, so that a hot key costs a dict lookup with any backend, or bytes for
+columnar operations (`EncodedRows`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kstreams.state.cache.written_keys import WrittenKeys
 __all__ = ("MISSING", "StoreOverlay")
 
 MISSING: Final = object()
-"""The marker for "not in this cache", unlike None: known to have no value."""
+"""The marker for "not in this cache"; None means that the key is known to have no value."""
 
 _RANGES: Final = object()
 """The marker for deleted ranges in a journal, instead of a handle."""
 
 _SINGLE_LOOKS = 8
-"""One of so many cached rows may be looked at singly before all are searched."""
+"""After single checks of 1/8 of the cached rows for deletion, all rows are checked at once."""
 
 
 class StoreOverlay:
@@ -41,19 +41,18 @@ class StoreOverlay:
     handle.
 
     Attributes:
-        get: Returns the value of a key, or None. A closure, because it is called for each record.
+        get: Returns the value of a key, or None. It is a closure for speed.
         dirty: The put rows by handle, in the order of first puts; None is a deletion.
-        clean: The read rows by handle; None is known to be absent.
+        clean: The read rows by handle; None for a key that is known to be absent.
         encoded: Whether only bytes are cached.
-        journal: Handles with the value of `dirty` before each put, while a rollback is possible.
+        journal: For rollbacks, each put's handle and previous value in `dirty`; None: no journal.
         stored: The rows of the backend.
-        merged: Both in key order.
-        resident: The other data that the kind of store keeps.
-        is_only_scanned: Whether no key is read alone, so that no row needs caching.
+        merged: The stored rows with the puts, in key order.
+        resident: The other data that the kind of store keeps in memory.
+        is_only_scanned: Whether keys are only read by scans, so that no row needs caching.
 
-    Keys of a deleted range are not removed immediately. In `dirty` its keys become deletions; the
-    backend is not read for them; and `clean` drops its keys when it is read often enough, or as a
-    whole.
+    Keys of a deleted range become deletions in `dirty`, and the backend is not read for them. They
+    stay in `clean` until `clean` has been read often enough, or is read as a whole.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class StoreOverlay:
         )
 
     def keep_bytes(self) -> None:
-        """Cache keys and values as their bytes from here on; see `EncodedRows`."""
+        """Cache keys and values as bytes after this call; see `EncodedRows`."""
         self.encoded = True
         if not (self._by_object or self._objects):
             return
@@ -123,7 +122,7 @@ class StoreOverlay:
         """Return a form of `get` that reads the backend only for keys below a bound.
 
         Args:
-            bound: A value not below any handle with a value in the backend; None if the backend is
+            bound: A value above every handle with a value in the backend; None if the backend is
                 empty.
         """
         dirty, clean, get = self.dirty.get, self.clean.get, self.get
@@ -171,7 +170,7 @@ class StoreOverlay:
         return self._opened(found, key)
 
     def _load(self, key: Any, handle: Any) -> Any:  # noqa: ANN401  # as above
-        """Read a key that is in no cache."""
+        """Read an uncached key from the backend, and cache its value."""
         encoded = self._coding.encode_key(key) if self._by_object else handle
         data = self.stored.get(encoded)
         found = data if data is None or not self._objects else self._coding.value(data, key)
@@ -179,7 +178,7 @@ class StoreOverlay:
         return found
 
     def get_many(self, keys: Sequence[Any]) -> list[Any]:
-        """Return the values of many keys, in their order; one read of the backend."""
+        """Return the values of many keys, in the order of the keys; reads the backend once."""
         self.drop_stale()
         handles, clean = self._handles(keys), self.clean
         if self.dirty and not self.dirty.keys().isdisjoint(handles):
@@ -198,13 +197,13 @@ class StoreOverlay:
         return keys if self._by_object else self._coding.encode_keys(list(keys))
 
     def read_ahead(self, keys: Sequence[Any]) -> None:
-        """Read keys that are not cached in one call of the backend."""
+        """Read all uncached keys among these keys into the cache, with one read of the backend."""
         self.drop_stale()
         known, put = self.clean.__contains__, self.dirty.__contains__
         self._load_many(set(filterfalse(put, filterfalse(known, self._handles(keys)))))
 
     def _load_many(self, handles: Iterable[Any]) -> None:
-        """Read keys that are in no cache."""
+        """Read uncached keys from the backend, and cache their values."""
         # Sorted, because a tree of blocks is read faster in order.
         wanted = _in_own_order(handles)
         if wanted:
@@ -214,12 +213,12 @@ class StoreOverlay:
             self.clean.update(zip(wanted, found, strict=True))
 
     def share_cached(self, keys: Sequence[Any]) -> float:
-        """Return how large a part of some keys (one or more, all different) is cached."""
+        """Return the cached fraction (0 to 1) of keys, which are different and at least one."""
         handles = self._handles(keys)
         return sum(h in self.dirty or h in self.clean for h in handles) / len(handles)
 
     def put(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above
-        """Set a key's value; None deletes."""
+        """Set a key's value; None deletes the key."""
         handle = key if self._by_object else self._coding.encode_key(key)
         if not self._objects and value is not None:
             value = self._coding.encode_value(value, key)
@@ -229,7 +228,7 @@ class StoreOverlay:
         self.dirty[handle] = value
 
     def put_many(self, keys: Sequence[Any], values: Sequence[Any]) -> None:
-        """Set many keys' values, of equal length; of equal keys the last wins."""
+        """Set the values of many keys; both lists have equal length. A key's last value wins."""
         if self.journal is not None:
             for key, value in zip(keys, values, strict=True):
                 self.put(key, value)
@@ -252,7 +251,7 @@ class StoreOverlay:
     def delete_range(self, start: bytes, end: bytes) -> None:
         """Delete all keys with `start <= key bytes < end`, without reading them.
 
-        One backend read checks whether there are any; without keys, nothing is recorded.
+        One backend read checks whether the range has keys; without keys, nothing is recorded.
         """
         if self.merged.first(start, end) is None:
             return
@@ -272,11 +271,11 @@ class StoreOverlay:
     def delete_ranges(
         self, ranges: Sequence[tuple[bytes, bytes]], covers: Callable[[Any], bool]
     ) -> None:
-        """Delete all keys of ranges, where it is easy to see of a key whether it is in one.
+        """Delete all keys of ranges, given a fast test of whether a key is in one of the ranges.
 
         Args:
-            ranges: Start and end of each.
-            covers: Returns of a key whether it lies in one of them.
+            ranges: The start and end of each range, encoded.
+            covers: Returns whether a decoded key lies in one of the ranges.
         """
         if self.journal is not None or not (self._by_object and self._objects):
             for start, end in ranges:
@@ -300,7 +299,7 @@ class StoreOverlay:
         return self.stored.is_deleted(data)
 
     def drop_stale(self) -> None:
-        """Drop cached keys of deleted ranges, if there may be any."""
+        """Drop cached keys of deleted ranges, if ranges were deleted since the last call."""
         if self._stale:
             self._drop_deleted()
 
@@ -370,9 +369,9 @@ class StoreOverlay:
         self._order.forget()
 
     def count(self) -> int:
-        """Return about how many keys there are.
+        """Return the approximate number of keys.
 
-        A key that was put without being read counts as new, or when deleted, as absent.
+        A key that was put without being read counts as new; a key deleted unread, as absent.
         """
         self.drop_stale()
         known, more = self.clean, 0
@@ -381,19 +380,19 @@ class StoreOverlay:
         return max(0, self.stored.count() + more)
 
     def _check(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above
-        """Fail at once, where `changes` would fail later."""
+        """Raise the error that `changes` would raise later: a key or value cannot be serialized."""
         if self._by_object:
             self._coding.encode_key(key)
         if self._objects and value is not None:
             self._coding.encode_value(value, key)
 
     def _opened(self, found: Any, key: Any) -> Any:  # noqa: ANN401  # as above
-        """Return a cached value as an object of the caller's own."""
+        """Return a cached value as an object: decoded if values are cached as bytes."""
         return found if self._objects or found is None else self._coding.value(found, key)
 
 
 def _in_own_order(handles: Iterable[Any]) -> list[Any]:
-    """Sort handles by their own order, which mostly is their bytes' order, and cheaper."""
+    """Return handles in Python's order, or unsorted if they have none; saves sorting bytes."""
     found = list(handles)
     with suppress(TypeError):  # no order of their own
         found.sort()

@@ -12,14 +12,14 @@ __all__ = ("StoredRows",)
 
 
 class StoredRows:
-    """Reads encoded rows; what lies in a deleted range is not asked for.
+    """Reads encoded rows; keys in deleted ranges are absent, without a read of the backend.
 
     Args:
         base: The working store.
         store: Name of the store.
 
     Attributes:
-        deleted: The deleted ranges, rising and apart.
+        deleted: The deleted ranges, ascending and disjoint.
     """
 
     def __init__(self, base: WorkingStore, store: str) -> None:
@@ -36,11 +36,11 @@ class StoredRows:
         return bool(self.deleted) and covers(self.deleted, key)
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
+        """Return the value of a key, or None if the key does not exist."""
         return None if self.is_deleted(key) else self._base.get(self._store, key)
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in their order; one read of the backend."""
+        """Return the values of many keys, in the order of the keys; reads the backend once."""
         if not self.deleted:
             return self._base.multi_get(self._store, keys)
         left = [key for key in keys if not covers(self.deleted, key)]
@@ -50,7 +50,7 @@ class StoredRows:
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in order, as of the call."""
+        """Yield pairs with `start <= key < end` in order."""
         if not self.deleted:
             return self._base.scan(self._store, start, end, reverse=reverse)
         parts = list(gaps(self.deleted, start, end))
@@ -62,6 +62,6 @@ class StoredRows:
         )
 
     def count(self) -> int:
-        """Return about how many keys there are; those of deleted ranges are counted one by one."""
+        """Return the approximate number of keys; keys of deleted ranges are counted one by one."""
         scans = (self._base.scan(self._store, start, end) for start, end in self.deleted)
         return self._base.count(self._store) - sum(1 for _ in chain.from_iterable(scans))

@@ -1,4 +1,4 @@
-"""The times that stores go by."""
+"""The times that determine which rows of stores have expired."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ("BEFORE_ALL", "FixedTimes", "Times")
 
 
 class Times(Protocol):
-    """A task's present times, ms since the epoch."""
+    """A task's current times, in ms since the Unix epoch."""
 
     @property
     def stream_time(self) -> int:
-        """Return the highest timestamp so far; -1 before any."""
+        """Return the highest timestamp so far; -1 before the first record."""
         ...
 
     @property
@@ -24,10 +24,10 @@ class Times(Protocol):
 
 @dataclass(frozen=True)
 class FixedTimes:
-    """Fixed times.
+    """Times that do not change, in ms since the Unix epoch.
 
     Args:
-        stream_time: The highest timestamp so far; -1 before any.
+        stream_time: The highest timestamp so far; -1 before the first record.
         wall_time: The recorded wall time of a batch.
     """
 

@@ -16,7 +16,7 @@ class WrittenKeys:
     """The key order of a growing cache, which costs nothing until its first use.
 
     Args:
-        cache: The put rows by handle, in the order of first puts. When entries are removed, call
+        cache: The put rows by handle, in the order of first puts. After removing entries, call
             `forget`.
         encode: Returns the bytes of handles; None if handles are bytes.
     """
@@ -30,7 +30,7 @@ class WrittenKeys:
         self._handles: dict[bytes, Any] = {}
 
     def __len__(self) -> int:
-        """Return how many keys are in order already."""
+        """Return the number of sorted keys."""
         return len(self._sorted)
 
     def within(self, start: bytes | None, end: bytes | None) -> list[bytes]:
@@ -39,12 +39,12 @@ class WrittenKeys:
         return self._sorted[low:high]
 
     def walk(self, start: bytes | None, end: bytes | None) -> Iterator[bytes]:
-        """Yield the keys with `start <= key < end`, in order, before anything more is put."""
+        """Yield the keys with `start <= key < end`, in order; put no rows during the iteration."""
         low, high = self._places(start, end)
         return map(self._sorted.__getitem__, range(low, high))
 
     def handle(self, key: bytes, default: Any = None) -> Any:  # noqa: ANN401  # any handle
-        """Return the handle of a key that was put, as of the last look at the order."""
+        """Return the handle of a put key; `default` if the key was put after the last sort."""
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:

@@ -18,7 +18,7 @@ class Beginning:
         app: The app id.
         checkpoint_id: The checkpoint id.
         query: The name of the query.
-        epoch_number: The number of new epochs of the query after its state was rewritten.
+        epoch_number: The number of new epochs of the query because its state was rewritten.
         seed: The digest of the commit before all batches; empty without one.
     """
 
@@ -30,7 +30,7 @@ class Beginning:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Beginning:
-        """Parse its fields; a `ValueError` has the problem."""
+        """Parse the fields of a stored `Beginning`. Raises `ValueError` if a field is invalid."""
         return cls(
             fields.text("app"),
             fields.text(STORED_NAMES["checkpoint_id"]),

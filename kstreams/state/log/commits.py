@@ -1,8 +1,8 @@
-"""The driver's log of committed batches, which decides the versions that count.
+"""The driver's log of committed batches, which determines the valid versions of task state.
 
 Each batch has one immutable JSON object, which is created only if it is absent, so one of two
-drivers wins. Each object names the previous one, so a missing object is noticed. The first object
-of the log names its owner. Views, repairs after a crash and cleanup start from this log.
+drivers wins. Each object names the previous object, so a missing object is noticed. The first
+object of the log names its owner. Views, repairs after a crash and cleanup start from this log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kstreams.state.log.totals import Totals
 __all__ = ("SEED", "Commit", "CommitLog", "CommitName", "Output", "SealedCommit")
 
 SEED = -1
-"""The batch number of a commit before all batches: the state of a fork or an upgrade."""
+"""The batch number of the initial commit, which has the state of a fork or an upgrade."""
 
 _BEGIN = "begin.json"
 _COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
@@ -40,15 +40,15 @@ class CommitName:
     """The unique name of a commit.
 
     Attributes:
-        batch: The batch.
-        digest: The checksum, hex.
+        batch: The number of the batch.
+        digest: The SHA-256 of the commit, hex.
     """
 
     batch: int
     digest: str
 
     def to_json(self) -> list[Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return [self.batch, self.digest]
 
     @classmethod
@@ -72,12 +72,12 @@ class Output:
     producer: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: object) -> Output:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = Fields(data)
         return cls(
             fields.text("topic"),
@@ -96,17 +96,17 @@ class Commit:
         run: The id of the committing driver.
         wall_ms: The time of the commit, ms since the epoch, by the app's clock.
         tasks: The pointer of every existing task, as JSON text.
-        outputs: The output to publish.
-        positions: The next offset of each partition; the pointer of a task takes precedence.
+        outputs: The staged rows to publish to topics.
+        positions: The next offset of each partition; offsets in a task's pointer take precedence.
         fingerprint: The `Topology.fingerprint` of the writer.
         after: The previous commit; None for the first one, and if it is not recorded.
-        plan: The digest of its plan; empty if no plan is recorded.
-        digest: The digest of the commit, when it is in a log.
-        topics: The id of each topic of the positions; without topics that have no id.
+        plan: The digest of the batch's plan; empty if no plan is recorded.
+        digest: The digest of the commit; empty before the commit is sealed.
+        topics: The ids of the topics of the positions, as far as topics have ids.
         loops: The records that tasks sent to loops: input of the next batch.
-        receipts: The receipts of sinks other than topics, to publish.
+        receipts: The receipts of sinks other than topics, for publishing their output.
         staged: The output to publish in one transaction.
-        totals: The total counts of its nodes; None in commits of earlier versions.
+        totals: The total counts of the query's nodes; None in commits of earlier versions.
     """
 
     batch: int
@@ -127,12 +127,12 @@ class Commit:
 
     @property
     def id(self) -> CommitName:
-        """The name of the commit, when it is in a log."""
+        """The unique name of a sealed commit."""
         return CommitName(self.batch, self.digest)
 
     @property
     def sent(self) -> tuple[LoopPart, ...]:
-        """The objects of its tasks for others: for loops, and for topics."""
+        """The records that the batch's tasks sent to loops and staged for topics, as objects."""
         return (*self.loops, *self.staged.parts)
 
     def pointers(self) -> dict[TaskId, Pointer]:
@@ -140,13 +140,13 @@ class Commit:
         return {task: Pointer.from_json(text) for task, text in self.tasks.items()}
 
     def objects(self) -> Iterator[str]:
-        """Yield the names of all objects that it needs."""
+        """Yield the names of all objects that the commit needs."""
         for pointer in self.pointers().values():
             yield from (ref.name for ref in pointer.objects())
         yield from object_names(self.sent)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             "batch": self.batch,
             "run": self.run,
@@ -166,7 +166,7 @@ class Commit:
 
     @classmethod
     def from_json(cls, data: object, digest: str = "") -> Commit:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = data if isinstance(data, Fields) else Fields(data)
         return cls(
             fields.integer("batch", least=SEED),
@@ -206,7 +206,7 @@ class CommitLog:
     Args:
         objects: The durable log.
         prefix: The prefix of its objects.
-        begun: Whether the log is known to exist: its first object must then be there.
+        begun: Whether the log is known to exist; a missing first object is then an error.
 
     Attributes:
         prefix: The prefix, including the slash.
@@ -218,10 +218,10 @@ class CommitLog:
         self.prefix = prefix.rstrip("/") + "/"
 
     def begin(self, beginning: Beginning) -> str:
-        """Write down whose log this is, once; return the digest of that.
+        """Write the first object of the log unless it exists, and return its digest.
 
         Raises:
-            LogMismatchError: It has begun as another.
+            LogMismatchError: The log begins with another object.
         """
         name = self.prefix + _BEGIN
         document = seal(with_stored_names(vars(beginning)), name)
@@ -235,11 +235,11 @@ class CommitLog:
         return document.digest
 
     def beginning(self) -> tuple[Beginning, str]:
-        """Return whose log this is, and the digest of that.
+        """Return the first object of the log, and its digest.
 
         Raises:
-            LogMismatchError: That is not written down.
-            StateCorruptError: It cannot be read.
+            LogMismatchError: The log has no first object.
+            StateCorruptError: The object is damaged.
         """
         name = self.prefix + _BEGIN
         try:
@@ -257,9 +257,9 @@ class CommitLog:
         )
 
     def batches(self) -> list[int]:
-        """Return the ids of all batches that are retained, rising: the last ones without a gap.
+        """Return the numbers of the retained batches: the last ones without a gap, ascending.
 
-        Older commits may be there, whose state need not be.
+        The log may have older commits, whose state may be deleted.
 
         Raises:
             LogMismatchError: The log is not the one that was begun.
@@ -271,7 +271,7 @@ class CommitLog:
         return found[max(first, 0) :]
 
     def numbers(self) -> list[int]:
-        """Return the ids of all batches that have a commit here, rising: of those kept, too.
+        """Return the numbers of all batches with a commit in the log, ascending, also before a gap.
 
         Raises:
             LogMismatchError: The log is not the one that was begun.
@@ -283,7 +283,7 @@ class CommitLog:
 
         Raises:
             LogMismatchError: The log is not the one that was begun.
-            StateCorruptError: It cannot be read.
+            StateCorruptError: The commit is damaged.
         """
         names = self._names()
         return self._read(names[-1]) if names else None
@@ -292,13 +292,13 @@ class CommitLog:
         """Return the commit of a batch.
 
         Raises:
-            ObjectMissingError: It is not retained, or has never been.
-            StateCorruptError: It cannot be read.
+            ObjectMissingError: The log has no commit of this batch.
+            StateCorruptError: The commit is damaged.
         """
         return self._read(self._name(batch))
 
     def of(self, batches: Iterable[int]) -> Iterator[Commit]:
-        """Yield the commits of batches, without those that are not retained."""
+        """Yield the commits of batches in ascending order; skip batches without a commit."""
         for batch in sorted(batches):
             try:
                 yield self.at(batch)
@@ -306,11 +306,11 @@ class CommitLog:
                 continue
 
     def recent(self, count: int) -> tuple[Commit, ...]:
-        """Return the newest of the commits that are retained, oldest first."""
+        """Return the newest `count` retained commits, oldest first."""
         return tuple(self.at(batch) for batch in self.batches()[-count:])
 
     def all(self) -> Iterator[Commit]:
-        """Yield all retained commits, oldest first; one that is forgotten meanwhile is not."""
+        """Yield all commits, oldest first; skip commits that are deleted meanwhile."""
         for name in self._names():
             try:
                 yield self._read(name)
@@ -318,17 +318,17 @@ class CommitLog:
                 continue
 
     def strays(self) -> list[str]:
-        """Return the names of objects among the commits that are none."""
+        """Return the names of objects below the prefix that do not belong to the log."""
         found = self._objects.list(self.prefix)
         return [name for name in found if not self._is_commit(name) and not self._is_begin(name)]
 
     def sealed(self, commit: Commit) -> SealedCommit:
-        """Return a commit as it would be in this log."""
+        """Return a commit with its digest and its bytes in this log; does not write it."""
         document = seal(commit.to_json(), self._name(commit.batch))
         return SealedCommit(replace(commit, digest=document.digest), document.data)
 
     def append(self, commit: Commit) -> Commit:
-        """Append a commit durably; return it with its digest.
+        """Append a commit durably; return the commit with its digest.
 
         Raises:
             FencedError: Another driver has committed this batch.
@@ -336,7 +336,7 @@ class CommitLog:
         return self.add(self.sealed(commit))
 
     def add(self, sealed: SealedCommit) -> Commit:
-        """Append a sealed commit durably; return it.
+        """Append a sealed commit durably; return the commit.
 
         Raises:
             FencedError: Another driver has committed this batch.
@@ -352,7 +352,7 @@ class CommitLog:
         return commit
 
     def forget_before(self, batch: int, *, but: Collection[int] = ()) -> None:
-        """Delete commits of batches before one, but some."""
+        """Delete the commits of batches before `batch`, except those of the batches in `but`."""
         names = ((self._batch(name), name) for name in self._names())
         self._objects.delete(name for found, name in names if found < batch and found not in but)
 

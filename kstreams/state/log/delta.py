@@ -1,18 +1,18 @@
-r"""The portable format of what a batch changed, and of a part of a snapshot.
+r"""The portable format of a batch's changes and of a snapshot's chunks.
 
-It belongs to no backend: any of them can restore from it, on any platform. Integers are
-little-endian.
+It does not depend on the backend: any backend on any platform can restore from it. Integers
+are little-endian.
 
     magic      4 bytes   b"KSD\x02": the last byte is the format's version
     header     u32       length, then UTF-8 JSON: the task, the attempt, and for each store
-                         [name, pairs, bytes of keys, bytes of values, deleted ranges, bytes
-                         of their bounds]; "raw": body's length
+                         [name, pairs, key bytes, value bytes, deleted ranges, bytes of
+                         the ranges' bounds]; "raw": uncompressed length of the body
     body       zstd      for each store: u32 key lengths, u32 value lengths (2**32 - 1 for
-                         a deleted key), all keys, all values; keys rise bytewise; then u32
-                         lengths of the ranges' bounds, start and end in turn, and all bounds
-    digest     32 bytes  SHA-256 of all before it
+                         a deleted key), all keys (ascending), all values; then u32
+                         lengths of the ranges' bounds, starts alternating with ends, and all bounds
+    digest     32 bytes  SHA-256 of all bytes before the digest
 
-Version 1, which is read too, has no ranges, and neither of the last two of a store's numbers.
+Version 1 can be read, too; it has no ranges, and lacks a store's last two header fields.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class DeltaHeader:
         group: The partition group.
         partition: The partition.
         version: The resulting version.
-        batch: The micro-batch of the writer.
-        attempt: The attempt of the writer.
+        batch: The number of the writer's micro-batch.
+        attempt: The name of the writer's attempt.
         parent: The version id of the previous version, hex.
-        kind: The kind of content.
+        kind: The kind of content: `delta`, `chunk`, or for merged deltas `1.run`, `2.run`, ...
         first: For a merged delta: the first version of its changes; 0 if unknown.
         version_id: For a merged delta: the resulting version id, hex; empty if unknown.
     """
@@ -76,10 +76,10 @@ class DeltaHeader:
 
 
 def encode(changes: Changes, header: DeltaHeader) -> bytes:
-    """Return the object that holds changes; equal arguments give equal bytes.
+    """Return the bytes of an object with these changes; equal arguments give equal bytes.
 
     Raises:
-        ValueError: Keys or ranges of a store do not rise.
+        ValueError: The keys or ranges of a store do not ascend.
     """
     stores: list[list[str | int]] = []
     parts: list[bytes] = []
@@ -101,7 +101,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
     """Return the header and the changes of an object; `name` is for errors.
 
     Raises:
-        StateCorruptError: A byte is missing or has changed.
+        StateCorruptError: The object is damaged, or of a later format.
     """
     content, digest = memoryview(data)[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
     if len(data) < _HEAD_BYTES + DIGEST_BYTES or sha256(content).digest() != digest:
@@ -136,7 +136,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
 
 
 def _decompressed(frame: memoryview, count: int) -> bytes:
-    """Decompress a frame, with no more memory than its stated size."""
+    """Decompress a frame; a `ValueError` if its header does not have this uncompressed size."""
     if count != _content_bytes(frame):
         raise ValueError(f"its frame does not have {count!r} bytes")
     found: bytes = pa.Codec(_CODEC).decompress(frame, count, asbytes=True)
@@ -144,7 +144,7 @@ def _decompressed(frame: memoryview, count: int) -> bytes:
 
 
 def _content_bytes(frame: memoryview) -> int:
-    """Return how many bytes a frame of zstd says that it has (RFC 8878, 3.1.1.1); -1 for none."""
+    """Return the content size in the header of a zstd frame (RFC 8878, 3.1.1.1); -1 without one."""
     descriptor = frame[4]
     single, code = descriptor >> 5 & 1, descriptor >> 6
     width = (single, 2, 4, 8)[code]
@@ -154,7 +154,7 @@ def _content_bytes(frame: memoryview) -> int:
 
 
 def _encode_store(store: str, changes: StoreChanges) -> tuple[list[int], list[bytes]]:
-    """Return the numbers of a store for the header, and its parts of the body."""
+    """Return a store's five sizes for the header, and its parts of the body."""
     pairs = changes.pairs
     keys, given = list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs))
     if not all(map(lt, keys, keys[1:])):
@@ -208,7 +208,7 @@ def _decode_stores(
 
 
 def _split(joined: bytes, lengths: npt.NDArray[np.uint32]) -> list[bytes]:
-    """Return the parts of some bytes; in blocks, so that other threads come between."""
+    """Split bytes into parts of these lengths, in blocks so that other threads can run between."""
     found: list[bytes] = []
     at = 0
     for first in range(0, len(lengths), _BLOCK):

@@ -1,4 +1,4 @@
-"""Durable objects as files of a directory: local, or on a file system that all share."""
+"""Durable objects as files of a directory, local or on a file system that all machines share."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ class Directory:
     """Settings: durable objects in a directory that all machines share.
 
     Args:
-        path: The directory; made when the first object is.
+        path: The directory; created with the first object.
     """
 
     path: str
 
     @property
     def place(self) -> str:
-        """The name of the directory in texts."""
+        """The path of the directory, for messages."""
         return self.path
 
     def open(self) -> DirectoryObjectStore:
-        """Return the object store; nothing is touched yet."""
+        """Return the object store; does not access the file system."""
         return DirectoryObjectStore(self.path)
 
 
 class DirectoryObjectStore(ObjectStore):
-    """An object is a file below `root`, under its name; it appears whole or not at all.
+    """Stores each object as a file below `root`, under the object's name, atomically.
 
-    A file is written aside, brought to disk (fsync), and linked to its name, which the
-    file system allows once. Survives a loss of power. Needs hard links, and for several
-    machines a file system with their usual meaning (NFS has it).
+    The store writes a temporary file, flushes it to disk (fsync), and links it to the object's
+    name, which fails if the name exists. Objects survive a loss of power. The file system must
+    have hard links, for several machines with the usual semantics (as NFS).
 
     Args:
-        root: The directory; made when the first object is.
-        sync_names: Whether a creation waits until its name is on the disk, too. Without, a loss
-            of power may take the last ones back, whole.
+        root: The directory; created with the first object.
+        sync_names: Whether a creation also waits until the name is on disk. If False, the last
+            created objects may be missing after a loss of power.
     """
 
     def __init__(self, root: str | Path, *, sync_names: bool = True) -> None:
@@ -63,7 +63,7 @@ class DirectoryObjectStore(ObjectStore):
         return f"DirectoryObjectStore({str(self._root)!r})"
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object, durably and whole, unless its name exists already.
+        """Create an object durably and atomically, unless its name exists; return whether it did.
 
         Raises:
             StoreError: The disk is full or cannot be written; nothing was created.
@@ -86,11 +86,11 @@ class DirectoryObjectStore(ObjectStore):
         return True
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
+        """Return an object's bytes from `start` on, at most `length`; fewer if the object ends.
 
         Raises:
-            ObjectMissingError: There is no such object.
-            StoreError: It cannot be read.
+            ObjectMissingError: The object does not exist.
+            StoreError: The object cannot be read.
         """
         try:
             with open_regular(self._path(name)) as file:
@@ -104,8 +104,8 @@ class DirectoryObjectStore(ObjectStore):
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
         """Rename an object atomically and durably; return whether it existed.
 
-        An existing object of the new name stays, and this one is deleted; with `replace`, the
-        existing one is replaced.
+        If an object of the new name exists, that object stays and the object `name` is deleted;
+        with `replace`, the existing object is replaced.
 
         Raises:
             StoreError: The directory cannot be written.
@@ -129,9 +129,9 @@ class DirectoryObjectStore(ObjectStore):
         return True
 
     def obstacle(self, name: str) -> str:
-        """Return the path that prevents an object of this name.
+        """Return why no object of this name can be created; empty if one can.
 
-        The path is a file instead of a directory, or the existing object.
+        There is a directory of this name, or a file where the name needs a directory.
         """
         path = self._path(name)
         if path.is_dir():
@@ -153,9 +153,9 @@ class DirectoryObjectStore(ObjectStore):
             yield from _walk(start, f"{parent}/" if parent else "", prefix)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; missing names are no error. Empty directories stay.
+        """Delete objects; missing names are no error. Empty directories remain.
 
-        Targets of links below the root stay, too.
+        Objects below a symbolic link in the root are not deleted.
         """
         is_linked = cache(self._is_linked)
         for name in names:
@@ -169,7 +169,7 @@ class DirectoryObjectStore(ObjectStore):
                 raise self._failed("delete", name, error) from error
 
     def _is_linked(self, directory: Path) -> bool:
-        """Return whether a link leads from the root to a directory below it."""
+        """Return whether the path from the root to a directory has a symbolic link."""
         step = self._root
         for name in directory.relative_to(self._root).parts:
             step /= name
@@ -181,7 +181,7 @@ class DirectoryObjectStore(ObjectStore):
         return self._root.joinpath(*object_name_parts(name))
 
     def _make_parents(self, path: Path) -> tuple[Path, ...]:
-        """Make the directories above a path, and return those whose entries change."""
+        """Create the directories above a path, and return all directories whose entries change."""
         changed = [path.parent]
         for parent in path.parents:
             if parent.is_dir():
@@ -192,7 +192,7 @@ class DirectoryObjectStore(ObjectStore):
 
     @contextmanager
     def _unfinished(self, data: bytes) -> Iterator[Path]:
-        """Write a temporary file, with a lock that shows others that its writer still runs."""
+        """Write a temporary file, with a lock that shows other processes that its writer runs."""
         aside = self._root / _UNFINISHED
         aside.mkdir(exist_ok=True)
         if not self._swept:
@@ -216,7 +216,7 @@ class DirectoryObjectStore(ObjectStore):
 
 
 def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
-    """Yield names below a directory; links lead elsewhere, and are no objects."""
+    """Yield names below a directory in sorted order, without symbolic links."""
     try:
         entries = [entry for entry in os.scandir(directory) if not entry.is_symlink()]
         names = sorted(f"{base}{entry.name}{'/' * entry.is_dir()}" for entry in entries)
@@ -234,7 +234,7 @@ def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
 
 
 def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
-    """Make a file of a new name, and lock it before someone takes it for abandoned."""
+    """Create and lock a file of a new name; retry if another process removed it before the lock."""
     while True:
         number, name = tempfile.mkstemp(dir=aside)
         file = os.fdopen(number, "wb")
@@ -245,7 +245,7 @@ def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
 
 
 def _remove_abandoned(aside: Path) -> None:
-    """Remove what writers that were killed have left."""
+    """Remove the temporary files of killed writers."""
     for path in aside.iterdir():
         try:
             with path.open("rb") as file:

@@ -3,7 +3,7 @@
 Commits, plans, savepoints, first objects and `app.json` are such documents. The checksum covers the
 whole content including the name, and the name contains app, epoch, query and number: a document
 that was changed, truncated, or copied to another name is rejected. Documents of versions without
-checksums have neither; they are read unchecked.
+checksums have neither name nor checksum; such documents are read unchecked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kstreams.state.log.fields import Fields
 __all__ = ("Document", "read_document", "seal")
 
 T = TypeVar("T")
-"""The type of a document's content."""
+"""The type of a parsed document."""
 
 _NAME = "document"
 _SUM = "sum"
@@ -41,7 +41,7 @@ class Document:
 
 
 def seal(content: Mapping[str, Any], name: str, *, indent: int | None = None) -> Document:
-    """Return a document of some content.
+    """Return the document for this content, with its name and checksum.
 
     Args:
         content: Plain data; later versions may add fields.
@@ -72,8 +72,8 @@ def read_document(
     Args:
         data: The bytes.
         name: The required name.
-        parse: Called with the fields and the digest; raises `ValueError` for invalid ones.
-        what: The document in errors: `commit 'commits/...'`.
+        parse: Called with the fields and the digest; raises `ValueError` for invalid fields.
+        what: The document for error texts, such as `commit 'commits/...'`.
         hint: The hint for a rejected document.
         sealed: Whether a checksum is required.
 

@@ -20,7 +20,7 @@ from kstreams.state.log.version_ids import Link, link_of
 __all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
 
 E = TypeVar("E", bound=StoreError)
-"""The class of an error that gets its place."""
+"""The class of an error to which the app, partition group and partition are added."""
 
 _PARALLEL_READS = 8
 _SHORT_DIGEST_BYTES = 8
@@ -28,7 +28,7 @@ _SHORT_DIGEST_BYTES = 8
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt of a task at a micro-batch; its name is like no other's."""
+    """One attempt of a task at a micro-batch, with a unique name."""
 
     name: str
     batch: int
@@ -49,11 +49,11 @@ class DurableLog:
     def put(self, ref: ObjectRef, data: bytes) -> ObjectRef:
         """Store an encoded object durably, and return its ref.
 
-        Finding it there already is no error when it is the same: storage answers so when
-        the reply to a first try was lost.
+        An existing object with the same bytes is no error: the reply to an earlier request may
+        have been lost.
 
         Raises:
-            StoreError: It cannot be stored, or the name holds something else.
+            StoreError: The object cannot be stored, or the name exists with other contents.
         """
         name = ref.name
         if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:
@@ -69,16 +69,16 @@ class DurableLog:
         """Return the changes that an object holds.
 
         Raises:
-            StateCorruptError: It is missing, damaged, or not the one that is meant.
+            StateCorruptError: The object is missing, damaged, or not the referenced one.
         """
         return self._decoded(ref, self._fetch(ref))[1]
 
     def read_all(self, refs: Iterable[ObjectRef]) -> Iterator[Changes]:
-        """Yield the changes of objects in their order, fetching a few of them ahead."""
+        """Yield the changes of objects in their order; fetches a few objects ahead."""
         return (changes for _, changes in self.read_linked(refs))
 
     def read_linked(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Link, Changes]]:
-        """Yield the same, each with its place in the line of versions."""
+        """Yield the changes of objects in their order, each with its `Link`; fetches ahead."""
         waiting: deque[tuple[ObjectRef, Future[bytes]]] = deque()
         with ThreadPoolExecutor(_PARALLEL_READS, "kstreams-restore") as pool:
             try:
@@ -95,19 +95,18 @@ class DurableLog:
                     data.cancel()
 
     def restore(self, pointer: Pointer, store: WorkingStore, after: int | None = None) -> None:
-        """Bring a working store, open with all stores of the pointer, to its version.
+        """Restore a working store, open with all stores of the pointer, to the pointer's version.
 
-        Holds a few objects in memory at a time, whatever the size of the state, and logs
-        how far it is.
+        Only a few objects are in memory at a time, for any size of state. Logs the progress.
 
         Args:
             pointer: The version.
-            store: Empty, or at an earlier version of the same line.
-            after: That one's number, the base of the pointer or later; None if it is empty.
+            store: An empty working store, or one at an earlier version of the same state.
+            after: The number of that earlier version, at least `pointer.base`; None if `store` is
+                empty.
 
         Raises:
-            StateCorruptError: An object is missing or damaged; the working store is then
-                of no use.
+            StateCorruptError: An object is missing or damaged; discard the working store.
         """
         refs = pointer.objects() if after is None else pointer.deltas_after(after)
         progress = RestoreProgress(self.task, refs)
@@ -118,7 +117,7 @@ class DurableLog:
     def ref(
         self, data: bytes, version: int, attempt: Attempt, kind: str, level: int = 0
     ) -> ObjectRef:
-        """Return how a pointer names an encoded object that an attempt writes."""
+        """Return the reference, for a pointer, to an encoded object that an attempt writes."""
         name = f"{self.task.prefix}{version:020d}-{attempt.name}.{kind}"
         return ObjectRef(name, short_digest(data), len(data), level)
 
@@ -133,7 +132,7 @@ class DurableLog:
         first: int = 0,
         version_id: str = "",
     ) -> bytes:
-        """Return the object that holds changes, with this task's name on it."""
+        """Return the bytes of an object with these changes; its header names this task."""
         header = DeltaHeader(
             self.task.app,
             self.task.group,
@@ -180,7 +179,7 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
     """Return the bytes of an object in a pointer, checked against its digest.
 
     Raises:
-        StateCorruptError: The object is missing, damaged, or another one.
+        StateCorruptError: The object is missing, damaged, or not the referenced object.
     """
     data = _fetched(objects, ref)
     _proved(ref, data)
@@ -188,12 +187,12 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
-    """Return the version id of an object in a pointer, checked in the same way."""
+    """Return the link of an object in a pointer; reads and checks it as `checked_object` does."""
     return _proved(ref, _fetched(objects, ref))[0]
 
 
 def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
-    """Return place and changes of an object that is whole and the one that was committed."""
+    """Return the link and the changes of an object, checked against the digest in its reference."""
     header, changes = decode(data, ref.name)
     if short_digest(data) != ref.digest:
         raise StateCorruptError(
@@ -211,6 +210,6 @@ def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]
 
 
 def short_digest(data: bytes) -> str:
-    """Return the part of an encoded object's digest that a pointer keeps."""
+    """Return the part of an encoded object's digest that pointers keep: 16 hex digits."""
     start = len(data) - DIGEST_BYTES
     return data[start : start + _SHORT_DIGEST_BYTES].hex()

@@ -16,7 +16,7 @@ __all__ = (
 )
 
 T = TypeVar("T")
-"""Type of a default."""
+"""The type of a default value."""
 
 MOST = 2**63 - 1
 """The largest number of a document: offsets, times and sizes have 64 bits."""
@@ -33,8 +33,8 @@ class WrongFieldError(ValueError):
 class Fields:
     """The fields of a JSON object.
 
-    Each method returns an existing field of its type; a `WrongFieldError` has the problem. A
-    default is for a field that may be missing.
+    Each method returns a field of the method's type, or raises `WrongFieldError` if the field is
+    missing or has another type. A default is returned for a missing field.
     """
 
     def __init__(self, content: object) -> None:
@@ -64,20 +64,20 @@ class Fields:
     def text(self, name: str, default: T) -> str | T: ...
 
     def text(self, name: str, default: object = _MISSING) -> Any:
-        """Return a field that is a text."""
+        """Return a string."""
         if default is not _MISSING and name not in self._content:
             return default
         return checked_text(self._get(name), f"field {name!r}")
 
     def flag(self, name: str) -> bool:
-        """Return a truth value."""
+        """Return a boolean."""
         found = self._get(name)
         if not isinstance(found, bool):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not true or false")
         return found
 
     def all(self) -> dict[str, Any]:
-        """Return all of them, unchecked."""
+        """Return all fields, unchecked."""
         return dict(self._content)
 
     def anything(self, name: str) -> object:
@@ -85,14 +85,14 @@ class Fields:
         return self._content.get(name)
 
     def items(self, name: str) -> list[Any]:
-        """Return a list of anything."""
+        """Return a list; its items are unchecked."""
         found = self._get(name)
         if not isinstance(found, list):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not a list")
         return found
 
     def mapping(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return an object of anything."""
+        """Return an object as a dict; its values are unchecked."""
         found = default if name not in self._content and default is not None else self._get(name)
         if not isinstance(found, Mapping):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not an object of fields")
@@ -106,7 +106,7 @@ class Fields:
         return found
 
     def texts(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """Return an object whose fields are texts."""
+        """Return an object whose fields are strings."""
         found = self.mapping(name, default)
         for key, value in found.items():
             checked_text(value, f"field {key!r} of {name!r}")
@@ -119,7 +119,7 @@ class Fields:
 
 
 def checked_integer(value: object, what: str, *, least: int = 0) -> int:
-    """Return a whole number from `least` to `MOST`; a `WrongFieldError` names an invalid value."""
+    """Return an integer from `least` to `MOST`; raise `WrongFieldError` for any other value."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:
@@ -128,14 +128,14 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
 
 
 def checked_text(value: object, what: str) -> str:
-    """Return a text; a `WrongFieldError` names another value."""
+    """Return a string, or raise `WrongFieldError` with the invalid value."""
     if not isinstance(value, str):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a text")
     return value
 
 
 def checked_digest(value: object, what: str) -> str:
-    """Return the 64 hex digits of a SHA-256; a `WrongFieldError` names another value."""
+    """Return the 64 hex digits of a SHA-256, or raise `WrongFieldError` with the invalid value."""
     text = checked_text(value, what)
     if not _DIGEST.fullmatch(text):
         raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256")

@@ -1,9 +1,10 @@
 """Garbage collection of objects that no retained version uses.
 
 Two kinds of objects are in no pointer: those of old versions, and those of attempts whose batch is
-not or never will be committed. The second kind looks like live data, so it is only deleted after it
-was unnamed twice, `min_age` apart, by the given clock. The clock may be wrong for a while: a note
-from the future is written again, and after a jump no object is old.
+not yet, or never will be, committed. Objects of the second kind are only deleted if two collections
+at least `min_age` apart, by the given clock, found them unnamed. Notes in the durable log have the
+unnamed objects of earlier collections. After the clock was set, no object counts as old until
+`min_age` has passed, and a note from the future is deleted.
 """
 
 from __future__ import annotations
@@ -48,24 +49,24 @@ def collect_garbage(
 ) -> Collected:
     """Delete the objects of an app's tasks that no retained pointer names.
 
-    A batch's delta up to the oldest retained version of its task is deleted immediately. Any other
+    Deltas up to the oldest retained version of their task are deleted immediately. Any other
     object is deleted after it was unnamed for `min_age`, unless it leads beyond the newest retained
     version, because it may belong to a running batch. Call it from one process of an app at a time;
     the process may be killed at any time.
 
     Args:
         log: The durable log.
-        keep: By task, every pointer that must stay restorable and that an attempt may start from:
-            those of the last commits (at least of the last two, because a batch may be retried);
-            also empty ones. Other tasks are not touched.
+        keep: By task, every pointer that must stay restorable or that an attempt may start from:
+            the pointers of at least the last two commits, because a batch may be retried, also
+            empty pointers. Objects of other tasks are not deleted.
         clock: The clock.
         min_age: A time longer than any batch, from its first write to its commit.
         pinned: The names of other objects to retain, such as those of savepoints.
-        set_ms: The last time at which the clock was found to be set, by itself: ages count only
-            after another `min_age`. None: unknown to running processes.
+        set_ms: The last time (ms, by the clock itself) at which the clock was found to have been
+            set; objects count as old only `min_age` later. None: no process has noticed that.
 
     Returns:
-        The deleted objects, and the number of waiting ones.
+        The deleted objects, and the number of unnamed objects that are too new to delete.
 
     Raises:
         ValueError: The tasks belong to several apps.
@@ -108,10 +109,10 @@ class _Ages:
 
 
 def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
-    """Return which were unnamed a `min_age` ago already; note down the rest for later.
+    """Return the objects in `doubtful` that were unnamed `min_age` ago; write a note if due.
 
-    A note from the future is by a clock that has been set back: its age will never be
-    known, and it goes.
+    A note from the future was written before the clock was set back. Its age cannot be known,
+    so it is deleted.
     """
     prefix = garbage_prefix(app)
     numbered = ((_number_of(name), name) for name in log.list(prefix))
@@ -127,7 +128,7 @@ def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[
 
 
 def _noted(data: bytes) -> frozenset[str]:
-    """Return the names in a note; none if it is damaged, so that nothing goes by it."""
+    """Return the object names in a note; empty if it is damaged, so that nothing is deleted."""
     try:
         return frozenset(name for name in json.loads(data) if isinstance(name, str))
     except (ValueError, TypeError, RecursionError):
@@ -135,6 +136,6 @@ def _noted(data: bytes) -> frozenset[str]:
 
 
 def _number_of(name: str) -> int | None:
-    """Return the version or the time at the beginning of a name; None for a foreign object."""
+    """Return the version or time that an object's name begins with; None if it has no number."""
     match = _NUMBERED.match(name.rpartition("/")[2])
     return None if match is None else int(match[1])

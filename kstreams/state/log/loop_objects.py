@@ -1,9 +1,9 @@
-"""Loop records of tasks from one batch to the next: objects of the durable log.
+"""Records that tasks send to loops for the next batch, as objects of the durable log.
 
-The objects of an attempt belong to no other attempt, with a part for each loop and task. The commit
-names the parts that count; they are the input of the next batch. So pointers, commit and input are
-consistent, and each record counts exactly once. Objects of commits that are not retained are
-removed, as are those of attempts that never counted.
+Each attempt writes its own objects, with a part for each loop and receiving task. The commit names
+the parts of the successful attempts; these parts are the input of the next batch. So pointers,
+commit and input are consistent, and each record is processed exactly once. `sweep_loops` deletes
+the objects of commits that are no longer retained, and of failed attempts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SHORT_BYTES = 8
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
 _NAME = re.compile(r"(\d{20})-[0-9a-f]+-\d+\.loop")
 _OBJECT_BYTES = 64 * 1024 * 1024
-"""Of one object, about."""
+"""The approximate maximum size of an object."""
 _AT_ONCE = 16
 _HINT = "bring the object back from a copy of the log, or start from a savepoint."
 
@@ -77,14 +77,14 @@ def write_loops(
     upstream: int,
     sent: Iterable[tuple[str, int, pa.Table]],
 ) -> tuple[LoopPart, ...]:
-    """Write the loop records of a task durably; they count when a commit names them.
+    """Write the loop records of a task durably; they become input once a commit names them.
 
     Args:
         log: The durable log.
         prefix: The prefix of the objects: `loops_prefix` of an epoch.
         attempt: The attempt.
-        upstream: The number of its task.
-        sent: Loop, task and records, in order.
+        upstream: The number of the sending task.
+        sent: The loop, the receiving task and the records of each part.
 
     Raises:
         StoreError: The log rejects the write.
@@ -117,7 +117,7 @@ def write_loops(
 
 
 def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
-    """Return the records of parts, checked against their digests.
+    """Return the records of each part, checked against the parts' digests.
 
     Raises:
         StateCorruptError: Records are missing or have changed.
@@ -131,7 +131,7 @@ def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
 def copy_loops(
     source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
 ) -> tuple[LoopPart, ...]:
-    """Copy checked parts; return them with their new names.
+    """Copy parts, checked against their digests; return the parts with their new names.
 
     Args:
         source: The durable log with the parts.
@@ -159,8 +159,8 @@ def sweep_loops(
         log: The durable log.
         app: The app, as in `TaskKey.app`.
         epoch: The current epoch. Batches of other epochs are finished.
-        last: The last committed batch: attempts at later ones may be running.
-        named: The names in retained commits, savepoints and other queries.
+        last: The last committed batch; attempts at later batches may be running.
+        named: The names in retained commits, savepoints and other queries; these objects stay.
 
     Returns:
         The names of the deleted objects.
@@ -176,12 +176,12 @@ def sweep_loops(
 
 
 def object_names(parts: Iterable[LoopPart]) -> list[str]:
-    """Return the objects that parts are in, each once."""
+    """Return the names of the objects that contain parts, without duplicates."""
     return list(dict.fromkeys(part.name for part in parts))
 
 
 def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
-    """Return plain data: parts by object."""
+    """Return plain data for JSON: the parts by object."""
     found: dict[tuple[str, int], list[Any]] = {}
     for each in parts:
         part = [each.loop, each.task, each.start, each.length, each.rows, each.digest]
@@ -190,7 +190,7 @@ def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
 
 
 def parts_from_json(data: Iterable[Any]) -> tuple[LoopPart, ...]:
-    """Parse the result of `parts_to_json`; a `ValueError` has the problem."""
+    """Parse the result of `parts_to_json`; raises `ValueError` if the data is invalid."""
     return tuple(part for name, upstream, listed in data for part in _parts(name, upstream, listed))
 
 
@@ -252,13 +252,13 @@ def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
 
 
 def _batch(name: str) -> int:
-    """Return the batch of an object; a foreign object counts as finished."""
+    """Return the batch that wrote an object; -1, a finished batch, for names of another form."""
     match = _NAME.fullmatch(name.rpartition("/")[2])
     return -1 if match is None else int(match[1])
 
 
 def rows_by_loop(parts: Iterable[LoopPart]) -> Mapping[str, int]:
-    """Return how many records are in each loop."""
+    """Return the number of records by loop."""
     found: dict[str, int] = {}
     for part in parts:
         found[part.loop] = found.get(part.loop, 0) + part.rows

@@ -48,9 +48,9 @@ def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) 
 
 
 def merged_changes(all_changes: Iterable[Changes]) -> Changes:
-    """Return the combined changes; the last ones win.
+    """Return the combined changes; for each key, the last change wins.
 
-    Deletions of ranges and of single keys stay, because earlier objects may have their keys.
+    Deletions of ranges and of single keys stay, because earlier objects may have the deleted keys.
 
     Args:
         all_changes: The changes, oldest first.

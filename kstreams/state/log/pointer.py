@@ -1,8 +1,7 @@
-"""The small value that says which version of a task's state counts.
+"""A small value that identifies a version of a task's state, and the objects it consists of.
 
-The driver commits those of a batch together, in its commit log. What no committed pointer
-names does not exist: that is how attempts that failed, lost or came back from the dead
-are kept apart without any lock.
+The driver commits all pointers of a batch together, in its commit log. Objects that no committed
+pointer names are ignored, so failed, duplicate or delayed attempts do no harm, without locks.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class ObjectRef:
     """A reference to an object in the durable log, with its checksum.
 
     Args:
-        name: The name.
+        name: The name of the object.
         digest: The first 16 hex digits of the SHA-256 at the end of the object.
-        size_bytes: The size.
-        level: The number of merges of its content; 0 for the changes of a batch.
+        size_bytes: The size of the object, in bytes.
+        level: The number of merges of the content; 0 for the changes of a batch.
     """
 
     name: str
@@ -45,7 +44,7 @@ class ObjectRef:
 
     @property
     def version(self) -> int:
-        """Return the version that a delta leads to: its name begins with it."""
+        """Return the version that a delta results in; the delta's name begins with this number."""
         return int(self.name.rpartition("/")[2].partition("-")[0])
 
 
@@ -54,8 +53,7 @@ class Pointer:
     """One version of a task's state: a snapshot, then deltas in order.
 
     Args:
-        version: The number of commits that changed the state, which orders the versions of a
-            version id.
+        version: The number of commits that changed the state.
         version_id: The SHA-256 over the chain of all changes, hex; unique to an attempt.
         snapshot: The chunks of the newest snapshot, ordered by store and key.
         deltas: The changes since the snapshot, oldest first.
@@ -63,7 +61,7 @@ class Pointer:
         meta: The state of the task besides its stores (next offsets, stream time, punctuators): a
             JSON object, opaque here.
         base: The version of the snapshot; 0 without one.
-        base_version_id: The version id of that version; empty if it is not recorded.
+        base_version_id: The version id of the snapshot; empty if it is not recorded.
     """
 
     version: int
@@ -96,15 +94,15 @@ class Pointer:
         return sum(ref.size_bytes for ref in self.deltas)
 
     def objects(self) -> tuple[ObjectRef, ...]:
-        """Return all objects that the version is made of, in the order of their use."""
+        """Return all objects of the version, in the order in which a restore applies them."""
         return (*self.snapshot, *self.deltas)
 
     def with_meta(self, meta: Mapping[str, Any]) -> Pointer:
-        """Return the same state with other task data."""
+        """Return a pointer to the same state with another `meta`."""
         return replace(self, meta=dict(meta))
 
     def with_delta(self, delta: ObjectRef, digest: bytes, stores: tuple[str, ...]) -> Pointer:
-        """Return the version that follows by a delta, which has this full SHA-256."""
+        """Return the next version after a delta; `digest` is the delta's full SHA-256."""
         return replace(
             self,
             version=self.version + 1,
@@ -116,12 +114,12 @@ class Pointer:
     def with_snapshot(
         self, chunks: tuple[ObjectRef, ...], base: int | None = None, version_id: str = ""
     ) -> Pointer:
-        """Return the same version as a snapshot and the deltas after it.
+        """Return this version as a snapshot and the deltas after the snapshot.
 
         Args:
             chunks: The snapshot.
-            base: The version of the snapshot, of this version id; this version by default.
-            version_id: The version id of that version.
+            base: The version of the snapshot, an ancestor of this version; this version by default.
+            version_id: The version id of `base`.
         """
         if base is None:
             base, version_id = self.version, self.version_id
@@ -129,14 +127,15 @@ class Pointer:
         return replace(self, snapshot=chunks, deltas=deltas, base=base, base_version_id=version_id)
 
     def deltas_after(self, version: int) -> tuple[ObjectRef, ...]:
-        """Return the deltas that lead on from a version of this version id, `base` or later.
+        """Return the deltas after an earlier version of this state, which is `base` or later.
 
-        A merged one may begin before it: it holds the last values, so nothing is lost.
+        A merged delta may contain changes up to that version, too; applying it is still correct,
+        because it has the last values.
         """
         return tuple(ref for ref in self.deltas if ref.version > version)
 
     def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
-        """Return the same version with consecutive deltas replaced by their merged delta.
+        """Return this version with consecutive deltas replaced by their merged delta.
 
         Unchanged if the deltas are not part of the version any more.
         """
@@ -147,7 +146,7 @@ class Pointer:
         return replace(self, deltas=(*self.deltas[:start], merged, *self.deltas[end:]))
 
     def to_json(self) -> str:
-        """Return a compact text: about 70 characters an object, in addition to the task data."""
+        """Return compact JSON: about 70 characters per object, in addition to `meta`."""
         base = commonprefix([ref.name for ref in self.objects()])  # noqa: RUF071 - of characters
         content: dict[str, Any] = {
             "f": _FORMAT,
@@ -168,7 +167,7 @@ class Pointer:
         """Return the pointer that `to_json` wrote.
 
         Raises:
-            StateCorruptError: The text is not one, or of a later format.
+            StateCorruptError: The text is not a pointer, or has another format.
         """
         try:
             fields = Fields(json.loads(text))
@@ -197,7 +196,7 @@ class Pointer:
 
 
 def version_id_after(version_id: str, digest: bytes) -> str:
-    """Return the version id that a change of this SHA-256 leads to, hex."""
+    """Return the next version id (hex) after a delta with this SHA-256."""
     return sha256(bytes.fromhex(version_id) + digest).hexdigest()
 
 

@@ -19,8 +19,8 @@ class Receipts:
     """The staged results of a task for a sink in a batch.
 
     Attributes:
-        commit: The commit id.
-        names: The return value of the sink's writer.
+        commit: The id of the sink's commit.
+        names: The names that the sink's writer returned for its staged results.
     """
 
     commit: CommitId
@@ -28,12 +28,12 @@ class Receipts:
 
 
 def receipts_to_json(found: Iterable[Receipts]) -> list[Any]:
-    """Return plain data."""
+    """Return plain data for JSON."""
     return [[*_fields(each.commit), list(each.names)] for each in found]
 
 
 def receipts_from_json(data: Iterable[object]) -> tuple[Receipts, ...]:
-    """Parse the result of `receipts_to_json`; a `ValueError` has the problem."""
+    """Parse the result of `receipts_to_json`; raises `ValueError` if the data is invalid."""
     return tuple(map(_receipts, data))
 
 

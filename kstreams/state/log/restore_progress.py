@@ -1,4 +1,4 @@
-"""Word of how far the restore of a task's state has come."""
+"""Progress messages of the restore of a task's state."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MB = 1_000_000
 
 
 class RestoreProgress:
-    """Logs the start and the end of a restore, and a line every five seconds between.
+    """Logs the start and the end of a restore, and its progress every five seconds.
 
     Start and end have level INFO. A long restore is a warning, which workers show by default,
     because a batch waits for it.
 
     Args:
         task: The task.
-        refs: The objects to read, in order; sizes are those of compressed objects.
+        refs: The objects to read, in order.
         now: Returns the seconds of a monotonic clock.
     """
 
@@ -41,7 +41,7 @@ class RestoreProgress:
             _LOG.info("task %s: restoring %s", task, _size(self._count, self._bytes))
 
     def done(self, ref: ObjectRef) -> None:
-        """Note that the next object's changes are in the working store."""
+        """Record that an object was applied to the working store; log progress if due."""
         self._done_count += 1
         self._done_bytes += ref.size_bytes
         if self._done_count == self._count:

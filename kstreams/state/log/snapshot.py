@@ -1,4 +1,4 @@
-"""Writing a snapshot: all stores of a task, cut into ranges of rising keys."""
+"""Writing of snapshots: all stores of a task, in chunks by key range."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.state.log.pointer import ObjectRef, Pointer
 __all__ = ("CHUNK_BYTES", "write_snapshot")
 
 CHUNK_BYTES = 16 * 1024 * 1024
-"""Size of a chunk's keys and values before compression, about."""
+"""The approximate size of a chunk's keys and values before compression."""
 
 _CUT_MASK = 63
 _BLOCK_PAIRS = 1024
@@ -33,15 +33,15 @@ def write_snapshot(
 ) -> Pointer:
     """Write the content of a working store, and return the pointer of the snapshot.
 
-    A chunk that the current snapshot has, byte for byte, is not written again. Chunk boundaries
-    depend on keys, so a change in one place does not move the boundaries after it.
+    A chunk that the current snapshot has with the same bytes is not written again. Boundaries
+    of chunks depend on keys, so a change in one chunk does not move the boundaries after it.
 
     Args:
         log: The log for the chunks.
         pointer: The version of the store.
         store: The working store at exactly that version.
         attempt: The attempt in the names of the chunks.
-        chunk_bytes: The size of a chunk before compression.
+        chunk_bytes: The approximate size of a chunk before compression.
     """
     present = {(ref.digest, ref.size_bytes): ref for ref in pointer.snapshot}
     refs: list[ObjectRef | Future[ObjectRef]] = []

@@ -14,11 +14,11 @@ __all__ = ("Staged",)
 
 @dataclass(frozen=True)
 class Staged:
-    """Output in objects beside those of loops, to publish in one transaction.
+    """The staged output of a batch in objects of the durable log, to publish in one transaction.
 
     Attributes:
-        publisher: The id of the publisher: of the query's batches in their epoch.
-        topic: A topic of the query, whose offset commits record the published batch.
+        publisher: The id of the query's publisher in its current epoch.
+        topic: A topic of the query; its committed offsets record the last published batch.
         parts: The staged output of each task, one part for each sink's rows; in order within a
             task.
     """
@@ -32,7 +32,7 @@ class Staged:
         return bool(self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         parts = parts_to_json(self.parts)
         return {"publisher": self.publisher, "topic": self.topic, "parts": parts}
 
@@ -44,7 +44,7 @@ class Staged:
 
     @classmethod
     def from_json(cls, data: object) -> Staged:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = Fields(data)
         parts = parts_from_json(fields.items("parts"))
         return cls(fields.text("publisher"), fields.text("topic"), parts)

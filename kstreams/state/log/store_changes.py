@@ -1,4 +1,4 @@
-"""The changes of one store in objects of the durable log."""
+"""The changes of one store, read from objects of the durable log."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ("changes_of",)
 
 
 def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterator[StoreChanges]:
-    """Yield the changes of a store in objects, in their order.
+    """Yield the changes that objects have for a store, in the order of the objects.
 
-    For readers that the app does not wait for: the objects that its cleanup deletes first are read
-    first, before the first changes are yielded.
+    For readers that the app's cleanup does not wait for: deltas, which cleanup deletes first, are
+    read before the first changes are yielded.
 
     Args:
         log: The durable log of the task.
-        refs: The objects.
+        refs: The references of the objects.
         store: The name of the store.
 
     Raises:
-        StateCorruptError: An object is damaged or gone.
+        StateCorruptError: An object is damaged or missing.
     """
     if len(refs) == 1:  # the usual case after a commit: no threads needed
         if changed := log.read(refs[0]).get(store):

@@ -15,17 +15,17 @@ STORED_NAMES = {
     "state_name": "scope",
     "version_id": "lineage",
 }
-"""By attribute, the name of its field on disk. Documents keep the names of the first versions."""
+"""The field names in documents by attribute; documents keep the names of the first versions."""
 
 
 _ATTRIBUTES = {stored: attribute for attribute, stored in STORED_NAMES.items()}
 
 
 def with_attribute_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored fields by the names of their attributes."""
+    """Return fields of a document with the names of attributes as keys."""
     return {_ATTRIBUTES.get(name, name): value for name, value in fields.items()}
 
 
 def with_stored_names(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes by the names of their fields on disk."""
+    """Return attributes with the names of document fields as keys."""
     return {STORED_NAMES.get(name, name): value for name, value in attributes.items()}

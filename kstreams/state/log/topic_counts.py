@@ -17,8 +17,9 @@ __all__ = (
 )
 
 OTHER_TOPICS = "other-topics"
-"""The name for the topics of a query beyond the first ones, because records may choose their
-topics.
+"""The name under which a query's topics beyond the limit are counted together.
+
+A query may have many topics, because records may choose their topics.
 """
 
 _MOST_TOPICS = 256
@@ -29,13 +30,13 @@ _FIELDS = 4
 class TopicCounts:
     """The records and bytes that a query read from and wrote to a topic.
 
-    Bytes are those of keys and values in the topic, before compression and without headers.
+    Bytes are those of serialized keys and values, before compression and without headers.
 
     Attributes:
         records_in: The number of records that were read, and processed or dropped.
-        bytes_in: Their bytes.
+        bytes_in: The bytes of these records.
         records_out: The number of written records: results, dead letters, or those of a changelog.
-        bytes_out: Their bytes.
+        bytes_out: The bytes of these records.
     """
 
     records_in: int = 0
@@ -44,7 +45,7 @@ class TopicCounts:
     bytes_out: int = 0
 
     def __add__(self, other: TopicCounts) -> TopicCounts:
-        """Return both together."""
+        """Return the sum."""
         return TopicCounts(
             self.records_in + other.records_in,
             self.bytes_in + other.bytes_in,
@@ -54,7 +55,7 @@ class TopicCounts:
 
 
 def summed_topics(parts: Iterable[Mapping[str, TopicCounts]]) -> dict[str, TopicCounts]:
-    """Return several counts together, by topic."""
+    """Return the sums of several counts, by topic."""
     found: dict[str, TopicCounts] = {}
     for part in parts:
         for topic, counts in part.items():
@@ -64,7 +65,7 @@ def summed_topics(parts: Iterable[Mapping[str, TopicCounts]]) -> dict[str, Topic
 
 
 def bounded_topics(topics: Mapping[str, TopicCounts]) -> Mapping[str, TopicCounts]:
-    """Return counts with no more topics than a commit should have; the rest is one together."""
+    """Return the counts of at most 256 topics; further topics are summed as `OTHER_TOPICS`."""
     if len(topics) <= _MOST_TOPICS:
         return topics
     named = [topic for topic in topics if topic != OTHER_TOPICS][: _MOST_TOPICS - 1]
@@ -74,7 +75,7 @@ def bounded_topics(topics: Mapping[str, TopicCounts]) -> Mapping[str, TopicCount
 
 
 def topics_to_json(topics: Mapping[str, TopicCounts]) -> dict[str, list[int]]:
-    """Return plain data."""
+    """Return plain data for JSON."""
     return {
         topic: [each.records_in, each.bytes_in, each.records_out, each.bytes_out]
         for topic, each in topics.items()
@@ -82,10 +83,10 @@ def topics_to_json(topics: Mapping[str, TopicCounts]) -> dict[str, list[int]]:
 
 
 def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
-    """Parse the result of `topics_to_json`; a `ValueError` has the problem."""
+    """Parse the result of `topics_to_json`; raises `ValueError` if the data is invalid."""
     found: dict[str, TopicCounts] = {}
     for topic, numbers in data.items():
         if not isinstance(numbers, list) or len(numbers) != _FIELDS:
-            raise ValueError("the counts of a topic are not four")
+            raise ValueError(f"expected the four counts of a topic, got {numbers!r}")
         found[topic] = TopicCounts(*(checked_integer(n, "a count of a topic") for n in numbers))
     return found

@@ -1,4 +1,4 @@
-"""The total counts of each node of a query since its start: part of its commits."""
+"""The total counts of each node since the start of its query: part of commits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = (
 )
 
 MISPLACED = "misplaced-key"
-"""The drop reason of records that are counted but processed."""
+"""The drop reason of records that are counted as dropped, but processed nevertheless."""
 
 
 OTHERS = "other-reasons"
-"""The name for the drop reasons of a node beyond the first ones."""
+"""The name under which a node's drop reasons beyond the limit are counted together."""
 
 _MOST_REASONS = 64
 
@@ -41,10 +41,10 @@ class NodeCounts:
     forwards any number of records; its input is the output of its parents.
 
     Attributes:
-        records_in: The number of input records: for a source those that were read, for a processor
-            those of both inputs.
-        records_out: The number of output records, counted once for several children; for a sink
-            those that were written.
+        records_in: The number of input records: for a source the records read, for a processor the
+            records from all inputs.
+        records_out: The number of output records, each counted once regardless of the number of
+            children; for a sink the records written.
         held: The number of input records that wait for a later batch.
         dropped: The number of dropped records, including dead letters, by reason.
     """
@@ -60,7 +60,7 @@ class NodeCounts:
         return sum(count for reason, count in self.dropped.items() if reason != MISPLACED)
 
     def __add__(self, other: NodeCounts) -> NodeCounts:
-        """Return both together."""
+        """Return the sum."""
         return NodeCounts(
             self.records_in + other.records_in,
             self.records_out + other.records_out,
@@ -69,10 +69,10 @@ class NodeCounts:
         )
 
     def bounded(self) -> NodeCounts:
-        """Return the counts with a bounded number of reasons, the first ones by name.
+        """Return the counts of the first 64 reasons; further reasons are summed as `OTHERS`.
 
-        Reasons should be constants of a program; reasons derived from records would grow without
-        end.
+        Reasons should be constants of a program; the number of reasons derived from records would
+        be unbounded.
         """
         if len(self.dropped) <= _MOST_REASONS:
             return self
@@ -82,14 +82,14 @@ class NodeCounts:
         return replace(self, dropped=kept)
 
     def to_json(self) -> list[object]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return [self.records_in, self.records_out, self.held, dict(self.dropped)]
 
     @classmethod
     def from_json(cls, data: object) -> NodeCounts:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         if not isinstance(data, list) or len(data) != 4:  # in, out, held and dropped
-            raise ValueError("the counts of a node are not four")
+            raise ValueError(f"expected the four counts of a node, got {data!r}")
         came, gave, held = (checked_integer(number, "a count of a node") for number in data[:3])
         return cls(came, gave, held, Fields({"dropped": data[3]}).integers("dropped"))
 
@@ -99,9 +99,9 @@ class SourceRead(NamedTuple):
 
     Attributes:
         node: The source.
-        place: The partition.
-        rows: The number of records that were read and not processed before.
-        taken: The number of those that did not have to wait.
+        place: The partition of the source's topic.
+        rows: The number of records that were read and had not been processed before.
+        taken: The number of these records that the batch processed; the rest waits.
     """
 
     node: str
@@ -111,7 +111,7 @@ class SourceRead(NamedTuple):
 
 
 def summed(parts: Iterable[Mapping[str, NodeCounts]]) -> dict[str, NodeCounts]:
-    """Return several counts together, by node."""
+    """Return the sums of several counts, by node."""
     found: dict[str, NodeCounts] = {}
     for part in parts:
         for node, counts in part.items():
@@ -121,7 +121,7 @@ def summed(parts: Iterable[Mapping[str, NodeCounts]]) -> dict[str, NodeCounts]:
 
 
 def by_reason(nodes: Mapping[str, NodeCounts]) -> dict[str, int]:
-    """Return how many records all nodes have dropped, by reason."""
+    """Return the number of records that all nodes have dropped, by reason."""
     found: Counter[str] = Counter()
     for counts in nodes.values():
         found.update(counts.dropped)
@@ -133,7 +133,7 @@ class PartitionCounts(NamedTuple):
 
     Attributes:
         taken: The number of processed or dropped records.
-        held: The number of later records that were read, and wait for a later batch.
+        held: The number of records that were read and wait for a later batch.
     """
 
     taken: int = 0
@@ -159,11 +159,11 @@ class Totals:
 
     @classmethod
     def of_waiting(cls, loops: Mapping[str, int]) -> Totals:
-        """Return the initial counts with records in loops, by loop."""
+        """Return initial counts, given the number of waiting records by loop."""
         return cls({loop: NodeCounts(rows, held=rows) for loop, rows in loops.items() if rows})
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
             "nodes": {node: counts.to_json() for node, counts in self.nodes.items()},
             "sources": {node: text_keys(places) for node, places in self.sources.items()},
@@ -172,7 +172,7 @@ class Totals:
 
     @classmethod
     def from_json(cls, data: object) -> Totals:
-        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         fields = Fields(data)
         nodes, sources = fields.mapping("nodes"), Fields(fields.mapping("sources"))
         return cls(
@@ -190,5 +190,5 @@ class Totals:
 
 def _partition_from_json(data: object) -> PartitionCounts:
     if not isinstance(data, list) or len(data) != len(PartitionCounts._fields):
-        raise ValueError("the counts of a partition are not two")
+        raise ValueError(f"expected the two counts of a partition, got {data!r}")
     return PartitionCounts(*(checked_integer(number, "a count of a partition") for number in data))

@@ -1,4 +1,4 @@
-"""The requests to durable storage, which may have a price."""
+"""Counts of the requests to durable storage, which may cost money."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ("CountedObjects", "Traffic")
 class Traffic:
     """Calls of an object store, and the bytes of objects' contents.
 
-    A call is one request, save that a large object takes several, a large list too, and a
-    request that failed is made again.
+    A call is usually one request; a large object or list takes several requests, and failed
+    requests are retried.
 
     Attributes:
-        puts: Objects that were to be created, those whose name was taken included.
-        put_bytes: Their size.
-        gets: Objects, or ranges of them, that were read.
-        get_bytes: Their size.
-        lists: Lists of names.
-        deletes: Objects that were deleted.
+        puts: The number of attempts to create an object, including those whose name existed.
+        put_bytes: The bytes of these objects.
+        gets: The number of reads of objects or ranges of objects.
+        get_bytes: The bytes read.
+        lists: The number of calls that list names.
+        deletes: The number of deleted objects.
     """
 
     puts: int = 0
@@ -37,18 +37,18 @@ class Traffic:
     deletes: int = 0
 
     def __add__(self, other: Traffic) -> Traffic:
-        """Return both together."""
+        """Return the sum."""
         return Traffic(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
-        """Name all counts, sizes in bytes."""
+        """Return all counts as text, sizes in bytes."""
         return (
             f"{self.puts} PUT of {self.put_bytes} bytes, "
             f"{self.gets} GET of {self.get_bytes} bytes, {self.lists} LIST, {self.deletes} DELETE"
         )
 
     def to_json(self) -> list[int]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return list(astuple(self))
 
     @classmethod

@@ -1,8 +1,8 @@
-"""Keeping a pointer short and a restore quick: when deltas are merged, and snapshots made.
+"""Merging of deltas and creation of snapshots, for short pointers and fast restores.
 
-Deltas of like size are merged eight at a time, as a log-structured tree does, and a
-snapshot is due when the deltas outweigh half of the last one. So a change is written
-again a small number of times, however large the state and however small the batches.
+Deltas of similar size are merged eight at a time, as in a log-structured merge tree, and a
+snapshot is due when the deltas exceed half of the last snapshot's size. So each change is
+rewritten only a few times, for any size of state and of batches.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Upkeep:
-    """When deltas are merged and snapshots made; sizes are of compressed objects.
+    """Settings for merging deltas and creating snapshots; sizes are of compressed objects.
 
     Args:
-        merge_count: So many deltas of one level become one of the next.
-        merge_bytes: No merger of more than this, because it is done in memory.
-        max_deltas: A pointer that names so many is due for a snapshot.
-        snapshot_fraction: So is one whose deltas outweigh this part of its snapshot.
-        floor_bytes: But not before its deltas have this size; or a quarter of it, when they
-            were due for a merger that would outweigh the snapshot.
-        small_bytes: A state up to this size gets a snapshot where a second merger was due.
-        chunk_bytes: Size of a snapshot's chunks, before compression.
+        merge_count: The number of deltas of one level that are merged into one of the next level.
+        merge_bytes: The maximum total size of merged deltas, because merging is done in memory.
+        max_deltas: The number of deltas of a pointer at which a snapshot is due.
+        snapshot_fraction: A snapshot is due if the deltas exceed `floor_bytes` and this fraction of
+            the last snapshot's size.
+        floor_bytes: The least size of deltas for a snapshot. A quarter of it is enough for deltas
+            that are due to be merged and are at least as large as the last snapshot.
+        small_bytes: A state up to this size gets a snapshot instead of a merger of merged deltas.
+        chunk_bytes: The approximate size of a snapshot's chunks, before compression.
 
     Raises:
         ValueError: A number is out of range.
@@ -62,7 +63,7 @@ class Upkeep:
     def run(
         self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt
     ) -> Pointer:
-        """Run the due upkeep, and return the pointer to use: the same version of other objects.
+        """Run the due upkeep; return the pointer to the same version with the new objects.
 
         Called at the end of a commit without background upkeep, with the working store at the
         pointer's version. A failure only makes restores longer, and is logged.
@@ -98,7 +99,7 @@ class Upkeep:
         )
 
     def merger_due(self, pointer: Pointer) -> tuple[ObjectRef, ...]:
-        """Return the deltas to merge next, which follow each other; the oldest that are due."""
+        """Return the oldest consecutive deltas that are due to be merged; empty if none are."""
         for _, group in groupby(pointer.deltas, key=lambda ref: ref.level):
             like = tuple(group)
             size = sum(ref.size_bytes for ref in like)

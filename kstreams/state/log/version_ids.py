@@ -1,8 +1,8 @@
 """The version id of a pointer, recomputed from the objects that it names.
 
-A delta contains the previous version id, and its own digest determines the next one. A merged delta
-contains its first and its last version id, and the pointer of a snapshot its version id: these are
-trusted, all others are computed.
+A delta contains the previous version id, and the delta's digest determines the next version id. A
+merged delta contains its first and last version id, and a pointer the version id of its snapshot:
+these are trusted, all others are computed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ("Link", "line_problem", "link_of")
 
 @dataclass(frozen=True)
 class Link:
-    """An object's place in a line of versions.
+    """The versions before and after the changes of an object.
 
     Attributes:
-        first: The first version whose changes it holds; 0 where that is not recorded.
-        version: The last one.
-        parent: The version id that it builds on; empty where that is not recorded.
-        version_id: The one that it leads to; empty where that is not recorded.
+        first: The first version whose changes the object contains; 0 if not recorded.
+        version: The last version whose changes the object contains.
+        parent: The version id before these changes; empty if not recorded.
+        version_id: The version id after these changes; empty if not recorded.
     """
 
     first: int
@@ -34,7 +34,7 @@ class Link:
 
 
 def link_of(header: DeltaHeader, data: bytes) -> Link:
-    """Return the place of an object that is whole."""
+    """Return the link of an object, given its header and its undamaged bytes."""
     if header.kind == "delta":
         version_id = version_id_after(header.parent, data[-DIGEST_BYTES:])
         return Link(header.version, header.version, header.parent, version_id)
@@ -44,11 +44,11 @@ def link_of(header: DeltaHeader, data: bytes) -> Link:
 
 
 def line_problem(pointer: Pointer, links: Mapping[str, Link]) -> str:
-    """Return the problem of a version's version id; empty without one.
+    """Return why a pointer's deltas do not result in its version id; empty if they do.
 
     Args:
         pointer: The version.
-        links: The version id of each of its deltas, by name.
+        links: The link of each of the pointer's deltas, by the delta's name.
     """
     at, version_id = pointer.base, pointer.base_version_id
     for ref in pointer.deltas:

@@ -17,7 +17,7 @@ class AccessReader(VersionedReader[K, V]):
     """A `VersionedReader` over a live store.
 
     Args:
-        access: The store's.
+        access: The access to the store's current rows.
     """
 
     def __init__(self, access: TableAccess) -> None:
@@ -38,7 +38,7 @@ class AccessReader(VersionedReader[K, V]):
             yield key, row[0]
 
     def get_as_of(self, key: K, time_ms: int) -> V | None:
-        """Return the value of a key at a time, ms since the epoch, or None.
+        """Return the value of a key at a time (ms since the Unix epoch), or None.
 
         Raises:
             StoreKindError: The store keeps no history.

@@ -1,4 +1,4 @@
-"""A result that is held back until it may be forwarded."""
+"""Window results that are held back until they may be forwarded."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _HAS, _EMITTED = 1, 2
 
 @dataclass(frozen=True)
 class BufferedState(Generic[V]):
-    """The last that is known of one window.
+    """The last state of one window.
 
     Attributes:
-        value: The state; None: the session was deleted.
+        value: The aggregator's state; None: the session was deleted.
         time_ms: The result's timestamp.
-        emitted: Whether an earlier result of this window was forwarded: if not, its deletion
-            need not be.
+        emitted: Whether an earlier result of this window was forwarded. If not, a deletion of the
+            window need not be forwarded.
     """
 
     value: V | None
@@ -51,7 +51,7 @@ class BufferedResult(Generic[V]):
     Attributes:
         value: The aggregator's state; None: the session was deleted.
         timestamp_ms: The result's timestamp.
-        due_ms: When it is forwarded, in stream time.
+        due_ms: The stream time (ms) at which the result is forwarded.
     """
 
     value: V | None
@@ -64,8 +64,8 @@ def state_after(
 ) -> BufferedState[V] | None:
     """Return the buffered state after a change of a window, or None if nothing is buffered.
 
-    Sessions are deleted before they come back with another value. A window whose first change
-    is a deletion has therefore been forwarded.
+    A session is deleted before it gets another value. A window whose first change is a deletion
+    has therefore been forwarded earlier.
 
     Args:
         before: The buffered state before the change, or None.
@@ -80,7 +80,7 @@ def state_after(
 
 
 class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
-    """A byte of flags, 8 bytes of timestamp (ms, big-endian), then the value if there is one.
+    """A byte of flags, 8 bytes of timestamp (ms, big-endian), then the value unless it is None.
 
     Args:
         value: Serde of the values.
@@ -119,16 +119,16 @@ class _BufferStore(Protocol):
     """A store of buffered results."""
 
     def fetch(self, key: Any, *, reverse: bool = ...) -> Iterator[_Row]:  # noqa: ANN401
-        """Yield the windows of a key with their results."""
+        """Yield the windows of a key with the buffered results."""
         ...
 
     def fetch_all(self, *, reverse: bool = ...) -> Iterator[_Row]:
-        """Yield all windows with their results."""
+        """Yield all windows with the buffered results."""
         ...
 
 
 S = TypeVar("S", bound=_BufferStore)
-"""Type of the live store."""
+"""The type of the opened store."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The changelog formats of stores: the contract, and the formats that several kinds share.
 
-This module knows bytes and stores, but neither topics nor tasks.
+This module depends on stores, but neither on topics nor on tasks.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = (
 )
 
 COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
-"""Settings of a topic that keeps the last record of each key."""
+"""The settings of a topic that retains the last record of each key."""
 
 Before = Callable[[Sequence[bytes]], "list[bytes | None]"]
-"""Returns the rows' values before the batch, by encoded keys."""
+"""Returns the encoded values that keys (encoded) had before the batch; None for missing keys."""
 
 _TIME = struct.Struct(">q")
 
 
 class ChangelogRecord(NamedTuple):
-    """A record of a changelog: encoded by the store's own serdes; timestamp in ms."""
+    """A changelog record, encoded by the store's serdes; the timestamp is in ms."""
 
     key: bytes
     value: bytes | None
@@ -53,7 +53,7 @@ class ChangelogForm(Protocol):
 
     @property
     def config(self) -> Mapping[str, str]:
-        """Return the settings of the topic, by Kafka's names."""
+        """Return the settings of the changelog topic, by Kafka's names."""
         ...
 
     def records(
@@ -62,8 +62,8 @@ class ChangelogForm(Protocol):
         """Yield the records of a batch's changes, in a fixed order.
 
         Args:
-            changes: The changed rows, by rising key.
-            before: Returns earlier values; all are None when the whole store is written.
+            changes: The changed rows, in ascending order of keys.
+            before: Returns the values before the batch; all None if the whole store is written.
             time_ms: The timestamp of records whose row has no time.
         """
         ...
@@ -79,8 +79,8 @@ class ChangelogForm(Protocol):
 class PlainForm:
     """Records of key and value, with the time of the batch.
 
-    This is the base of the other forms. `_plain` converts a store's ordered key bytes to the
-    key bytes of topics, `_decoded` a record to key and value.
+    This is the base of the other forms. `_plain` converts a store's ordered key bytes to the key
+    bytes of topics, and `_decoded` decodes the key and value of a record.
 
     Args:
         spec: The store.
@@ -102,7 +102,7 @@ class PlainForm:
             yield ChangelogRecord(self._plain(key), value, time_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the key of each record."""
+        """Return a function that sets or deletes the key of a record."""
         put, decoded = self._spec.open(overlay).put, self._decoded
         return lambda record: put(*decoded(record))
 
@@ -131,17 +131,17 @@ class RowForm(PlainForm):
 
 
 def stamped_record(key: bytes, value: bytes | None, time_ms: int) -> ChangelogRecord:
-    """Return the record of a value that `StampedSerde` wrote, or of a deletion."""
+    """Return the changelog record of a value encoded by `StampedSerde`, or of a deletion."""
     if value is None:
         return ChangelogRecord(key, None, time_ms)
     return ChangelogRecord(key, value[8:], _TIME.unpack_from(value)[0])
 
 
 def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, ...]]:
-    """Return the key's bytes, and the numbers that follow them.
+    """Return the bytes of a key, and the numbers that follow these bytes.
 
     Raises:
-        DeserializationError: It is too short.
+        DeserializationError: `key` is shorter than the numbers.
     """
     place = len(key) - form.size
     if place < 0:
@@ -150,7 +150,7 @@ def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, 
 
 
 def values_before(before: Before, keys: Iterable[bytes]) -> dict[bytes, bytes | None]:
-    """Return the rows' values before the batch, by encoded key."""
+    """Return the encoded values before the batch, by encoded key."""
     wanted = list(keys)
     return dict(zip(wanted, before(wanted), strict=True))
 

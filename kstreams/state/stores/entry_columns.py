@@ -1,4 +1,4 @@
-"""A store's entries as columns."""
+"""Columnar reads and writes of a store's entries."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class EntryColumns:
     """Entries by the bytes of their keys (`handles`), many at a time.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
-        value: Serde of the values, which have a fixed layout: their columns are its.
-        layout: Their layout where it is another.
+        overlay: The store's part of the overlay; caches bytes from then on.
+        value: The serde of the values; its fixed layout determines the columns.
+        layout: The layout of the columns; None: the serde's fixed layout.
 
     Raises:
-        TypeError: They have none.
+        TypeError: The serde has no fixed layout, and no other layout is given.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class EntryColumns:
         return layout
 
     def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
-        """Return the places of those handles that have an entry, and their values."""
+        """Return the positions of the handles that have an entry, and the entries' values."""
         data = self.rows.get_many(handles)
         places = [place for place, item in enumerate(data) if item is not None]
         values = self.layout.decode([item for item in data if item is not None])
         return np.array(places, np.int64), values
 
     def write(self, handles: Sequence[bytes], values: Columns) -> None:
-        """Set entries.
+        """Set the entries of handles to values.
 
         Raises:
-            SerializationError: A number of a value is out of its range.
+            SerializationError: A number in a value is out of range.
         """
         try:
             data = self.layout.encode(values)

@@ -1,4 +1,4 @@
-"""A record that is kept for later, without its key."""
+"""The encoding of a buffered record without its key."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kstreams.serde.sequences import divided, joined
 __all__ = ("Kept", "KeptSerde", "header_pieces", "headers_of_pieces")
 
 Kept = tuple[Any, int, Headers]
-"""Value or None, timestamp (ms) and headers of a record."""
+"""The value (or None), timestamp (ms) and headers of a record."""
 
 _TIME = struct.Struct(">q")
 
 
 class KeptSerde(CompositeSerde[Kept]):
-    """Value or None, timestamp and headers of a record.
+    """The serde of the value (or None), timestamp and headers of a record.
 
     Args:
         value: Serde of the values.
@@ -55,7 +55,7 @@ class KeptSerde(CompositeSerde[Kept]):
 
 
 def header_pieces(headers: Headers) -> list[bytes]:
-    """Return names and values of headers, one after the other."""
+    """Return the encoded names and values of headers, alternating."""
     pieces: list[bytes] = []
     for name, data in headers:
         pieces += [name.encode(), _optional(data, bytes)]

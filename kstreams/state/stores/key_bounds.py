@@ -1,4 +1,4 @@
-"""The bytes at which ranges of keys begin and end."""
+"""The encoded bounds of ranges of keys."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ("after_prefix", "key_bounds")
 def key_bounds(
     ordered: Serde[K], start: K | None, end: K | None
 ) -> tuple[bytes | None, bytes | None]:
-    """Return the bytes of a range's bounds; None leaves a side open.
+    """Return the encoded bounds of a range; None is unbounded.
 
     Args:
-        ordered: Serde of the keys, whose bytes sort as they do.
+        ordered: Serde of the keys, whose bytes sort like the keys.
         start: The first key.
         end: The key to stop before.
 
     Raises:
-        SerializationError: A bound is no such key.
+        SerializationError: The serde rejects a bound.
     """
     return (
         None if start is None else ordered.serialize(start),
@@ -28,6 +28,6 @@ def key_bounds(
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    """Return the first key after all that start with a prefix; None when there is none."""
+    """Return the first key after all keys with a prefix; None if the prefix is all 0xFF bytes."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None

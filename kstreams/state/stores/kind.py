@@ -1,4 +1,4 @@
-"""The contract of a kind of store, as the rest of the library uses it."""
+"""The contract of a kind of store, which the rest of the library uses."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 __all__ = ("AheadRows", "Content", "StoreKind", "Times", "check_kind", "is_within")
 
 S = TypeVar("S")
-"""The live type of a store."""
+"""The type of an opened store."""
 
 
 Times = tuple["int | None", "int | None"]
-"""Bounds in ms: from, and before; None is open."""
+"""A span of times in ms: start inclusive, end exclusive; None is unbounded."""
 
 
 class Content(NamedTuple):
     """An entry of a store that is migrated to another store.
 
     Attributes:
-        key: The key. It stays the same, because it decides which task owns the entry.
-        value: The value, which a migration may convert; None in a table's history for a key
-            that has no value from a time on.
+        key: The key. A migration does not change it, because it decides which task owns the entry.
+        value: The value, which a migration may convert; None in a table's history if the key was
+            deleted at the entry's time.
         times: Other numbers that the kind needs to write the entry, usually times.
         headers: The headers of a waiting record.
     """
@@ -49,11 +49,11 @@ class AheadRows(Protocol):
     """The rows of a store that can be prefetched for the records of a batch."""
 
     def share_cached(self, keys: Sequence[Any]) -> float:
-        """Return the share of keys whose rows are known without the backend, 0 to 1."""
+        """Return the fraction (0 to 1) of keys whose rows are cached."""
         ...
 
     def read_ahead(self, keys: Sequence[Any]) -> object:
-        """Read the rows of keys in one call of the backend."""
+        """Read the rows of keys into the cache, with one read of the backend."""
         ...
 
 
@@ -61,21 +61,21 @@ class AheadRows(Protocol):
 class StoreKind(ABC, Generic[S]):
     """A kind of store: how stores are opened, read from outside, logged and migrated.
 
-    A topology needs only `open`. Each other method makes one more part of the library work
-    with the kind, and raises by default. Derive a frozen dataclass, and add fields for the
-    parameters of a definition (a retention): kinds are compared and pickled by class and fields.
+    Only `open` is required. The other methods enable further features, such as views or changelogs;
+    by default they raise an error. Derive a frozen dataclass, with fields for the parameters of a
+    definition, such as a retention: kinds are compared and pickled by class and fields.
 
     Attributes:
         name: The kind's name, recorded with the state and used to find the kind again.
-        columns: Names of the columns of `flat`. The first is the key; names that end in `_ms`
-            are integers, the others have the type of the store's values.
-        key_columns: Names of the columns of `flat_of_key`; None for `columns` without the key.
-        absent: The result of the live store's `get` for a key that it does not have.
+        columns: The names of the columns of `flat`. The first column is the key; columns whose
+            names end in `_ms` are integers, other columns have the type of the values.
+        key_columns: The names of the columns of `flat_of_key`; None: `columns` without the key.
+        absent: The result of `get` for a missing key.
         has_times: Whether `flat_of_key` can filter by time.
         holds_input: Whether the rows are unprocessed input records, which must not be lost.
-        has_history: Whether the store is a table that knows a key's value at an earlier time.
-        has_table_columns: Whether the store is a table that joins can read by columns.
-        has_grid: Whether each row belongs to a window of a grid.
+        has_history: Whether the store is a table with the values of keys at earlier times.
+        has_table_columns: Whether the store is a table that columnar joins can read.
+        has_grid: Whether each row belongs to a window with fixed bounds, as tumbling windows have.
     """
 
     name: str
@@ -91,36 +91,36 @@ class StoreKind(ABC, Generic[S]):
 
     @property
     def grid(self) -> object:
-        """The windows of the grid; None if the kind has none, or if the definition names none."""
+        """The window definition of the rows; None without one, see `has_grid`."""
         return None
 
     @property
     def columns_of_key(self) -> tuple[str, ...]:
-        """Names of the columns of `flat_of_key`."""
+        """The names of the columns of `flat_of_key`."""
         return self.columns[1:] if self.key_columns is None else self.key_columns
 
     # ------------------------------------------------------------ tasks
 
     @abstractmethod
     def open(self, spec: StoreSpec[S], overlay: Overlay) -> S:
-        """Return the live store of a task, reading and writing through its overlay."""
+        """Return a task's store, which reads and writes through an overlay."""
 
     def read_ahead(self, spec: StoreSpec[S], overlay: Overlay) -> AheadRows | None:
         """Return the rows that may be prefetched by the keys of a batch's records.
 
-        None, the default, if a key does not identify a row. The keys are the store's keys.
+        The default is None: rows cannot be read ahead by key.
         """
         return None
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
         """Return the reason why a processor that needs the kind `wanted` cannot use this kind.
 
-        The default is empty: it can. Override it in kinds with fields that processors have too.
+        Empty, the default, if the processor can. Kinds with fields that must match override it.
         """
         return ""
 
     def table(self, spec: StoreSpec[S], store: S) -> TableAccess:
-        """Return access to a live store as a table, with one value for each key.
+        """Return access to a store as a table, with one value per key.
 
         Raises:
             TopologyError: Stores of this kind hold no table.
@@ -132,10 +132,10 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def table_columns(self, spec: StoreSpec[S], store: S) -> TableColumns:
-        """Return a live store as a table for joins by columns: the same object at each call.
+        """Return a store as a table for columnar joins; each call returns the same object.
 
         Raises:
-            TopologyError: The kind does not support joins by columns: see `has_table_columns`.
+            TopologyError: The kind does not support columnar joins; see `has_table_columns`.
         """
         raise TopologyError(f"store {spec.name!r} is of kind {self.name!r}: no joins by columns")
 
@@ -146,16 +146,16 @@ class StoreKind(ABC, Generic[S]):
 
     @property
     def history_ms(self) -> int | None:
-        """The span of the history of a table, ms; None without a limit, or without a history."""
+        """The retention of a table's history, ms; None without a limit, or without a history."""
         return None
 
     # ------------------------------------------------------------ upgrades
 
     def parameters(self) -> Parameters:
-        """Return the parameters that the rows depend on, by name; they are recorded.
+        """Return the parameters that the rows depend on, by name; the checkpoint records them.
 
-        A later start with another value is refused, except for `ttl_ms` and `retention_ms`,
-        which may change.
+        A later start of the app with another value is rejected, except for `ttl_ms` and
+        `retention_ms`, which may change.
         """
         return {}
 
@@ -176,13 +176,13 @@ class StoreKind(ABC, Generic[S]):
     # ------------------------------------------------------------ views and the command line
 
     def routed_by(self, key: Any) -> object:  # noqa: ANN401  # as the live store takes it
-        """Return the part of a store key that records are partitioned by."""
+        """Return the part of a store key that determines the partition."""
         return key
 
     def scan(self, store: S, start: object, end: object, *, reverse: bool) -> Iterator[Any]:
-        """Yield the rows of a task's part with `start <= key < end`, in the order of the kind.
+        """Yield the rows of a task's store with `start <= key < end`, in the order of the kind.
 
-        None leaves a side open.
+        None is unbounded.
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} have no rows to show",
@@ -190,21 +190,21 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def order(self, spec: StoreSpec[S]) -> Callable[[Any], Any]:
-        """Return the sort key of rows of `scan`: by default the bytes of a row's first element."""
+        """Return the sort key function of rows of `scan`; by default, of a row's first element."""
         key = spec.key.ordered.serialize
         return lambda row: key(row[0])
 
     def flat(self, row: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  # of `scan`
-        """Yield a row of `scan` as tuples of `columns`, one or more."""
+        """Convert a row of `scan` to one or more tuples of `columns`."""
         yield row
 
     def flat_of_key(self, store: S, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield a key's rows in a task's part, without the key; the default reads all rows.
+        """Yield a key's rows as tuples of `columns_of_key`; the default reads all rows.
 
         Args:
             store: The live store.
             key: The key.
-            times: The times to include, for kinds that have times.
+            times: The span of times to include, for kinds with `has_times`.
         """
         for row in self.scan(store, None, None, reverse=False):
             for own, *rest in self.flat(row):
@@ -212,7 +212,7 @@ class StoreKind(ABC, Generic[S]):
                     yield tuple(rest)
 
     def fill(self, store: S, key: Any, value: Any) -> None:  # noqa: ANN401  # of one row
-        """Write a row of `scan` to a live store; tests use it to set up state.
+        """Write a row of `scan` to a store; tests set up state with this method.
 
         Args:
             store: The live store.
@@ -228,11 +228,11 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def evict(self, store: S, key: Any) -> None:  # noqa: ANN401  # as the live store takes it
-        """Remove all rows of a key from a live store, which is a view's own copy.
+        """Remove all rows of a key from a store; a view does this with its own copy.
 
         Args:
             store: The live store.
-            key: The key, in the form that the store's `get` takes.
+            key: The key, as an argument of `get`.
 
         Raises:
             StoreKindError: The kind does not support it.
@@ -243,10 +243,10 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the ordered key of an encoded row key, for views that report changes.
+        """Return the ordered bytes of the key in an encoded row key, for views that report changes.
 
-        None for a row that holds no key. Each key that `get` knows has exactly one row with a key,
-        and that row changes whenever the result of `get` changes.
+        None for other rows, such as index entries. Each existing key must have exactly one row for
+        which this method returns the key, and that row must change with the result of `get`.
 
         Raises:
             StoreKindError: The kind does not support it.
@@ -268,7 +268,7 @@ class StoreKind(ABC, Generic[S]):
         return self.name == other.name
 
     def contents(self, spec: StoreSpec[S], overlay: Overlay) -> Iterator[Content]:
-        """Yield all entries of a task's part, for a migration to another store of this kind.
+        """Yield all entries of a task's store, for a migration to another store of this kind.
 
         Raises:
             CheckpointMismatchError: The kind cannot be migrated.
@@ -276,7 +276,7 @@ class StoreKind(ABC, Generic[S]):
         raise self._not_migrated(spec)
 
     def filling(self, spec: StoreSpec[S], overlay: Overlay) -> Callable[[Content], object]:
-        """Return a function that writes the entries of `contents` to a task's part.
+        """Return a function that writes an entry of `contents` to a task's store.
 
         Raises:
             CheckpointMismatchError: The kind cannot be migrated.
@@ -291,7 +291,7 @@ class StoreKind(ABC, Generic[S]):
 
 
 def is_within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of one type
-    """Return whether `start <= key < end`; None leaves a side open."""
+    """Return whether `start <= key < end`; None is unbounded."""
     return (start is None or key >= start) and (end is None or key < end)
 
 

@@ -1,4 +1,4 @@
-"""Find the kind of a store by the name that is recorded with its state."""
+"""Lookup of kinds of stores by the names that are recorded with the state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BUILT_IN_KINDS: tuple[StoreKind[Any], ...] = (
     QUEUE,
     SUBSCRIPTION,
 )
-"""The library's kinds, each with parameters that can read any store of the kind."""
+"""The library's kinds, with parameters that can read any store of each kind."""
 
 
 def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any]:
@@ -56,10 +56,10 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
 
     Args:
         name: The name that is recorded with the state of a store.
-        stores: The stores of a topology, whose kinds come first.
+        stores: The stores of a topology, whose kinds take precedence.
 
     Raises:
-        StoreKindError: No kind has this name, or an entry point offers something else. The
+        StoreKindError: No kind has this name, or an entry point is not a kind of store. The
             hint names the missing part.
         PluginError: Several packages offer a kind with this name.
         ImportError: The package that offers the kind needs another package.

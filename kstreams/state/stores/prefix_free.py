@@ -1,4 +1,4 @@
-"""Key bytes that are no beginning of another key's, in the same order."""
+"""An order-preserving encoding of key bytes in which no key is a prefix of another key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ZERO = b"\x00\xff"
 
 
 def write_prefix_free(data: bytes) -> bytes:
-    """Return bytes that sort as `data` does, and that other bytes may follow."""
+    """Return bytes that sort like `data`, also if other bytes follow."""
     return data.replace(b"\x00", _ZERO) + _END
 
 
@@ -25,7 +25,7 @@ def write_all_prefix_free(data: pa.Array) -> pa.Array:
 
 
 def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
-    """Return the bytes that were written at a position, and the position after them.
+    """Return the decoded bytes at a position, and the position after their encoding.
 
     Raises:
         DeserializationError: The bytes have no end mark.

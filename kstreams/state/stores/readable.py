@@ -1,4 +1,4 @@
-"""The read methods that live stores may offer, as protocols: a name and its types each."""
+"""Protocols of the read methods of stores, one per method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
 """Type of the results."""
 P = ParamSpec("P")
-"""Further parameters of the store's method."""
+"""The further parameters of the store's method."""
 
 
 class Gets(Protocol[K_contra, P, T_co]):
@@ -31,23 +31,23 @@ class Gets(Protocol[K_contra, P, T_co]):
 
 
 class Holds(Protocol[K_contra, T_co]):
-    """A store whose `get` needs nothing but a key."""
+    """A store whose `get` has only a key as argument."""
 
     def get(self, key: K_contra, /) -> T_co: ...  # noqa: D102
 
 
 class Ranges(Protocol[K_contra, T_co]):
-    """A store whose rows lie by key."""
+    """A store whose rows are ordered by key."""
 
     def range(
         self, start: K_contra | None = None, end: K_contra | None = None, *, reverse: bool = False
     ) -> Iterator[T_co]:
-        """Yield rows with `start <= key < end`, in order of the keys; None leaves a side open."""
+        """Yield rows with `start <= key < end`, in order of the keys; None is unbounded."""
         ...
 
 
 class ScansPrefixes(Protocol[P, T_co]):
-    """A store whose rows lie by the bytes of their keys."""
+    """A store whose rows are ordered by the bytes of keys."""
 
     def prefix_scan(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[T_co]: ...  # noqa: D102
 
@@ -69,7 +69,7 @@ class Fetches(Protocol[K_contra, P, T_co]):
 
 
 class FetchesAll(Protocol[P, T_co]):
-    """A store whose rows lie in an order of their kind."""
+    """A store that yields all rows in the order of its kind."""
 
     def fetch_all(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[T_co]:
         """Yield all rows, in the order of the kind."""
@@ -77,6 +77,6 @@ class FetchesAll(Protocol[P, T_co]):
 
 
 class FetchesRange(Protocol[P, T_co]):
-    """A store whose rows lie in an order of their kind, and which finds those of some keys."""
+    """A store that yields the rows of a range of keys in the order of its kind."""
 
     def fetch_range(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[T_co]: ...  # noqa: D102

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 __all__ = ("StoreSpec",)
 
 S = TypeVar("S")
-"""The live type of a store."""
+"""The type of an opened store."""
 S_co = TypeVar("S_co", covariant=True)
-"""The live type of a store that a definition makes."""
+"""The type of the store that a definition opens."""
 
 
 @dataclass(frozen=True)
 class StoreSpec(Generic[S_co]):
     """The definition of a store in a topology; pass it to `stores=[...]` and `context.store`.
 
-    Two nodes with equal definitions share one store, and so one partition group. Use
-    `key_value_store` and its siblings to make one.
+    Two nodes with equal definitions share one store, and therefore one partition group. Create it
+    with `key_value_store(...)` or the function of another kind.
 
     Attributes:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         kind: The kind of the store; its name is recorded with the state.
         key: Serde of the keys; its name is recorded with the state.
         value: Serde of the values; its name is recorded with the state.
-        changelog: Topic that gets a record for each key that a batch has changed; None
-            for a store without a changelog.
+        changelog: The topic to which each batch writes a record per changed key; None for a store
+            without a changelog.
     """
 
     name: str
@@ -45,14 +45,14 @@ class StoreSpec(Generic[S_co]):
     changelog: str | None = None
 
     def __post_init__(self) -> None:
-        """Replace serdes that write a frame for topics by the serdes without the frame."""
+        """Replace serdes that add a frame for topics by the serdes without the frame."""
         for part in ("key", "value"):
             serde = getattr(self, part)
             if isinstance(serde, Serde) and serde.plain is not serde:
                 object.__setattr__(self, part, serde.plain)
 
     def open(self, overlay: Overlay) -> S_co:
-        """Return the live store of a task, reading and writing through its overlay."""
+        """Return a task's store, which reads and writes through an overlay."""
         return self.kind.open(self, overlay)
 
     def changelog_form(self) -> ChangelogForm:
@@ -87,7 +87,7 @@ class StoreSpec(Generic[S_co]):
         return {"kind": self.kind.name, "key": self.key.name, "value": self.value.name}
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of kind and serdes, which are recorded with the state too."""
+        """Return the parameters of kind and serdes, which are recorded with the state, too."""
         found: dict[str, Parameter] = dict(self.kind.parameters())
         for part in ("key", "value"):
             for name, value in parameters_in(getattr(self, part)).items():

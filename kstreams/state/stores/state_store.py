@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 __all__ = ("StateStore", "StoreRows")
 
 R = TypeVar("R", bound="StoreRows")
-"""Type of the requested rows."""
+"""The type of the requested rows."""
 R_co = TypeVar("R_co", covariant=True)
 """The engine's operations on a store."""
 

@@ -1,4 +1,4 @@
-"""A store as a table: one value a key, with the time of its row."""
+"""Access to stores as tables: one value per key, with the time of its row."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kstreams._types import K, V
 __all__ = ("Replaced", "Row", "TableAccess", "TableReader", "VersionedReader")
 
 Row = tuple[Any, int]
-"""A value, and its time (ms since the epoch)."""
+"""A value and its time (ms since the Unix epoch)."""
 
 
 class Replaced(NamedTuple):
     """The effect of a put on a table.
 
     Attributes:
-        old: The present value before the put; None without one.
-        latest: Whether the new row is the present row.
+        old: The current value before the put; None without one.
+        latest: Whether the new row is the current row.
     """
 
     old: Any
@@ -28,16 +28,16 @@ class Replaced(NamedTuple):
 
 @dataclass(frozen=True)
 class TableAccess:
-    """The engine's access to a live store that is a table.
+    """The engine's access to an opened store that is a table.
 
     Attributes:
-        get: Returns the present row of a key, or None.
-        get_many: Returns the present rows of many keys, in the order of the keys.
+        get: Returns the current row of a key, or None.
+        get_many: Returns the current rows of many keys, in the order of the keys.
         put: Sets the value of a key from a time (ms) on; None deletes it. Returns a `Replaced`,
             or None if the time is older than the store keeps and nothing was put.
-        scan: Yields keys and present rows with `start <= key < end`; None leaves a side open.
+        scan: Yields keys and current rows with `start <= key < end`; None is unbounded.
         get_as_of: Returns the row of a key at a time (ms); None for a store without a history.
-        horizon: Returns the time (ms) from which on the store knows all rows; None for a store
+        horizon: Returns the time (ms) from which on the store has all rows; None for a store
             without a history.
     """
 
@@ -50,7 +50,7 @@ class TableAccess:
 
 
 class TableReader(Protocol[K, V]):
-    """A table as a processor reads it; it is never written to. See `context.reader`."""
+    """The read-only access of a processor to a table; see `context.reader`."""
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, or None."""
@@ -61,13 +61,13 @@ class TableReader(Protocol[K, V]):
         ...
 
     def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
-        """Yield keys with `start <= key < end` and values, in key order; None is open."""
+        """Yield keys with `start <= key < end` and values, in key order; None is unbounded."""
         ...
 
 
 class VersionedReader(TableReader[K, V], Protocol[K, V]):
-    """A versioned table as a processor reads it."""
+    """The read-only access of a processor to a versioned table."""
 
     def get_as_of(self, key: K, time_ms: int) -> V | None:
-        """Return the value of a key at a time, ms since the epoch, or None."""
+        """Return the value of a key at a time (ms since the Unix epoch), or None."""
         ...

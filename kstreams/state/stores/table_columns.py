@@ -1,4 +1,4 @@
-"""A table for joins by columns, with its content at any place of the batch."""
+"""Tables for columnar joins, with their content at any position in the batch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NO_KEYS = pa.nulls(0)
 
 
 class Found(NamedTuple):
-    """The results of look-ups.
+    """The results of lookups.
 
     Attributes:
         rows: Rows of the table; some are None.
-        numbers: The index in `rows` of each look-up's result.
-        unknown: The number of look-ups that found None because the table no longer keeps the
+        numbers: The index in `rows` of each lookup's result.
+        unknown: The number of lookups that found None because the table no longer has the
             history of that time.
     """
 
@@ -39,43 +39,43 @@ class Found(NamedTuple):
 class TableColumns(ABC):
     """A table for joins by columns: pending changes on top of the rows of a store.
 
-    A join looks up many keys at once, each at a place of the batch, and sees the changes up
-    to that place. Keys are hashable, and equal if their bytes are equal.
+    A join looks up many keys at once, each at a position in the batch, and sees the changes up to
+    that position. Keys are hashable, and equal if their bytes are equal.
     """
 
     @abstractmethod
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Put values, in the order of their places; call `settle` first if changes are pending.
+        """Put values, by ascending position; call `settle` first if changes are pending.
 
         Args:
             keys: The keys, of the key serde's `arrow_type`; none is null.
-            values: The values; None deletes the row from then on.
+            values: The values; None deletes the key's row.
             times: The times of the values, ms.
-            places: The place of each value in the batch.
+            places: The position of each value in the batch.
         """
 
     @abstractmethod
     def settle(self) -> int:
-        """Write the pending changes to the store; return how many were too old to be written."""
+        """Write the pending changes to the store; return how many changes were too old."""
 
     @abstractmethod
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Look up keys at places of the batch.
+        """Look up keys at positions in the batch.
 
         Args:
             keys: Distinct keys, of the `arrow_type` of their serde.
-            codes: The index in `keys` of each look-up's key.
-            places: The place of each look-up, rising.
-            times: The time (ms) of each look-up, for tables with a history.
+            codes: The index in `keys` of each lookup's key.
+            places: The position of each lookup in the batch, ascending.
+            times: The time (ms) of each lookup, for tables with a history.
         """
 
 
 class PresentColumns(TableColumns):
-    """A table in which the last put value of a key counts, whatever its time.
+    """A table in which the last put value of a key is the current value, whatever its time.
 
     Args:
         get_many: Reads rows of the store.
-        put_many: Writes rows of the store; of equal keys the last wins.
+        put_many: Writes rows of the store; for a repeated key, the last row wins.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PresentColumns(TableColumns):
 
     @staticmethod
     def among(columns: TableColumns, store: str) -> PresentColumns:
-        """Check and return the columns of a store, to write all changes of a table at once.
+        """Return `columns` if they are `PresentColumns`, whose rows can be written at once.
 
         Raises:
             TopologyError: The columns are of another class.
@@ -104,7 +104,7 @@ class PresentColumns(TableColumns):
         return self._get_many(keys)
 
     def write(self, keys: Sequence[Any], rows: Sequence[Row | None]) -> None:
-        """Put rows into the store at once; None deletes."""
+        """Write rows to the store immediately; None deletes a row."""
         self._put_many(keys, rows)
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
@@ -131,7 +131,7 @@ class PresentColumns(TableColumns):
         self._packed = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Return each key's last row up to the place: the pending row, else the stored one."""
+        """Return each key's last row up to a position: the pending row, else the stored row."""
         if not self._rows:
             return Found(self._get_many(objects_of(keys)), codes)
         found = self._waiting(keys, codes, places)
@@ -144,7 +144,7 @@ class PresentColumns(TableColumns):
         return Found([*self._rows, *stored], found)
 
     def _waiting(self, keys: pa.Array, codes: Ints, places: Ints) -> Ints:
-        """Return the index of each look-up's pending row; -1 without one."""
+        """Return the index of each lookup's pending row; -1 without one."""
         own = pc.index_in(keys, value_set=self._known).fill_null(-1).to_numpy()[codes]
         some = np.flatnonzero(own >= 0)
         found = np.full(len(codes), -1)

@@ -1,4 +1,4 @@
-"""The rows of a store of timed rows, many at a time."""
+"""Columnar operations on rows with timers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from kstreams.state.stores.timed_rows import ROW, TIMER
 __all__ = ("TimedColumns",)
 
 _HEAD = 9
-"""Bytes of a row before its payload, and of an entry of the index before its key."""
+"""The number of bytes in a row before its payload, and in an index entry before its key."""
 
 
 class TimedColumns:
-    """The rows of a `TimedRows`, as bytes and many at a time; keys are encoded.
+    """The rows of `TimedRows`, many at a time; keys and payloads are encoded.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
+        overlay: The store's part of the overlay; caches bytes from then on.
         value: Serde of the values.
-        layout: Layout of a row's entries; None if values vary in width.
+        layout: The layout of a row's entries; None if values have no fixed width.
 
     Raises:
-        TypeError: There is no layout.
+        TypeError: The layout is None.
     """
 
     def __init__(
@@ -41,20 +41,20 @@ class TimedColumns:
         self.layout = layout
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
-        """Return the timers (ms) of keys' rows, None without a row, and their payloads."""
+        """Return the timers (ms) and payloads of keys' rows; None and empty bytes without a row."""
         data = self.rows.get_many([ROW + key for key in keys])
         timers = [None if row is None else read_int64(row, 1) for row in data]
         return timers, [b"" if row is None else row[_HEAD:] for row in data]
 
     def payloads(self, columns: Columns, counts: Ints) -> list[bytes]:
-        """Return the payloads of rows.
+        """Return the encoded payloads of rows.
 
         Args:
             columns: The entries of the rows, row by row.
             counts: The number of entries of each row.
 
         Raises:
-            SerializationError: A number of a value is out of its range.
+            SerializationError: A number in a value is out of range.
         """
         try:
             return self.layout.joined(columns, counts)
@@ -71,8 +71,8 @@ class TimedColumns:
         """Set the rows of keys; a row with an empty payload is deleted.
 
         Args:
-            keys: The keys.
-            before: The timers so far (ms), None without a row.
+            keys: The encoded keys.
+            before: The current timers (ms), None without a row.
             timers: The new timers, ms.
             payloads: The new payloads.
         """
@@ -90,9 +90,10 @@ class TimedColumns:
         self.rows.put_many(list(changes), list(changes.values()))
 
     def due(self, until_ms: int) -> list[bytes]:
-        """Return the keys of timers at `until_ms` or before, by time, then by key.
+        """Return the keys with timers at or before `until_ms`, by time, then by key.
 
-        They leave the index: the caller writes the rows with a later timer, or deletes them.
+        Their index entries are deleted: the caller must write the rows with later timers, or delete
+        the rows.
         """
         end = TIMER + sortable_int64(until_ms + 1)
         found = [handle[_HEAD:] for handle, _ in self.rows.scan(TIMER, end)]

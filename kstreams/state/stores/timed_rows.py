@@ -1,4 +1,4 @@
-"""Rows by key, each with a timer."""
+"""Rows with timers, by key, and an index of the timers."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from kstreams.times import BEFORE_ALL_MS
 __all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "row_of")
 
 P = TypeVar("P")
-"""Type of a row's payload."""
+"""The type of a row's payload."""
 
 TIMER, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
-"""First bytes of an index entry, of a row, and of the numbers."""
+"""The first bytes of the keys of index entries, rows, and numbers."""
 _SIZE = _NUMBER + b"\x01"
 SIZE: tuple[Any, ...] = (None, None, None)
-"""The key of the size that may be kept with the number."""
+"""The key of the entry with the size, see `TimedRows.size`."""
 
 
 class TimedRows(Generic[K, P]):
     """One row for each key, and an index of rows by their timers.
 
-    A store has several kinds of entries: `(key,)` has timer and payload, `(timer, key)` has
-    nothing, `()` and `SIZE` are numbers for the owner's use. A payload can change without a
-    change of the index, as long as the timer stays a lower bound. This makes a growing session
-    cheap.
+    A store has several kinds of entries: `(key,)` is a row with timer and payload, `(timer, key)`
+    an index entry without a value, and `()` and `SIZE` are numbers for any use by the owner. A
+    payload can change without a write to the index, as long as the timer is a lower bound. So
+    updates of a growing session are cheap.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         payload: Serde of the payloads.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
@@ -69,17 +69,17 @@ class TimedRows(Generic[K, P]):
         self._store.put((key,), (timer_ms, payload))
 
     def delete(self, key: K) -> None:
-        """Delete a row; one that is not there is no error."""
+        """Delete a row; a missing row is no error."""
         found = self._store.get((key,))
         if found is not None:
             self._store.put((found[0], key), None)
             self._store.put((key,), None)
 
     def rebuild(self, key: K, data: bytes | None) -> None:
-        """Set or delete a row by its bytes, as a changelog has them.
+        """Set a row to the encoded row of a changelog record; None deletes the row.
 
         Raises:
-            DeserializationError: They are no row's.
+            DeserializationError: The bytes are not an encoded row.
         """
         if data is None:
             self.delete(key)
@@ -87,13 +87,14 @@ class TimedRows(Generic[K, P]):
             self.put(key, *self._serde.deserialize(ROW + data))
 
     def due(self, until_ms: int, limit: int | None = None) -> list[K]:
-        """Return the keys of timers at `until_ms` or before, by time, then by key.
+        """Return the keys with timers at or before `until_ms`, by time, then by key.
 
-        They leave the index: the caller deletes them, or puts them with a later time.
+        Their index entries are deleted: the caller must put the rows with later timers, or delete
+        the rows.
 
         Args:
-            until_ms: The time, ms since the epoch.
-            limit: At most so many; all by default.
+            until_ms: The time, ms since the Unix epoch.
+            limit: The maximum number of keys; all by default.
         """
         if until_ms < self._low:
             return []
@@ -151,7 +152,7 @@ class TimedRows(Generic[K, P]):
     def timed(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, int, P]]:
-        """Yield key, timer (ms) and payload of the rows that `rows` yields."""
+        """Yield the rows of `rows` with their timers: key, timer (ms) and payload."""
         low = ROW if start is None else ROW + start
         high = _NUMBER if end is None else ROW + end
         for (key,), (timer_ms, payload) in self._store.scan(low, high, reverse=reverse):
@@ -162,26 +163,26 @@ class TimedRows(Generic[K, P]):
         return self._store.count() // 2
 
     def number(self) -> int:
-        """Return the number that was set last, or 0."""
+        """Return the last number of `set_number`, or 0."""
         found = self._store.get(())
         return 0 if found is None else found[0]
 
     def set_number(self, number: int) -> None:
-        """Set the number that is kept with the rows."""
+        """Store a number with the rows, for any use by the owner."""
         self._store.put((), (number,))
 
     def size(self) -> int | None:
-        """Return the size that was set last, or None."""
+        """Return the last size of `set_size`, or None."""
         found = self._store.get(SIZE)
         return None if found is None else found[0]
 
     def set_size(self, size: int | None) -> None:
-        """Set the size that is kept with the rows, or forget it."""
+        """Store a size with the rows, for any use by the owner; None removes the size."""
         self._store.put(SIZE, None if size is None else (size,))
 
 
 def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:
-    """Return ordered key and payload of an encoded row; None for the other entries."""
+    """Return ordered key and payload of an encoded row; None for other entries."""
     if key[:1] != ROW:
         return None
     return key[1:], None if value is None else value[9:]
@@ -195,7 +196,7 @@ class _KeySerde(CompositeSerde[Any]):
         self._key = key.ordered
 
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert a row's key, an entry of the index, or the number's."""
+        """Encode the key of a row, an index entry or a number."""
         if not value:
             return _NUMBER
         if value == SIZE:
@@ -217,7 +218,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """Timer and payload, or a number, or nothing in the index."""
+    """The serde of values: timer and payload of a row, a number, or `()` in the index."""
 
     type_token = tuple
 

@@ -1,3 +1,3 @@
-"""The versions of a task's state on a worker, from check-out to commit."""
+"""The versions of a task's state on a worker, from checkout to commit."""
 
 from __future__ import annotations

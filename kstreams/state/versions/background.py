@@ -1,8 +1,8 @@
 """Background upkeep: a thread of the worker merges deltas and creates snapshots.
 
-A later commit of the same version id publishes the result for version M: a snapshot, created from a
-copy of M, with the deltas after M; or a merged delta instead of its deltas. Before that no pointer
-names the objects: a killed worker only loses the work, and cleanup removes the objects.
+A later commit of the task publishes the result of upkeep at version M: a snapshot, created from a
+copy of M, with the deltas after M; or a merged delta instead of its parts. Before that no
+pointer names the objects: a killed worker only loses the work, and cleanup removes the objects.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class VersionCopy:
-    """A copy of a closed version, for the thread alone.
+    """A copy of a closed version, which only the upkeep thread uses.
 
     Attributes:
-        open: Opens it.
-        discard: Removes it, once closed.
+        open: Opens the copy.
+        discard: Removes the copy after it was closed.
     """
 
     open: Callable[[], WorkingStore]
@@ -46,7 +46,7 @@ class VersionCopy:
 
 
 _Publish: TypeAlias = "Callable[[Pointer], Pointer]"
-"""Returns a version with the new objects; unchanged if it has them already."""
+"""Returns a pointer with the new objects; unchanged if it has these objects already."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class _Job:
 
 
 class BackgroundUpkeep:
-    """A queue of merges and snapshots for one thread, at most one per task; serves a process.
+    """The upkeep thread of a process, with a queue of at most one merge or snapshot per task.
 
     Args:
         clock: The clock for the age of unpublished objects.
@@ -97,19 +97,19 @@ class BackgroundUpkeep:
 
         Args:
             log: The durable log of the task.
-            pointer: The version, which may never count.
+            pointer: The version, which may never be committed.
             copy: A copy of the version.
             chunk_bytes: The size of a chunk before compression.
         """
         self._begin("snapshot", log, pointer, partial(_snapshot, log, pointer, copy, chunk_bytes))
 
     def begin_merger(self, log: DurableLog, pointer: Pointer, parts: tuple[ObjectRef, ...]) -> None:
-        """Have deltas merged; returns at once.
+        """Start to merge deltas in the background.
 
         Args:
-            log: The task's.
-            pointer: The version; it need not come to count.
-            parts: Deltas of it that follow each other, of one level.
+            log: The durable log of the task.
+            pointer: The version, which may never be committed.
+            parts: Consecutive deltas of the version and of one level.
         """
         self._begin("merger", log, pointer, partial(_merger, log, parts))
 
@@ -132,12 +132,12 @@ class BackgroundUpkeep:
         self._queue.put(job)
 
     def published(self, task: TaskKey, base: Pointer, pointer: Pointer) -> Pointer:
-        """Return a new version with finished objects, if they match.
+        """Return the pointer of a new version, with the finished objects if they belong to it.
 
         Args:
             task: The task.
             base: The version of the checkout.
-            pointer: The version after the delta.
+            pointer: The new version.
         """
         with self._lock:
             job = self._jobs.get(task)
@@ -156,7 +156,7 @@ class BackgroundUpkeep:
             return job.publish(pointer) if own and job.publish is not None else pointer
 
     def committed(self, task: TaskKey, pointer: Pointer) -> None:
-        """Drop finished objects that the version of the checkout has already."""
+        """Drop finished objects that a committed version has already."""
         with self._lock:
             job = self._jobs.get(task)
             if job is None or job.publish is None or pointer.version_id not in job.line:
@@ -165,7 +165,7 @@ class BackgroundUpkeep:
                 del self._jobs[task]
 
     def drain(self) -> None:
-        """Wait until all that was begun is done."""
+        """Wait until all started upkeep is done."""
         if self._process == os.getpid():
             reached = threading.Event()
             self._queue.put(reached)

@@ -1,4 +1,4 @@
-"""The reads of an attempt on an open version: stored rows below buffers in memory."""
+"""The reads of an attempt on an open version: stored rows, with buffered changes on top."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BufferedStore(WorkingStore):
         buffers: The buffers by store, which do not change while this store is open.
 
     Attributes:
-        failed: Whether the base has raised an error, so that the version should be opened again.
+        failed: Whether the base has raised an error, so that the version should be reopened.
     """
 
     def __init__(self, base: WorkingStore, buffers: Mapping[str, ChangeBuffer]) -> None:
@@ -52,7 +52,7 @@ class BufferedStore(WorkingStore):
             raise
 
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys; one read of the base."""
+        """Return the values of many keys, in the order of the keys; reads the base once."""
         base = self._open(store)
         buffer = self._buffers.get(store)
         try:
@@ -101,13 +101,13 @@ class BufferedStore(WorkingStore):
             )
 
     def count(self, store: str) -> int:
-        """Return about how many keys a store has: a key that is changed in memory counts twice."""
+        """Return the approximate number of keys: a key that is changed in memory counts twice."""
         base = self._open(store)
         buffer = self._buffers.get(store)
         return max(0, base.count(store) + (0 if buffer is None else buffer.rows))
 
     def write(self, changes: Changes) -> NoReturn:
-        """Refuse: a commit writes.
+        """Reject a write: only a commit writes.
 
         Raises:
             StoreError: Always.
@@ -115,7 +115,7 @@ class BufferedStore(WorkingStore):
         raise StoreError(f"an attempt's copy is only read; it was to write {sorted(changes)}")
 
     def close(self) -> None:
-        """End the reading; a second call does nothing."""
+        """End the reads of the attempt; a second call does nothing."""
         self._base = None
 
     def _open(self, store: str) -> WorkingStore:
@@ -127,7 +127,7 @@ class BufferedStore(WorkingStore):
 def _merged(
     above: Iterator[Pair], below: Iterator[tuple[bytes, bytes]], *, reverse: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each key once, with the upper value if there is one, without deleted keys."""
+    """Yield each key once, with its value in `above` if it has one, without deleted keys."""
     last: bytes | None = None
     for key, value in merge(above, below, key=itemgetter(0), reverse=reverse):
         if key == last:  # of equal keys the one above comes first

@@ -18,7 +18,7 @@ class ChangeBuffer:
     """Changes in memory over stored rows: ranges are deleted, then pairs apply.
 
     Attributes:
-        values: Values by key; None is a deletion of a key or by a range.
+        values: Values by key; None for a key that was deleted, alone or by a range.
         ranges: Deleted ranges of the stored rows, ascending and disjoint.
         size_bytes: The approximate memory of the pairs.
         rows: The number of keys with a value, minus the number of deleted keys.
@@ -60,7 +60,7 @@ class ChangeBuffer:
         return bool(self.ranges) and covers(self.ranges, key)
 
     def scan(self, start: bytes | None, end: bytes | None, *, reverse: bool) -> Iterator[Pair]:
-        """Yield its pairs with `start <= key < end` in order, deletions too."""
+        """Yield the buffered pairs with `start <= key < end` in order, including deletions."""
         values = self.values
         for keys in self._index.chunks(start, end, reverse=reverse):
             for key in keys:
@@ -77,7 +77,7 @@ class ChangeBuffer:
 
 
 def memory_bytes(changes: StoreChanges, most: int) -> int:
-    """Return about how much memory changes would take; no more than `most` is looked at closely."""
+    """Return the approximate memory of changes (bytes); a rough lower bound if above `most`."""
     if (least := len(changes.pairs) * _PAIR_BYTES) > most:
         return least
     return least + sum(len(key) + len(value or b"") for key, value in changes.pairs)

@@ -24,7 +24,7 @@ __all__ = ("Checkout", "Place")
 
 _LOG = logging.getLogger(__name__)
 _UPLOADS = 16
-"""Of a process at once: the clients of storages have a few more connections than that."""
+"""The maximum number of parallel writes of a process; storage clients have more connections."""
 
 
 @cache
@@ -44,7 +44,7 @@ class Place:
         upkeep: The intervals of merges and snapshots.
         backend: The backend of the working store.
         background: The background upkeep; None leaves upkeep to commits.
-        open_versions: The versions that stay open for the next batch; None closes them.
+        open_versions: The versions that stay open for the next batch; None closes all versions.
     """
 
     versions: LocalVersions
@@ -59,13 +59,13 @@ class Place:
 class Checkout:
     """An open attempt, created by `TaskVersions.checkout`.
 
-    Leaving it as a context manager aborts the attempt unless it was committed.
+    As a context manager, it aborts the attempt on exit unless the attempt was committed.
 
     Attributes:
         store: The working store, at exactly the pointer's version, read-only.
         pointer: The version of the checkout.
         attempt: The attempt.
-        warm: Whether the store was branched from a local version, not restored.
+        warm: Whether the store was copied from a local version instead of restored.
     """
 
     def __init__(
@@ -92,21 +92,21 @@ class Checkout:
         self._merger_due: tuple[ObjectRef, ...] = ()
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
-        """Do as `begin_commit`, and wait until the version is durable.
+        """Commit changes and return the new version when it is durable; see `begin_commit`.
 
         Raises:
-            StoreError: As `begin_commit` and `settle`.
+            StoreError: The write failed; the version of the checkout stays valid.
         """
         pointer = self.begin_commit(changes, meta)
         self.settle()
         return pointer
 
     def begin_commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
-        """Start to write changes durably, end the reading, and return the new version.
+        """Start to write changes durably, end the attempt's reads, and return the new version.
 
         The version of a small batch may stay open, without a write to the local disk. The version
-        counts when the driver's commit log has its pointer; until then it is one of possibly
-        several. Send the pointer to the driver only after `settle`. Without changes nothing is
+        is valid when the driver's commit log has its pointer; other attempts may create other
+        versions. Send the pointer to the driver only after `settle`. Without changes nothing is
         written, and the version stays the same.
 
         Args:
@@ -143,7 +143,7 @@ class Checkout:
             self._durable.result()
 
     def abort(self) -> None:
-        """End the attempt without a trace; after a commit, or a second time, do nothing."""
+        """End the attempt and remove its files; does nothing after a commit or a previous abort."""
         if self._ended:
             return
         self._ended = True
@@ -175,7 +175,7 @@ class Checkout:
         """Write to the working store, and begin to write to the log at the same time.
 
         Returns:
-            The version, and whether it stays open, with the changes in memory.
+            The new version, and whether it stays open with the changes in memory.
         """
         base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
         data = log.encode(changes, base.version + 1, attempt, base.version_id)
@@ -210,7 +210,7 @@ class Checkout:
         return pointer, keeps
 
     def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
-        """Keep the version open that changes lead to, with these in memory, if it may be."""
+        """Keep the new version open with its changes in memory, if possible; return success."""
         kept = self._kept
         if kept is None or not self._may_keep(kept) or not kept.has_room(changes):
             return False
@@ -225,7 +225,7 @@ class Checkout:
         return opened is not None and not failed and opened.has_room(kept)
 
     def _hand_over(self, kept: OpenVersion) -> None:
-        """Leave an open version to the next batch, or close it."""
+        """Keep an open version for the next batch, or close it."""
         opened = self._place.open_versions
         if opened is not None and self._may_keep(kept):
             opened.keep(kept)
@@ -233,7 +233,7 @@ class Checkout:
             kept.close()
 
     def _publish(self, pointer: Pointer) -> VersionCopy | None:
-        """Name the closed working store as a version; return a copy if a snapshot is due."""
+        """Publish the closed working store as local version; return a copy if a snapshot is due."""
         versions = self._place.versions
         with versions.exclusive():
             copy = self._copy_to_snapshot(pointer)
@@ -255,7 +255,7 @@ class Checkout:
             beside.begin_merger(log, pointer, self._merger_due)
 
     def _background(self) -> BackgroundUpkeep | None:
-        """Return the background upkeep, if the backend can copy a version for it."""
+        """Return the background upkeep if the backend can copy versions; None otherwise."""
         return self._place.background if isinstance(self._place.backend, CopiesVersions) else None
 
     def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:
@@ -277,7 +277,7 @@ class Checkout:
         return None
 
     def _hand_back(self) -> bool:
-        """Name this unchanged copy as its version, if making it has used that one up."""
+        """Publish this unchanged copy as the local version again, if branching has consumed it."""
         version, version_id = self.pointer.version, self.pointer.version_id
         versions = self._place.versions
         with versions.exclusive():

@@ -1,13 +1,14 @@
 """The versions of one task's state on a worker's disk.
 
-    attempts/<name>   what a backend keeps: an attempt under way, or a version
-    locks/<name>      locked by the process that runs the attempt, as long as it runs
-    versions/<version>-<id>        link to the attempt that made it; or, `<name>@<version>`,
-                                   an earlier one, from which the log's deltas lead to it
+    attempts/<name>   directory of a backend: a running attempt, or a version
+    locks/<name>      locked by the process that runs the attempt, while it runs
+    versions/<version>-<id>        link to the attempt that created the version; or
+                                   `<name>@<version>`, an earlier version to which the
+                                   deltas after it must be applied
 
-All of them are in a directory that only the user may access (`open_local_home`): anyone with write
-access could plant state. After an attempt is closed, the link makes it a version atomically.
-Folders that are neither linked nor locked belong to a dead process, and are removed.
+All these directories are in a directory that only the user may access (`open_local_home`): anyone
+with write access could plant state. After an attempt is closed, the link makes it a version
+atomically. Directories without a link or a lock belong to a dead process, and are removed.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def local_home(backend: StateBackend | None, app: str, checkpoint_id: str) -> Pa
     """Return the home of an app's working copies on this machine, for one checkpoint id.
 
     Args:
-        backend: Names the directory above, if it wants to; the user's own temporary one
-            otherwise.
-        app: The app's id.
+        backend: The backend, whose `directory` is the parent; without one, a private directory in
+            the temporary directory is the parent.
+        app: The app id.
         checkpoint_id: The checkpoint id.
     """
     base, steps = _home(backend, app, checkpoint_id)
@@ -51,8 +52,8 @@ def open_local_home(backend: StateBackend, app: str, checkpoint_id: str) -> Path
     """Return the `local_home`, after checking that it is private to this user.
 
     Raises:
-        ForeignDirectoryError: Another user can access it.
-        StoreOpenError: The disk rejects the directory.
+        ForeignDirectoryError: Another user can access the directory.
+        StoreOpenError: The directory cannot be created or opened.
     """
     base, steps = _home(backend, app, checkpoint_id)
     try:
@@ -66,7 +67,7 @@ def open_local_home(backend: StateBackend, app: str, checkpoint_id: str) -> Path
 def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
     """Return the directories of a checkpoint id in its home, which contain the id in their names.
 
-    Targets of links and directories of others are not included.
+    Targets of links and directories of other users are not included.
     """
     mark = app_prefix(f"{app}.{checkpoint_id}.").removesuffix("/")
     for directory in (home.parent, home):
@@ -87,7 +88,7 @@ def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
 def _home(
     backend: StateBackend | None, app: str, checkpoint_id: str
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return the directory that others may share, and the steps from there."""
+    """Return a directory that other users may share, and the names of the directories below."""
     named = None if backend is None else backend.directory
     if named:
         return Path(named), (app, checkpoint_id)
@@ -102,7 +103,7 @@ def _unusable(home: Path, error: OSError) -> StoreOpenError:
 
 
 class LocalAttempt:
-    """A directory that one live attempt owns; its lock goes with the process, or the object."""
+    """The locked directory of a running attempt; the lock ends with the process or this object."""
 
     def __init__(self, name: str, directory: Path, lock: int) -> None:
         self.name = name
@@ -110,12 +111,12 @@ class LocalAttempt:
         self._close_lock = weakref.finalize(self, os.close, lock)
 
     def release(self) -> None:
-        """Give up the ownership."""
+        """Release the lock of the directory."""
         self._close_lock()
 
 
 class LocalVersions:
-    """Names, finds and removes local versions; safe for several processes at once."""
+    """Publishes, finds and removes local versions; safe for several processes at once."""
 
     def __init__(self, home: Path, backend: StateBackend) -> None:
         self.home = home
@@ -126,7 +127,7 @@ class LocalVersions:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keep other processes and threads from this task's directory for a moment."""
+        """Lock this task's directory against other processes and threads, briefly."""
         try:
             for directory in (self._attempts, self._locks, self._versions):
                 make_private(directory)
@@ -138,7 +139,7 @@ class LocalVersions:
             yield
 
     def begin(self, name: str) -> LocalAttempt:
-        """Take a directory for an attempt; call within `exclusive`.
+        """Lock a new directory for an attempt; call within `exclusive`.
 
         Raises:
             StoreError: The name is in use.
@@ -159,12 +160,12 @@ class LocalVersions:
         return LocalAttempt(name, self._attempts / name, lock)
 
     def find(self, version: int, version_id: str) -> Path | None:
-        """Return the directory of a version, or None when it is not here."""
+        """Return the directory of a version, or None if this machine does not have the version."""
         directory, based_on = self._linked(version, version_id)
         return directory if based_on is None else None
 
     def find_base(self, version: int, version_id: str) -> tuple[Path, int] | None:
-        """Return an earlier version, from which deltas lead to one, and its number."""
+        """Return directory and number of the earlier version that is a version's base, or None."""
         directory, based_on = self._linked(version, version_id)
         return None if directory is None or based_on is None else (directory, based_on)
 
@@ -180,10 +181,10 @@ class LocalVersions:
         return directory, int(based_on) if based_on else None
 
     def publish(self, version: int, version_id: str, attempt: LocalAttempt) -> None:
-        """Name a closed attempt as a version; call within `exclusive`.
+        """Publish a closed attempt as a version; call within `exclusive`.
 
         Raises:
-            StoreError: The disk is full or cannot be written; the version is not there.
+            StoreError: The disk is full or cannot be written; the version was not published.
         """
         self._name(version, version_id, attempt, attempt.name)
         self._end(attempt)
@@ -191,17 +192,16 @@ class LocalVersions:
     def publish_base(
         self, version: int, version_id: str, attempt: LocalAttempt, base: tuple[str, int]
     ) -> None:
-        """Record the base of a version that is only in memory; call it within `exclusive`.
+        """Record the base of a version that is only in memory; call within `exclusive`.
 
         Args:
             version: The number of the version.
             version_id: The version id of the version.
             attempt: The attempt that has the version in memory and continues.
-            base: The attempt that created an earlier version of the version id, and that version's
-                number.
+            base: The attempt that created the earlier version, and the number of that version.
 
         Raises:
-            StoreError: As for `publish`.
+            StoreError: The disk is full or cannot be written; the base was not recorded.
         """
         name, number = base
         self._name(version, version_id, attempt, f"{name}{_BASED_ON}{number}")
@@ -219,14 +219,14 @@ class LocalVersions:
             ) from error
 
     def forget(self, version: int, version_id: str) -> None:
-        """Take a version's name away; call within `exclusive`."""
+        """Remove the link of a version; call within `exclusive`."""
         self._link(version, version_id).unlink(missing_ok=True)
 
     def discard(self, attempt: LocalAttempt) -> None:
         """Remove an attempt that has been closed.
 
         Raises:
-            StoreError: It cannot be removed; a later `sweep` tries again.
+            StoreError: The attempt cannot be removed; a later `sweep` retries.
         """
         try:
             self._backend.remove(attempt.directory)

@@ -1,10 +1,10 @@
 """Versions that stay open from batch to batch, with the changes of small batches in memory.
 
-An open version is a directory like that of an attempt: a branch of the closed version that is its
-base, locked by this process and invisible to others. A small batch writes nothing there. Its
-changes wait until the next batch gets its pointer, which proves that the batch was committed, and
-are then applied in memory over the base. A retry, which gets the previous pointer, finds the
-previous version; any other pointer finds no version.
+An open version is a directory like that of an attempt: a copy of a closed version, its
+base, locked by this process and invisible to other processes. A small batch writes nothing there.
+Its changes are kept until the next batch starts from the batch's pointer, which proves that the
+batch was committed; then they are added to buffers in memory on top of the base. A retry starts
+from the previous pointer and finds the previous version; any other pointer finds no version.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ("OpenVersion", "OpenVersions")
 _SMALL_PART = 8
 _MOST_RANGES = 256
 _MOST_OPEN = 16
-"""Each has a file open for each run of each store, some ten: a process may often have 1,024."""
+"""A version has some ten open files, and a process often may have only 1,024."""
 _MOST_BYTES = 32 * 1024 * 1024
 _IDLE = timedelta(minutes=2)
 _LOG = logging.getLogger(__name__)
@@ -45,10 +45,10 @@ class OpenVersion:
         versions: The versions of the task on this worker.
         directory: The directory of the version.
         backend: The backend that opened it.
-        base: The stored rows; only `write` writes to it.
-        stores: The stores that it was opened with.
-        source: The attempt that the base was branched from, and its version.
-        version_id: The version id of base and buffers.
+        base: The working store with the stored rows; only `write` writes to it.
+        stores: The names of the stores that the base was opened with.
+        source: The attempt that the base was copied from, and the version number of the base.
+        version_id: The version id of the base with the buffers.
         most_bytes: The maximum bytes of the buffers.
     """
 
@@ -65,7 +65,7 @@ class OpenVersion:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory the buffers take."""
+        """The approximate memory of the buffers, in bytes."""
         return sum(buffer.size_bytes for buffer in self._buffers.values())
 
     def reads(self) -> BufferedStore:
@@ -73,7 +73,7 @@ class OpenVersion:
         return BufferedStore(self.base, self._buffers)
 
     def has_room(self, changes: Changes) -> bool:
-        """Return whether changes are those of a small batch and fit into the buffers."""
+        """Return whether changes are small and fit into the buffers."""
         most = min(self.most_bytes // _SMALL_PART, self.most_bytes - self.size_bytes)
         ranges = sum(len(each.ranges) for each in self._buffers.values())
         for changed in changes.values():
@@ -84,9 +84,10 @@ class OpenVersion:
         return ranges <= _MOST_RANGES
 
     def follow(self, pointer: Pointer, changes: Changes) -> None:
-        """Note what leads to the next version, if that comes to count.
+        """Keep the changes of the next version, until it is known whether it was committed.
 
-        It is named on the disk, so that another process makes it of this one's base.
+        Also records the next version on disk, so that another process can restore it from this
+        version's base and the deltas.
 
         Raises:
             StoreError: The disk is full or cannot be written.
@@ -98,7 +99,7 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, version_id: str) -> bool:
-        """Move to a version if it is the current or the next one, and return success."""
+        """Return whether this is the version with an id; moves to the next version if it has it."""
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:
             self.version_id = version_id
@@ -107,10 +108,10 @@ class OpenVersion:
         return self.version_id == version_id
 
     def write(self) -> None:
-        """Write the buffers to the base, which is then at the version itself.
+        """Write the buffers to the base, which then has the current version.
 
         Raises:
-            StoreError: The base cannot be written; it is of no use then.
+            StoreError: The base cannot be written; close the version.
         """
         if self._buffers:
             self.base.write({store: each.changes() for store, each in self._buffers.items()})
@@ -119,7 +120,7 @@ class OpenVersion:
     def close(self) -> None:
         """Close the version without writing it, and remove its directory.
 
-        If the removal fails, `sweep` does it.
+        If the removal fails, `LocalVersions.sweep` retries it.
         """
         try:
             self.base.close()
@@ -146,7 +147,7 @@ class OpenVersions:
 
     Args:
         clock: The clock for unused versions.
-        most_open: The maximum number of open versions; further tasks open theirs for each batch.
+        most_open: The maximum number of open versions; further tasks reopen versions per batch.
         most_bytes: The approximate maximum bytes of all buffers.
         idle: The time after which an unused version may be closed, because its task runs elsewhere.
     """
@@ -205,7 +206,7 @@ class OpenVersions:
         return len(others) < self._most_open and size <= self._most_bytes
 
     def keep(self, version: OpenVersion) -> None:
-        """Keep a version for its task's next batch, in the place of another one."""
+        """Keep a version for its task's next batch; closes another open version of the task."""
         home = version.versions.home
         with self._lock:
             kept = self._own()
@@ -215,12 +216,12 @@ class OpenVersions:
             before.version.close()
 
     def close(self) -> None:
-        """Close all of them, as is done once this is used no more."""
+        """Close all versions; this also happens when the object is deleted."""
         with self._lock:
             _close_all(self._own(), self._process)
 
     def _own(self) -> dict[Path, _Kept]:
-        """Return the versions that this process has opened, without those of its parent."""
+        """Return the versions that this process has opened, not those of its parent process."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._of_parents.append(self._kept)
@@ -230,6 +231,6 @@ class OpenVersions:
 
 
 def _close_all(kept: dict[Path, _Kept], process: int) -> None:
-    """Close what one process keeps, which has ended in order or needs it no more."""
+    """Close the versions that this process keeps; does nothing in another process."""
     while kept and process == os.getpid():
         kept.popitem()[1].version.close()

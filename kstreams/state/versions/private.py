@@ -1,8 +1,8 @@
 """Private directories of this user, below a directory that others may share.
 
-A path with a guessable name in a shared temporary folder may belong to another user, or may be a
-link to anywhere. So each step is created for this user only, opened without following a link, and
-checked after it is open.
+A path with a guessable name in a shared temporary directory may belong to another user, or may be a
+link to anywhere. So each directory is created for this user only, opened without following links,
+and checked after it is open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_private(path: Path) -> None:
-    """Make a directory and those above it that are missing, for this user alone."""
+    """Create a directory and its missing parents for this user only; it may exist."""
     try:
         path.mkdir(mode=_MODE)
     except FileExistsError:
@@ -39,17 +39,17 @@ def make_private(path: Path) -> None:
 
 
 def private_directory(base: Path, *steps: str) -> Path:
-    """Return a directory below another, after checking that each step is private to this user.
+    """Return a directory below `base`, after checking that each step is private to this user.
 
     Missing steps are created with mode 700. Write access of others is removed, and a last step that
     others could write to is moved aside unread.
 
     Args:
-        base: A directory that others may share; used as it is, created if missing.
+        base: A directory that others may share; used without checks, created if missing.
         steps: The names of directories, each in the previous one.
 
     Raises:
-        ForeignDirectoryError: A step belongs to another user, or is a link or no directory.
+        ForeignDirectoryError: A step belongs to another user, or is a link or not a directory.
         OSError: The file system rejects the access.
     """
     make_private(base)
@@ -67,7 +67,7 @@ def private_directory(base: Path, *steps: str) -> Path:
 
 
 def _own(above: int, step: str, path: Path, *, last: bool) -> int:
-    """Return a descriptor of a step that is this user's, made if it is missing."""
+    """Return a file descriptor of a step, created if missing and checked to be this user's."""
     found = _opened(above, step, path)
     mode = os.fstat(found).st_mode
     if last and mode & _WRITE_OF_OTHERS:
@@ -100,7 +100,7 @@ def _opened(above: int, step: str, path: Path) -> int:
 
 
 def _set_aside(above: int, step: str, path: Path) -> None:
-    """Begin a step again that others could write to; of several processes one does it."""
+    """Replace a step that others could write to by a new directory; one process does this."""
     fcntl.flock(above, fcntl.LOCK_EX)
     try:
         found = os.stat(step, dir_fd=above, follow_symlinks=False)

@@ -1,7 +1,7 @@
 """The state of one task, version by version: checkout, change, commit.
 
 An attempt works on its own copy of exactly the version in the driver's pointer, and its commit adds
-a version. The driver commits the pointer of one of several attempts; the others are removed later.
+a version. The driver commits the pointer of one of several attempts; other versions are removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Branched:
-    """An open copy of a local version, and the name of the attempt that made that."""
+    """An open copy of a local version, and the name of the attempt that created the version."""
 
     directory: LocalAttempt
     store: WorkingStore
@@ -38,22 +38,21 @@ class _Branched:
 
 
 class TaskVersions:
-    """The source and the destination of the state of a task's attempts.
+    """Checks out versions of a task's state for attempts.
 
-    The object is cheap to create, and serves any number of attempts. The worker keeps the last
-    version of a checkout, the previous one and the later ones, so that a retry is warm. For a
-    version that stays open, an earlier version stays beside it, from which the log's deltas lead to
-    it.
+    The object is cheap to create, and serves any number of attempts. The worker keeps the version
+    of the last checkout with the previous and the next version, so that a retry is warm. For a
+    version that stays open, an earlier version also stays, from which deltas can restore it.
 
     Args:
         backend: The backend of the working stores.
         local_home: A directory on the worker's disk, of this app and checkpoint.
         log: The durable log.
         task: The task.
-        stores: The names of its stores. A store that is not named any more keeps its content.
+        stores: The names of the task's stores. Stores that are no longer named keep their content.
         upkeep: The intervals of merges and snapshots.
         background: The background upkeep; None leaves upkeep to commits.
-        open_versions: The versions that stay open from batch to batch; None closes each.
+        open_versions: The versions that stay open from batch to batch; None closes all versions.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class TaskVersions:
         )
 
     def _kept(self, pointer: Pointer, stores: Sequence[str]) -> OpenVersion | None:
-        """Return the version as a batch before has left it open, if it has."""
+        """Return the version that an earlier batch has left open, or None."""
         if self._open_versions is None:
             return None
         return self._open_versions.take(self._local.home, pointer, self._backend, stores)
@@ -122,7 +121,7 @@ class TaskVersions:
     def _to_keep(
         self, pointer: Pointer, opened: _Branched, stores: Sequence[str]
     ) -> OpenVersion | None:
-        """Return the version that may stay open; None if it is closed in any case."""
+        """Return the version as one that may stay open; None if it must be closed."""
         backend = self._backend
         if self._open_versions is None or not isinstance(backend, StaysOpen):
             return None
@@ -150,7 +149,7 @@ class TaskVersions:
         return opened
 
     def _branch(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> _Branched | None:
-        """Branch and open the local version, or return None when there is none of use."""
+        """Copy and open the local version; return None without a usable local version."""
         with self._local.exclusive():
             directory = self._local.begin(attempt)
             try:
@@ -180,7 +179,7 @@ class TaskVersions:
         return source is not None and self._backend.branch(source, directory.directory)
 
     def _restore(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> None:
-        """Create the local version from an earlier one and later deltas, or only from the log."""
+        """Create the local version from an earlier local version and deltas, or from the log."""
         try:
             if self._restored_after(pointer, f"{attempt}-base", stores):
                 return
@@ -191,7 +190,7 @@ class TaskVersions:
         self._complete(pointer, base, stores, after=None)
 
     def _restored_after(self, pointer: Pointer, name: str, stores: Sequence[str]) -> bool:
-        """Make the local version of an earlier one, where there is one of use."""
+        """Restore the local version from an earlier local version; return False without one."""
         with self._local.exclusive():
             found = self._local.find_base(pointer.version, pointer.version_id)
             if found is None or found[1] < pointer.base:

@@ -1,3 +1,3 @@
-"""Records that `suppress` holds back; its store is for reading alone."""
+"""The store of the records that `suppress` holds back; read-only for users."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kind of buffers."""
+"""The kind of the stores of `suppress`, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Row = tuple[Any, BufferedRecord[Any, Any]]
 
 @dataclass(frozen=True)
 class BufferKind(StoreKind[_Live]):
-    """A record for each key, by key."""
+    """The kind of stores with at most one buffered record per key, ordered by key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms", "time_ms")
     key_columns: ClassVar[tuple[str, ...] | None] = ("value", "timestamp_ms")
@@ -76,9 +76,9 @@ def buffer_store(
     """Define the store of `suppress`.
 
     Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys; see `windowed` for windowed ones.
+        name: The store's name: unique in the topology, and recorded with the state.
+        key: The serde of the keys; see `windowed` for windowed keys.
         value: Serde of the values.
-        nullable: Types the store for values that may be None: tombstones.
+        nullable: Whether the store's type allows None as value, for tombstones.
     """
     return StoreSpec(name, BUFFER, key, value)

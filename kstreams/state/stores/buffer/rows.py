@@ -1,4 +1,4 @@
-"""The rows of a buffer: one record a key, with a timer at its place in the order of release."""
+"""The rows of a buffer: one record per key, and a timer for the time of its release."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         next_timer: Returns the time (ms) of the first record in the order of release, or None.
@@ -38,7 +38,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         self.next_timer: Callable[[], int | None] = self._rows.next_timer
 
     def count(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return self._rows.number()
 
     def measure(self, *, wanted: bool) -> None:
@@ -53,11 +53,11 @@ class BufferRows(StoreRows, Generic[K, V]):
             self._rows.set_size(None)
 
     def size_bytes(self) -> int:
-        """Return the bytes of keys and records, as they are stored; `measure` comes first."""
+        """Return the stored size of keys and records, in bytes; 0 unless `measure` was called."""
         return self._rows.size() or 0
 
     def get(self, key: K) -> tuple[int, Record[K, V | None]] | None:
-        """Return the place in the order (ms) and the record of a key, or None."""
+        """Return a key's time in the order of release (ms) and its record, or None."""
         found = self._rows.get(key)
         return None if found is None else (found[0], _record(key, found[1]))
 
@@ -75,7 +75,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         Args:
             record: The record.
             time_ms: The time in the order of release if the key has no record yet. A record that
-                replaces another keeps the time of the other.
+                replaces another record keeps that record's time.
         """
         found = self._rows.get(record.key)
         row = (record.value, record.timestamp, record.headers)
@@ -88,7 +88,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         return time_ms
 
     def delete(self, key: K) -> None:
-        """Delete a key's record; one that is not there is no error."""
+        """Delete a key's record; a missing record is no error."""
         found = self._rows.get(key)
         if found is not None:
             self._rows.set_number(self.count() - 1)
@@ -96,7 +96,7 @@ class BufferRows(StoreRows, Generic[K, V]):
             self._rows.delete(key)
 
     def rebuild(self, key: K, data: bytes | None) -> None:
-        """Set or delete a row by its bytes, as a changelog has them."""
+        """Set a key's row to the encoded row of a changelog record; None deletes the row."""
         self.delete(key)
         if data is not None:
             self._rows.rebuild(key, data)

@@ -1,4 +1,4 @@
-"""The buffer: one record a key, released in the order of time, for reading."""
+"""The read-only store of `suppress`: one record per key, released in the order of time."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class BufferedRecord(Generic[K, V]):
 
 
 class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
-    """A task's own part of a buffer; made from `buffer_store(...)`.
+    """A task's part of a buffer, which `buffer_store(...)` defines.
 
-    Only `suppress` writes.
+    Only `suppress` writes to the buffer.
 
-    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; it is a store like
-    any other here, and need not fit into memory.
+    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; unlike there, the buffer
+    need not fit into memory.
     """
 
     def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:
@@ -54,5 +54,5 @@ class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
             yield record.key, BufferedRecord(record, time_ms)
 
     def approximate_count(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return self._rows.count()

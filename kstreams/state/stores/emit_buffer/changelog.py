@@ -1,4 +1,4 @@
-"""The changelog of emit buffers: a record a result."""
+"""The changelog of emit buffers: one record per buffered result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HANDLE = struct.Struct(">qqq")
 
 
 class EmitBufferForm(PlainForm):
-    """Key bytes, due time, start and end of a window; the value is the encoded buffered state."""
+    """Record keys: key bytes, due time, window start and end; values: encoded buffered states."""
 
     @override
     def records(

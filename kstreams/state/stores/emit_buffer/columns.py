@@ -1,4 +1,4 @@
-"""An emit buffer's rows as columns."""
+"""Columnar operations on an emit buffer's rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kstreams.state.stores.state_store import StateStore
 __all__ = ("EmitBufferColumns", "Taken")
 
 Taken = tuple[Ints, Ints, pa.Array, Columns]
-"""Starts, ends (ms), keys as `to_arrow` makes them, and states that begin with the time."""
+"""Window starts and ends (ms), keys as returned by `to_arrow`, and states with a time first."""
 
 _NEW = b"\x01"
 """The flags of a window that has a value and may not have been forwarded yet."""
@@ -29,13 +29,13 @@ _HEAD = 24
 
 
 class EmitBufferColumns(EntryColumns):
-    """The same rows that `EmitBufferRows` has, many at a time; none is a deletion.
+    """The rows of `EmitBufferRows`, many at a time; all of them have values.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
 
     Raises:
-        TypeError: States vary in width.
+        TypeError: The states have no fixed width.
     """
 
     def __init__(self, rows: EmitBufferRows[Any, Any]) -> None:
@@ -48,14 +48,14 @@ class EmitBufferColumns(EntryColumns):
         return cls(EmitBufferRows.of(store))
 
     def put(self, due_ms: int, starts: Ints, ends: Ints, keys: pa.Array, state: Columns) -> None:
-        """Hold results back.
+        """Add results that are forwarded later.
 
         Args:
-            due_ms: Until when.
-            starts: Starts of their windows, ms.
-            ends: Ends of their windows, ms.
-            keys: Their keys, as the store keeps them.
-            state: Times and states.
+            due_ms: The stream time at which the results are forwarded, ms.
+            starts: The starts of the results' windows, ms.
+            ends: The ends of the results' windows, ms.
+            keys: The encoded keys of the results, as in the store.
+            state: The timestamps (ms) and states of the results.
         """
         count = len(starts)
         heads = np.empty((count, 3), ">u8")
@@ -69,7 +69,7 @@ class EmitBufferColumns(EntryColumns):
         self.rows.put_many(objects_of(handles), objects_of(data))
 
     def is_empty(self) -> bool:
-        """Return whether nothing is held back."""
+        """Return whether the buffer has no results."""
         return next(self.rows.scan(None, None), None) is None
 
     def take_until(self, time_ms: int | None) -> Taken | None:

@@ -1,4 +1,4 @@
-"""The kind of emit buffers, of `every`."""
+"""The kind of emit buffers, which `every` uses, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ("EMIT_BUFFER", "EmitBufferKind", "emit_buffer_store")
 
 _Live = EmitBufferStore[Any, Any]
 _Row = tuple[Windowed[Any], BufferedResult[Any]]
-"""A window, and the result that is held back."""
+"""A window and its buffered result."""
 
 
 @dataclass(frozen=True)
 class EmitBufferKind(BufferedKind[_Live]):
-    """Results that are held back, by the time when they are due."""
+    """The kind of stores with buffered results, ordered by the time when results are due."""
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
@@ -40,7 +40,7 @@ class EmitBufferKind(BufferedKind[_Live]):
 
     @override
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
-        """Return due time, window and key."""
+        """Return a function that returns due time, window and key of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (row[1].due_ms, row[0].start_ms, row[0].end_ms, data(row[0].key))
 
@@ -54,8 +54,8 @@ def emit_buffer_store(
     """Define the emit buffer of `every`.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
-        value: Serde of the states that results are made of: the aggregator's `state`.
+        value: The serde of the aggregator's states: the aggregator's `state`.
     """
     return StoreSpec(name, EMIT_BUFFER, key, value)

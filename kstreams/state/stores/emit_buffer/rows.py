@@ -17,21 +17,21 @@ from kstreams.state.stores.state_store import StoreRows
 __all__ = ("EmitBufferRows", "Handle")
 
 Handle = tuple[int, int, int, K]
-"""When a result is forwarded, start and end of its window (all ms), and its key."""
+"""The time when a result is due, the start and end of its window (all ms), and its key."""
 
 
 class EmitBufferRows(StoreRows, Generic[K, V]):
-    """A row for each result: by the time when it is due, then by window and key.
+    """One row per result, ordered by the time when the result is due, then by window and key.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
-        value: Serde of the states that results are made of.
-        overlay: The task's stores.
+        value: The serde of the aggregator's states.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        overlay: The store's part of them.
-        key: Serde of the keys, whose bytes sort as they do.
+        overlay: The store's part of the overlay.
+        key: Serde of the keys, whose bytes sort like the keys.
         value: Serde of the states.
     """
 
@@ -52,11 +52,11 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         return self.overlay.put
 
     def rebuild(self, handle: Handle[K], data: bytes | None) -> None:
-        """Set or delete a row by its bytes, as a changelog has them."""
+        """Set a row to the encoded row of a changelog record; None deletes the row."""
         self.overlay.put(handle, None if data is None else self._state.deserialize(data))
 
     def take_until(self, time_ms: int | None) -> list[tuple[Handle[K], BufferedState[V]]]:
-        """Delete and return the rows due at `time_ms` or earlier, in order; None takes all."""
+        """Delete and return the rows due at `time_ms` or earlier, in order; all rows for None."""
         end = None if time_ms is None else sortable_int64(time_ms + 1)
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = self._low
@@ -73,7 +73,7 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         return self.overlay.scan(None, None, reverse=reverse)
 
     def bring_forward(self, due_ms: int) -> None:
-        """Make everything due at a time (ms) that is due later."""
+        """Change the due time of all results that are due after `due_ms` to `due_ms`."""
         start = sortable_int64(due_ms + 1)
         moved = list(self.overlay.scan(start, None))
         if moved:
@@ -86,7 +86,7 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
 
 
 class _HandleSerde(CompositeSerde["Handle[K]"]):
-    """Three times that sort as numbers do, 8 bytes each, then the key's ordered bytes."""
+    """Three times of 8 bytes each, whose bytes sort like numbers, then the key's ordered bytes."""
 
     type_token = tuple
 

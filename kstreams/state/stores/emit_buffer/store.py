@@ -1,4 +1,4 @@
-"""The emit buffer of `every`: results until the end of their interval, for reading."""
+"""The read-only emit buffer of `every`: results before the end of their interval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("EmitBufferStore",)
 class EmitBufferStore(StateStore[EmitBufferRows[K, V]], Generic[K, V]):
     """A task's part of the results that `every(interval)` buffers.
 
-    The aggregation brings the definition: the last of its `stores`. Only the aggregation writes.
+    The aggregation defines the store, as the last of its `stores`, and is its only writer.
     """
 
     def __init__(self, spec: StoreSpec[EmitBufferStore[K, V]], overlay: Overlay) -> None:
@@ -28,7 +28,7 @@ class EmitBufferStore(StateStore[EmitBufferRows[K, V]], Generic[K, V]):
     def fetch(
         self, key: K, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], BufferedResult[V]]]:
-        """Yield the windows of a key whose results are held back; looks at all that there are."""
+        """Yield the windows of a key with buffered results; scans the whole store."""
         encode = self._rows.key.serialize
         place = encode(key)
         for window, result in self.fetch_all(reverse=reverse):
@@ -38,6 +38,6 @@ class EmitBufferStore(StateStore[EmitBufferRows[K, V]], Generic[K, V]):
     def fetch_all(
         self, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], BufferedResult[V]]]:
-        """Yield all windows whose results are held back, in the order of forwarding."""
+        """Yield all windows with buffered results, in the order of forwarding."""
         for (due, start, end, key), state in self._rows.scan(reverse=reverse):
             yield Windowed(key, start, end), BufferedResult(state.value, state.time_ms, due)

@@ -30,32 +30,32 @@ __all__ = (
 )
 
 BLOCK_BOUNDS: Final = BLOCK, bytes((BLOCK[0] + 1,))
-"""The bytes of all blocks' keys, from and before."""
+"""The encoded bounds of all blocks' keys: start inclusive, end exclusive."""
 BLOCK_BYTES: Final = 256 * 1024
 """Approximate limit for the keys and values of a block; a larger record has a block of its own."""
 
 _SLOTS = 4
-"""Binary logarithm of the slots in a bucket; old blocks are deleted by slot."""
+"""Binary logarithm of the number of slots per bucket; old blocks are deleted by slot."""
 _HEAD = struct.Struct("<BIIII")
 _ENDS = np.dtype("<u4")
 _TIMES = np.dtype("<i8")
 _FATES = np.dtype("u1")
 _TAG, _HEADERS_TAG = 3, 5
 _LONG = struct.Struct("<BI")
-"""The tag of a block with headers, and the bytes of the block without them."""
+"""The tag of a block with headers, and the number of bytes of the block without headers."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Elements of one side and slot, in the order of arrival, and settled numbers of older blocks.
+    """Elements of one side and slot, in arrival order, and the newly settled older elements.
 
     Attributes:
-        keys: The keys, as stores keep them.
-        times: Times, ms.
-        numbers: Numbers.
-        fates: 1 for waiting, 0 for settled.
-        values: The bytes of the values.
-        settled: Numbers of elements in older blocks of the slot that no longer wait.
+        keys: The encoded keys, as in stores.
+        times: The timestamps of the elements, ms.
+        numbers: The arrival numbers of the elements.
+        fates: 1 for elements that wait for a partner, 0 for settled elements.
+        values: The encoded values.
+        settled: The numbers of elements in older blocks of the slot that no longer wait.
         headers: The headers of waiting elements, as `write_headers` returns them; None where
             no element has headers.
     """
@@ -85,12 +85,12 @@ def block_handle(side: int, slot: int, number: int) -> bytes:
 
 
 def block_place(handle: bytes) -> tuple[int, int]:
-    """Return side and slot of a block's key."""
+    """Return the side and the slot in the encoded key of a block."""
     return handle[1], read_int64(handle, 2)
 
 
 def write_block(block: Block) -> bytes:
-    """Return the bytes of a block: those of one without headers, then the headers, if any."""
+    """Encode a block: first its content without headers, then its headers, if any."""
     plain = _write_plain(block)
     if block.headers is None or not bytes_of(block.headers).any():
         return plain
@@ -119,7 +119,7 @@ def read_block(data: bytes) -> Block:
     """Read the bytes of a block.
 
     Raises:
-        DeserializationError: They are none, or cut short.
+        DeserializationError: The bytes are not a block, or are cut short.
     """
     if data[:1] != bytes((_HEADERS_TAG,)):
         return _read_plain(data)
@@ -162,10 +162,10 @@ def _read_plain(data: bytes) -> Block:
 
 
 def _binary_column(ends: Ints, data: bytes) -> pa.Array:
-    """Return pieces of bytes that end at places; the last one at the end of all.
+    """Return a binary column of `data`, given the end position of each item in `data`.
 
     Raises:
-        DeserializationError: The places do not fit.
+        DeserializationError: The positions decrease, or the last is not the end of `data`.
     """
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
@@ -177,12 +177,12 @@ def _binary_column(ends: Ints, data: bytes) -> pa.Array:
 
 
 def bytes_of(column: pa.Array) -> Ints:
-    """Return how many bytes each piece has."""
+    """Return the number of bytes of each item of a binary column."""
     return np.diff(_offsets(column))
 
 
 def in_blocks(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of runs of elements that fit into blocks, by the bytes of each."""
+    """Split elements into blocks, given the bytes of each; yield start and end positions."""
     ends = np.cumsum(sizes)
     begin = 0
     while begin < len(ends):
@@ -193,7 +193,7 @@ def in_blocks(sizes: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(column: pa.Array) -> tuple[bytes, bytes]:
-    """Return the ends of a column's pieces, as bytes, and all its bytes."""
+    """Return the encoded end positions of a binary column's items, and the items' joined bytes."""
     offsets = _offsets(column)
     data = column.buffers()[2]
     begin, end = int(offsets[0]), int(offsets[-1])

@@ -1,4 +1,4 @@
-"""The changelog of join stores: rows, open rows and numbers as they are."""
+"""The changelog of join stores: each entry with its unchanged value."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _HEADS: Final = {OPEN: 26, ROW: 14}
 
 
 class JoinForm(PlainForm):
-    """Key bytes, then the bytes that precede the key in the store, with the first of them last.
+    """Record keys: key bytes, then the bytes that precede the key in the store, first byte last.
 
-    The store's numbers and the blocks have no key: only their first byte moves to the end.
+    The entries of numbers and blocks have no key: only their first byte moves to the end.
     """
 
     @override

@@ -35,8 +35,8 @@ __all__ = (
 )
 
 NUMBERS, ROW, OPEN, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
-"""First bytes of keys: the store's numbers, a row, an open row's entry in the order of closing,
-and a block.
+"""The first bytes of encoded keys: for the store's numbers, for rows, for the entries of waiting
+records in the order of closing, and for blocks.
 """
 
 SETUP: Final = (0, 0)
@@ -44,18 +44,18 @@ SETUP: Final = (0, 0)
 CLOCKS: Final = (0, 1)
 """The key of the `Clocks`."""
 BLOCKS: Final = (0, 2)
-"""The key of the `Beside`; it is set if the store may have blocks."""
+"""The key of the `Beside`, which exists if the store may have blocks."""
 
 Element = tuple[int, int, int, Any]
-"""Time (ms), number, 1 for waiting and 0 for settled, and value."""
+"""Time (ms), number, fate (1 for waiting, 0 for settled) and value of a record."""
 
 SETTLED, WAITING = 0, 1
-"""An element that has had a partner or needs none, and one whose result may be that it has none."""
+"""The fates of records: settled (joined, or never forwarded alone), or waiting for a partner."""
 
 ROW_HEAD = struct.Struct(">BII")
-"""Side, how many chunks there are besides, and how many elements are in the row."""
+"""The side, the number of further chunks, and the number of elements in the row."""
 ELEMENT = struct.Struct(">qqBI")
-"""Time, number, whether it waits, and how many bytes its value has."""
+"""The time, number and fate of an element, and the number of bytes of its value."""
 _HEADERS = b"\x04"
 """The first byte of headers; rows begin with 0 or 1, numbers with 2, blocks with 3 or 5."""
 _CHUNK = struct.Struct(">I")
@@ -89,10 +89,11 @@ def read_headers(data: bytes) -> Headers:
 
 
 class JoinKeySerde(CompositeSerde[Any]):
-    """Keys of all entries of a join store; as tuples they mostly sort as their bytes do.
+    """The keys of all entries of a join store; the tuples mostly sort like their bytes.
 
-    `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` of an
-    open row, `(3, side, slot, number)` of a block; `SETUP`, `CLOCKS` and `BLOCKS` of numbers.
+    `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` that
+    of a waiting record, and `(3, side, slot, number)` that of a block. `SETUP`, `CLOCKS` and
+    `BLOCKS` are the keys of numbers.
 
     Args:
         key: Serde of the keys.
@@ -136,11 +137,11 @@ class JoinKeySerde(CompositeSerde[Any]):
 
 
 class JoinRowSerde(CompositeSerde[Any]):
-    """The values of keys: a row, the headers of an open row, numbers, or the bytes of a block.
+    """The values of all entries: a row, a waiting record's headers, numbers, or an encoded block.
 
-    A row is `(side, bounds, elements)`: the first and last time of each further chunk, and
-    the elements in the order of arrival. In bytes all heads come before all values, so that
-    many rows can be read as columns.
+    A row is `(side, bounds, elements)`, with the first and last time of each further chunk, and
+    the elements in the order of arrival. In encoded rows, the fixed-width heads of all elements
+    precede all values, so that many rows can be read as columns.
 
     Args:
         left: Serde of the left values.

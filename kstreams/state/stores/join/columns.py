@@ -1,4 +1,4 @@
-"""A join store's rows as columns."""
+"""Columnar operations on a join store's rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _BOUNDS = struct.Struct(">qq")
 
 @dataclass(frozen=True)
 class StoredElements:
-    """The elements of some rows, row by row, in the order of arrival.
+    """The elements of several rows, row by row, in the order of arrival.
 
     Attributes:
         rows: The row of each element, as an index into the rows that were read.
-        times: Times, ms.
-        numbers: Numbers.
-        fates: 1 for waiting, 0 for settled.
-        values: The bytes of the values.
+        times: The timestamps of the elements, ms.
+        numbers: The arrival numbers of the elements.
+        fates: 1 for elements that wait for a partner, 0 for settled elements.
+        values: The encoded values.
     """
 
     rows: Ints
@@ -46,7 +46,7 @@ class StoredElements:
     values: pa.Array
 
     def take(self, places: Ints) -> StoredElements:
-        """Return some of them."""
+        """Return the elements at these positions."""
         return StoredElements(
             self.rows[places],
             self.times[places],
@@ -68,10 +68,10 @@ class StoredElements:
 
 @dataclass(frozen=True)
 class OpenEntries:
-    """Entries of waiting records in the order of closing.
+    """Waiting records, in the order of the times when they are forwarded without a partner.
 
     Attributes:
-        closes: Times of closing: the stream times that must be passed, ms.
+        closes: The stream times (ms) after which the records are forwarded without a partner.
         sides: 0 left, 1 right.
         times: Timestamps of the records, ms.
         numbers: Numbers of the records.
@@ -88,10 +88,10 @@ class OpenEntries:
 
 
 class JoinColumns:
-    """The same rows that `JoinRows` has, many at a time.
+    """The rows of `JoinRows`, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
     """
 
     def __init__(self, rows: JoinRows[Any, Any, Any]) -> None:
@@ -103,7 +103,7 @@ class JoinColumns:
         return cls(JoinRows.of(store))
 
     def handles(self, sides: Ints, buckets: Ints, keys: pa.Array) -> list[bytes]:
-        """Return the handles of rows: sides, time buckets, and keys as the store keeps them."""
+        """Return the encoded keys of rows, given sides, time buckets and encoded record keys."""
         count = len(sides)
         heads = np.zeros((count, 14), np.uint8)
         heads[:, 0], heads[:, 1] = ROW[0], sides
@@ -113,7 +113,7 @@ class JoinColumns:
         return found
 
     def read(self, handles: Sequence[bytes]) -> StoredElements:
-        """Return the elements of rows, with all further chunks of their lists."""
+        """Return the elements of rows, including the rows' further chunks."""
         data = self.rows.get_many(handles)
         parts: list[bytes] = []
         owners = list(range(len(handles)))
@@ -129,11 +129,11 @@ class JoinColumns:
         return replace(found, rows=rows).take(np.lexsort((found.numbers, rows)))
 
     def write(self, handles: Sequence[bytes], elements: StoredElements) -> None:
-        """Set rows.
+        """Replace the contents of rows.
 
         Args:
-            handles: Their handles.
-            elements: All that they hold from now on, row by row; none is empty.
+            handles: The handles of the rows.
+            elements: The new elements, row by row; at least one element per row.
         """
         counts = np.bincount(elements.rows, minlength=len(handles))
         firsts = np.cumsum(counts) - counts
@@ -156,7 +156,7 @@ class JoinColumns:
             self.rows.put_many([handles[row] for row in rows.tolist()], objects_of(data))
 
     def add(self, sides: Ints, buckets: Ints, keys: pa.Array, elements: StoredElements) -> None:
-        """Add elements to the rows of sides, buckets and keys; a row of its own for each."""
+        """Add each element to the row of its side, bucket and key."""
         every = self.handles(sides, buckets, keys)
         handles = sorted(set(every))
         places = {handle: place for place, handle in enumerate(handles)}
@@ -174,7 +174,7 @@ class JoinColumns:
         *,
         headers: pa.Array | None = None,
     ) -> None:
-        """Put entries of the order of closing; keys as the store keeps them."""
+        """Put entries of waiting records; `keys` are encoded as in the store."""
         count = len(closes)
         heads = np.zeros((count, 26), np.uint8)
         heads[:, 0], heads[:, 9] = OPEN[0], sides
@@ -185,7 +185,7 @@ class JoinColumns:
         self.rows.put_many(handles, [b""] * count if headers is None else objects_of(headers))
 
     def take_open(self, end_ms: int) -> OpenEntries:
-        """Delete and return entries with `close < end`, by close, side, time and number."""
+        """Delete and return entries with `close < end_ms`, by close, side, time and number."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = OPEN, OPEN + sortable_int64(end_ms)
         entries = list(self.rows.scan(low, high))
@@ -202,7 +202,7 @@ class JoinColumns:
         return OpenEntries(closes, sides, times, numbers, keys, headers)
 
     def _write_long(self, handle: bytes, elements: StoredElements) -> None:
-        """Set a row that is longer than one may be: a head, and chunks."""
+        """Set a row with more than `CHUNK` elements: a head row, and rows for further chunks."""
         bounds: list[tuple[int, int]] = []
         last = (len(elements.times) - 1) // CHUNK
         for number in range(last + 1):
@@ -229,7 +229,7 @@ def _heads(elements: StoredElements) -> pa.Array:
 
 
 def _elements(data: Sequence[bytes | None]) -> StoredElements:
-    """Decode rows to elements; a None has no elements."""
+    """Decode rows to elements; None, a missing row, has no elements."""
     rows = np.array([place for place, row in enumerate(data) if row is not None], np.int64)
     there = [row for row in data if row is not None]
     if not there:

@@ -1,4 +1,4 @@
-"""The kind of join stores."""
+"""The kind of join stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ VR = TypeVar("VR")
 
 _Live = JoinStore[Any, Any, Any]
 _Row = tuple[Any, RememberedRecord[Any, Any]]
-"""A key, and a record that is remembered."""
+"""A key and a remembered record."""
 
 
 @dataclass(frozen=True)
 class JoinKind(StoreKind[_Live]):
-    """The records of both sides of a join, by side, time bucket and key."""
+    """The kind of stores with the records of both sides of a join, by side, time bucket and key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "left", "right", "timestamp_ms")
     has_times: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class JoinKind(StoreKind[_Live]):
         return (row for row in rows if is_within(row[0], start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
-        """Return side, time bucket, key and time."""
+        """Return a function that returns side, time bucket, key and time of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (row[1].side, row[1].bucket_ms, data(row[0]), row[1].timestamp)
 
@@ -62,7 +62,7 @@ class JoinKind(StoreKind[_Live]):
         yield key, found.left, found.right, found.timestamp
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield the values of both sides, one of them None, and the times."""
+        """Yield left and right value (one of them None) and time (ms) of a key's records."""
         low, high = times
         for _, found in store.fetch(key, low, None if high is None else high - 1):
             yield found.left, found.right, found.timestamp
@@ -84,11 +84,11 @@ def join_store(
 ) -> StoreSpec[JoinStore[K, VL, VR]]:
     """Define the store of a join of two streams.
 
-    How far it reaches back follows from the join's `within`. Such a store is of one join
-    alone; an inner self-join stores the left side only.
+    The join's `within` determines for how long records are retained. Only one join can use such a
+    store. An inner self-join stores the left side only.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         left: Serde of the left values.
         right: Serde of the right values.

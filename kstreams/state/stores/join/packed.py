@@ -1,4 +1,4 @@
-"""The elements in the blocks of a join store."""
+"""Reading of the records in a join store's blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("PackedRows", "Remembered")
 
 
 class Remembered(NamedTuple):
-    """A record that a side remembers."""
+    """A record that a join remembers, with its side and bucket."""
 
     side: int
     bucket: int
@@ -30,12 +30,12 @@ class Remembered(NamedTuple):
 
 
 class PackedRows:
-    """Reads blocks.
+    """Reads the records in the blocks of a join store.
 
     Args:
-        overlay: The store's part.
-        key: Serde of the keys, as stores keep them.
-        sides: Serdes of the values.
+        overlay: The store's part of the overlay.
+        key: The serde of the keys whose bytes have the order of the store.
+        sides: The serdes of the left and the right values.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class PackedRows:
         self._read: list[Callable[[bytes], Any]] = [side.deserialize for side in sides]
 
     def read(self, width: int, of: tuple[int, Any] | None = None) -> list[Remembered]:
-        """Return the remembered records of all blocks, in no order.
+        """Return the remembered records of all blocks, in any order.
 
         Args:
             width: The width of a bucket, ms.
-            of: A side and a key; None for all.
+            of: The side and key whose records to return; None for all records.
         """
         found: list[tuple[int, bytes, int, int, int, bytes, bytes]] = []
         settled: set[int] = set()

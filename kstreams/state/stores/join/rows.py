@@ -1,4 +1,4 @@
-"""The rows of a join store: what came to each side, by time bucket and key."""
+"""The rows of a join store: the records of each side, by time bucket and key."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ VR = TypeVar("VR")
 """Type of the right values."""
 
 CHUNK: Final = 32
-"""Elements that one row holds at most."""
+"""The maximum number of elements of one row."""
 
 Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
-"""Side, first and last time of each further chunk, and elements in the order of arrival."""
+"""The side, the first and last time of each further chunk, and the elements by arrival."""
 
 
 class Open(NamedTuple):
-    """The place of a waiting record in the order of closing, and the headers of the record."""
+    """The entry of a waiting record in the order of closing, with the record's headers."""
 
     close: int
     side: int
@@ -65,23 +65,23 @@ class Open(NamedTuple):
 
 
 class JoinRows(StoreRows, Generic[K, VL, VR]):
-    """A row for each time bucket, side and key, and the order in which open rows close.
+    """One row per time bucket, side and key, and waiting records by the time when they close.
 
-    A look-up reads one or two rows, whose keys are known: no look-up is a scan. A long list is
-    cut into chunks, each a row; the head row knows the times of the chunks. A side forgets whole
-    buckets, as one range; closed entries are another range. An entry in the order of closing is
-    not deleted when its record finds a partner: the code that takes entries checks the record.
+    A lookup reads one or two rows by key, without a scan. A long row is split into chunks, each
+    in a row; the head row has the times of the chunks. The buckets that a side no longer needs
+    are deleted as one range, closed entries as another range. A waiting record's entry is not
+    deleted when the record finds a partner: the code that reads entries checks the record.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         sides: Serdes of the left and the right values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
-        key: Serde of the keys, whose bytes sort as they do.
-        sides: Serdes of the values.
+        key: Serde of the keys, whose bytes sort like the keys.
+        sides: The serdes of the left and the right values.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         """Set the spans of the join, and rewrite rows if the new spans need it.
 
         Args:
-            wanted: The spans, with the least width that fits them.
+            wanted: The spans, with the smallest width that fits these spans.
 
         Returns:
-            The same setup, with the width of the store.
+            The setup with the store's width, which is at least the wanted width.
         """
         had = self.setup()
         if had is None:
@@ -119,7 +119,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return setup
 
     def unpack(self) -> None:
-        """Convert all blocks to rows, for joins by record."""
+        """Convert all blocks to rows, which joins that process single records need."""
         if self.overlay.get(BLOCKS) is None:
             return
         self._has_moved = True
@@ -135,9 +135,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.put(BLOCKS, None)
 
     def mirror(self) -> None:
-        """Copy the left side to the right side, if no right record has come.
+        """Copy the left side to the right side, if the store has no right records.
 
-        Earlier versions stored the left side alone for all self-joins.
+        Earlier versions of the library stored only the left side for all self-joins.
         """
         clocks = self.clocks()
         if clocks.newest_right != -FAR_MS or clocks.newest_left == -FAR_MS:
@@ -160,7 +160,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def reader(self, side: int) -> Callable[[Any], Any]:
         """Return a function that reads rows of a side during one batch.
 
-        The function does not read the backend for buckets after the newest one at the call.
+        The function does not read the backend for buckets after the newest bucket at this call.
         """
         newest = self.clocks().newest(side)
         width = (self.setup() or NO_SETUP).width
@@ -171,7 +171,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)
 
     def chunks(self, handle: tuple[Any, ...], row: Row, low: int, high: int) -> Iterator[Any]:
-        """Yield handles and rows of the further chunks of a row with times in a range."""
+        """Yield handles and rows of a row's further chunks that may have times in a range."""
         _, side, bucket, _, key = handle
         for number, (first, last) in enumerate(row[1], 1):
             if first <= high and last >= low:
@@ -195,7 +195,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return next((each for each in elements if each[:2] == (time, number)), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
-        """Yield entries with `start <= close < end`, by close, side, time and number."""
+        """Yield entries with `start_ms <= close < end_ms`, by close, side, time and number."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
         high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
@@ -205,7 +205,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def stored_entries(self, start_ms: int, end_ms: int) -> Iterator[Open]:
         """Yield the entries of `open_entries` that existed when the batch began.
 
-        If a rewrite of rows has added entries, all entries are yielded.
+        If a rewrite of rows has added entries, all entries in the range are yielded.
         """
         if self._has_moved:
             yield from self.open_entries(start_ms, end_ms)
@@ -216,26 +216,26 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield entry._replace(headers=read_headers(headers))
 
     def put_open(self, entry: Open) -> None:
-        """Put an entry."""
+        """Put the entry of a waiting record."""
         self.overlay.put((2, *entry[:5]), entry.headers)
 
     def last_close(self) -> int | None:
-        """Return the last closing of an entry, or None without any."""
+        """Return the latest closing time of all waiting records (ms), or None without entries."""
         low, high = OPEN, after_prefix(OPEN)
         found = next(self.overlay.scan(low, high, reverse=True), None)
         return None if found is None else found[0][1]
 
     def drop_open(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
-        """Delete entries with `start <= close < end`."""
+        """Delete entries of waiting records with `start_ms <= close < end_ms`."""
         low, high = sortable_int64(start_ms), sortable_int64(end_ms)
         self.overlay.delete_range(OPEN + low, OPEN + high)
 
     def drop_buckets(self, side: int, end: int, start: int = -FAR_MS) -> None:
-        """Delete the buckets of a side from one on and before another."""
+        """Delete the buckets of a side with `start <= bucket < end`."""
         self.overlay.delete_range(row_prefix(side, start), row_prefix(side, end))
 
     def forget(self, ends: tuple[int, int], open_ms: int) -> None:
-        """Delete the buckets of each side before one, and entries with `close < open`."""
+        """Delete the buckets of each side before its end, and entries with `close < open_ms`."""
         ranges = [(row_prefix(side, -FAR_MS), row_prefix(side, ends[side])) for side in (0, 1)]
         ranges.append((OPEN + sortable_int64(-FAR_MS), OPEN + sortable_int64(open_ms)))
 
@@ -248,7 +248,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.delete_ranges(ranges, covers)
 
     def buckets(self, side: int) -> Iterator[int]:
-        """Yield the buckets of a side that have rows, rising: one look at each."""
+        """Yield the buckets of a side that have rows, ascending; one read per bucket."""
         low, high = row_prefix(side, -FAR_MS), row_prefix(side, FAR_MS)
         while found := next(self.overlay.scan(low, high), None):
             bucket: int = found[0][2]
@@ -261,7 +261,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         yield from merge(self._rows_of(side, key), packed, key=self._place)
 
     def scan(self) -> Iterator[Remembered]:
-        """Yield all that is remembered, by side, bucket, key, time and number."""
+        """Yield all remembered records, by side, bucket, key, time and number."""
         packed = sorted(self._packed(), key=self._place)
         yield from (
             merge(self._scan_rows(), packed, key=self._place) if packed else self._scan_rows()
@@ -294,7 +294,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return row.side, row.bucket, self.key.serialize(row.key), *row.element[:2]
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
-        """Set or delete the entry of a key by its bytes in a changelog.
+        """Set the entry of an encoded key to a changelog record's value; None deletes it.
 
         Raises:
             DeserializationError: The bytes do not belong to a join.
@@ -307,8 +307,8 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def contents(self) -> Iterator[Content]:
         """Yield all records that may still find a partner, with their metadata.
 
-        The times of each entry are side, time, number, fate, closing and setup. The closing is 0
-        for a record that does not wait. Records that were forwarded without a partner are left out.
+        The `times` of each entry are side, time, number, fate, closing and setup. The closing is 0
+        for a record that does not wait. Records that were forwarded without a partner are omitted.
         """
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
         waiting = {
@@ -342,7 +342,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield Remembered(side, bucket, key, element)
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
-        """Write rows by other buckets, and open rows by other times of closing."""
+        """Rewrite rows for the new buckets, and waiting records for the new closing times."""
         self._has_moved = True
         self.unpack()
         if setup.width != had.width:
@@ -368,7 +368,7 @@ def added(
     handle: tuple[Any, ...],
     element: Element,
 ) -> None:
-    """Add an element to the row of a handle; a full one becomes a chunk of its own."""
+    """Add an element to the row of a handle; the elements of a full row move to a new chunk."""
     row = get(handle)
     if row is None:
         put(handle, (handle[1], (), (element,)))

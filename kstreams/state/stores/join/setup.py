@@ -16,7 +16,7 @@ class Setup(NamedTuple):
         width: The width of a bucket: a power of two.
         before: The span before a left record in which right records match.
         after: The span after a left record in which right records match.
-        grace: The span after that until results are final.
+        grace: The additional span until results are final.
     """
 
     width: int
@@ -26,16 +26,16 @@ class Setup(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """The span (ms) that a side remembers, back from its newest record."""
+        """The span (ms) before a side's newest record in which the side remembers records."""
         return self.before + self.after + self.grace
 
     def close(self, side: int, time_ms: int) -> int:
-        """Return the stream time (ms) after which a record without a partner is final."""
+        """Return the stream time (ms) after which a record can no longer find a partner."""
         return time_ms + (self.before if side else self.after) + self.grace
 
     @classmethod
     def of(cls, before: int, after: int, grace: int) -> Setup:
-        """Return a setup whose width is the least power of two above the memory."""
+        """Return a setup whose width is the smallest power of two above `memory`."""
         return cls(1 << (before + after + grace).bit_length(), before, after, grace)
 
 
@@ -61,15 +61,15 @@ class Clocks(NamedTuple):
     final_right: int
 
     def newest(self, side: int) -> int:
-        """Return the newest record of a side, ms."""
+        """Return the time of a side's newest record, ms."""
         return self[1 + side]
 
     def final(self, side: int) -> int:
-        """Return the time (ms) before which records of a side have gone out."""
+        """Return the time (ms) before which a side's records without a partner were forwarded."""
         return self[3 + side]
 
     def after(self, side: int, time_ms: int, number: int) -> Clocks:
-        """Return the clocks after a record of some number."""
+        """Return the progress after a record with this side, time and number."""
         clocks = self._replace(number=max(self.number, number + 1))
         if side:
             return clocks._replace(newest_right=max(self.newest_right, time_ms))

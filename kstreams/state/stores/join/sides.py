@@ -1,4 +1,4 @@
-"""The serde of values that are of one side or of the other."""
+"""The serde of values of either side of a join."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ VR = TypeVar("VR")
 
 
 class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
-    """A side (0 left, 1 right) and a value of it: a byte, then the value.
+    """A side (0 left, 1 right) and its value, encoded as a byte followed by the value.
 
-    The one serde of values that a definition of a store has, where there are two.
+    Combines the serdes of both sides, because a store definition has one serde of values.
 
     Args:
         left: Serde of the left values.
@@ -48,7 +48,7 @@ class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
 
 
 def sides_of(value: Serde[Any]) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the serdes of both sides; of any other serde, such as bytes, itself twice."""
+    """Return the serdes of both sides; any other serde, such as `BYTES`, is returned twice."""
     if isinstance(value, SidesSerde):
         left, right = value.parts
         return left, right

@@ -1,4 +1,4 @@
-"""The store of a join of streams: what both sides remember, for reading."""
+"""The read-only store of a stream-stream join: the remembered records of both sides."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class RememberedRecord(Generic[VL, VR]):
 
     Attributes:
         side: The record's side.
-        left: The value of a left record; None for a right one.
-        right: The value of a right record; None for a left one.
+        left: The value of a left record; None for a right record.
+        right: The value of a right record; None for a left record.
         timestamp: The record's time, ms.
-        is_waiting: Whether the join forwards the record without a partner if none comes.
+        is_waiting: Whether the join forwards the record alone if it finds no partner.
         bucket_ms: The start of the record's time bucket, ms.
     """
 
@@ -51,7 +51,7 @@ class RememberedRecord(Generic[VL, VR]):
 class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
     """A task's part of the records that a stream-stream join remembers; see `join_store(...)`.
 
-    Only the join writes. An inner self-join stores the left side only.
+    Only the join writes to it. An inner self-join stores the left side only.
 
     Source: Kafka Streams' `KStreamKStreamJoin`; combines its window stores with the
     `KeyValueStore` of outer joins.
@@ -73,10 +73,10 @@ class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
 
         Args:
             key: The key.
-            from_ms: The first time, ms; None for all.
-            to_ms: The last time, ms, inclusive; None for all.
+            from_ms: The first time, ms; None is unbounded.
+            to_ms: The last time, ms, inclusive; None is unbounded.
             side: The side to read; None for both.
-            reverse: Yield from the last record to the first.
+            reverse: Whether to yield the records in reverse order.
         """
         sides = [number for number, name in enumerate(_SIDES) if side in (None, name)]
         found = (row for number in sides for row in self._rows.of_key(number, key))
@@ -85,7 +85,7 @@ class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
     def fetch_all(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, RememberedRecord[VL, VR]]]:
-        """Yield all that is remembered, by side, time bucket, key and time; backward if asked."""
+        """Yield the remembered records of a time span, by side, time bucket, key and time."""
         return self._within(self._rows.scan(), from_ms, to_ms, reverse=reverse)
 
     def _within(

@@ -1,4 +1,4 @@
-"""The records of a join by columns: in memory across batches, and in blocks in the store."""
+"""The records of a columnar join: in memory across batches, and as blocks in the store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kstreams.times import FAR_MS
 __all__ = ("TAIL_BYTES", "Beside", "Elements", "JoinTail", "Tail")
 
 TAIL_BYTES: Final = 16 * 1024 * 1024
-"""Limit for a tail's memory; above it, the oldest half moves to rows, which are read by key."""
+"""The maximum bytes of a tail; above it, the older half moves to rows, which are read by key."""
 
 _ELEMENT_BYTES = 40
 _NONE = np.zeros(0, np.int64)
@@ -42,15 +42,15 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Elements:
-    """Records of both sides that are remembered, in no order.
+    """Remembered records of both sides, in any order.
 
     Attributes:
-        sides: 0 left, 1 right.
-        keys: The keys, as stores keep them.
-        times: Timestamps, ms.
-        numbers: Numbers.
-        fates: 1 for waiting, 0 for settled.
-        values: The bytes of the values.
+        sides: The sides of the records: 0 left, 1 right.
+        keys: The encoded keys, as in stores.
+        times: The timestamps of the records, ms.
+        numbers: The arrival numbers of the records.
+        fates: 1 for records that wait for a partner, 0 for settled records.
+        values: The encoded values.
         headers: The headers of waiting records, as `write_headers` returns them; None where
             no record has headers.
     """
@@ -64,11 +64,11 @@ class Elements:
     headers: pa.Array | None = None
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of elements."""
         return len(self.times)
 
     def take(self, places: Ints) -> Elements:
-        """Return the elements at some positions."""
+        """Return the elements at these positions."""
         rows = pa.array(places)
         return Elements(
             self.sides[places],
@@ -97,7 +97,7 @@ class Elements:
         )
 
     def stored(self) -> StoredElements:
-        """Return the elements without sides and keys; their row is -1."""
+        """Return the elements without sides and keys, with row -1."""
         rows = np.full(len(self), -1)
         return StoredElements(rows, self.times, self.numbers, self.fates, self.values)
 
@@ -115,11 +115,11 @@ def _joined_headers(parts: Sequence[Elements]) -> pa.Array | None:
 
 @dataclass(frozen=True)
 class Tail:
-    """The content of all blocks of a store.
+    """The content of all blocks of a join store.
 
     Attributes:
         elements: The remembered records.
-        handles: The keys of the blocks, in order.
+        handles: The encoded keys of the blocks, sorted.
     """
 
     elements: Elements
@@ -127,18 +127,18 @@ class Tail:
 
     @property
     def size_bytes(self) -> int:
-        """Return the approximate memory use of the tail."""
+        """Return the approximate memory of the tail, in bytes."""
         content = self.elements.keys.nbytes + self.elements.values.nbytes
         content += 0 if self.elements.headers is None else self.elements.headers.nbytes
         return int(content) + _ELEMENT_BYTES * len(self.elements) + 50 * len(self.handles)
 
 
 class Beside(NamedTuple):
-    """The content of a store apart from blocks.
+    """The bounds of the rows of a join store that also has blocks.
 
     Attributes:
-        newest_left: The newest left record that a row may have, ms.
-        newest_right: The newest right record that a row may have, ms.
+        newest_left: The time of the newest left record that may be in a row, ms.
+        newest_right: The time of the newest right record that may be in a row, ms.
         next: The number of the next batch of blocks.
     """
 
@@ -148,7 +148,7 @@ class Beside(NamedTuple):
 
     @property
     def has_rows(self) -> bool:
-        """Whether there may be rows at all."""
+        """Whether the store may have rows."""
         return max(self.newest_left, self.newest_right) > -FAR_MS
 
 
@@ -156,11 +156,11 @@ class JoinTail:
     """A join store's tail: the latest records, read once and then kept in memory.
 
     New records are written as blocks, by side and time slot; old blocks are deleted by slot.
-    A batch that settles elements of older blocks writes their numbers to a block of its own.
+    A batch that settles elements of older blocks writes the elements' numbers to a new block.
 
     Args:
         rows: The store's rows.
-        columns: The rows by columns.
+        columns: The columnar operations on the same rows.
         setup: The join's spans.
     """
 
@@ -170,7 +170,7 @@ class JoinTail:
         self._slot = slot_width(setup.width)
 
     def beside(self) -> Beside:
-        """Return the content of the store apart from blocks."""
+        """Return the bounds of the store's rows."""
         found = self._rows.overlay.get(BLOCKS)
         if found is not None:
             return Beside(*found)
@@ -178,7 +178,7 @@ class JoinTail:
         return Beside(clocks.newest_left, clocks.newest_right, 0)
 
     def read(self) -> Tail:
-        """Return the tail; pass changes of it to `advance`."""
+        """Return the tail; do not modify it, but call `advance`."""
         found = self._encoded.resident.take()
         if not isinstance(found, Tail):
             found = self._load()
@@ -186,7 +186,7 @@ class JoinTail:
         return found
 
     def last_close(self, keeps: tuple[bool, bool]) -> int | None:
-        """Return the last closing (ms) of waiting records on the kept sides; None without any."""
+        """Return the latest closing (ms) of waiting records on the kept sides, or None."""
         elements, setup = self.read().elements, self._setup
         waits = elements.fates == WAITING
         waits &= self._lasting(elements, self._rows.clocks()) & np.array(keeps)[elements.sides]
@@ -220,7 +220,7 @@ class JoinTail:
         self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
-        """Return which records are still needed: neither too old nor forwarded already."""
+        """Return, for each record, whether it is still needed: not too old, not yet forwarded."""
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
         known = times >= newest[sides] - self._setup.memory
@@ -232,7 +232,7 @@ class JoinTail:
         return self.lasting(elements.sides, elements.times, waits, clocks)
 
     def _forget(self, handles: tuple[bytes, ...], clocks: Clocks) -> list[bytes]:
-        """Delete the blocks of slots that are forgotten; return the others."""
+        """Delete the blocks of expired slots; return the keys of the remaining blocks."""
         kept: list[bytes] = []
         for side in (0, 1):
             end = (clocks.newest(side) - self._setup.memory) // self._slot
@@ -250,7 +250,7 @@ class JoinTail:
     def _write(
         self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, beside: Beside
     ) -> list[bytes]:
-        """Write blocks of fresh elements, and of numbers that are settled; return their keys."""
+        """Write new elements and newly settled numbers as blocks; return the blocks' keys."""
         slots, noted_slots = fresh.times // self._slot, times // self._slot
         order = np.lexsort((fresh.numbers, slots, fresh.sides))
         fresh = fresh.take(order)
@@ -292,7 +292,7 @@ class JoinTail:
         return list(made)
 
     def _load(self) -> Tail:
-        """Read all blocks."""
+        """Read all blocks from the store."""
         handles: list[bytes] = []
         parts: list[Elements] = []
         settled: list[Ints] = []
@@ -312,7 +312,7 @@ class JoinTail:
         return Tail(found, tuple(handles))
 
     def _forget_rows(self, beside: Beside, clocks: Clocks) -> Beside:
-        """Delete the buckets that are forgotten, where there may be rows."""
+        """Delete the expired buckets of rows; return the new bounds of the rows."""
         newest = [beside.newest_left, beside.newest_right]
         for side in (0, 1):
             end = (clocks.newest(side) - self._setup.memory) // self._setup.width
@@ -323,7 +323,7 @@ class JoinTail:
         return Beside(newest[0], newest[1], beside.next)
 
     def _spread(self, tail: Tail, beside: Beside) -> tuple[Tail, Beside]:
-        """Make rows of the slots that are the oldest, half of all that there is."""
+        """Move the elements of the oldest slots, about half of all, from blocks to rows."""
         elements, setup = tail.elements, self._setup
         slots = elements.times // self._slot
         rising = np.sort(slots)

@@ -1,3 +1,3 @@
-"""A value for each key, with or without a time to live."""
+"""Key-value stores: one value per key, with or without a time to live."""
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ __all__ = ("ExpiringForm",)
 
 
 class ExpiringForm(PlainForm):
-    """Key and value, with the time from which on the value lasts for its span.
+    """Records of key and value, with the time at which the value was put.
 
     Args:
         spec: The store.
-        ttl_ms: The span.
+        ttl_ms: The time to live, ms.
     """
 
     def __init__(self, spec: StoreSpec[Any], ttl_ms: int) -> None:
@@ -35,7 +35,7 @@ class ExpiringForm(PlainForm):
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record for each row of a value; those of the index are left out."""
+        """Yield a record for each changed value; index entries are skipped."""
         for pair in changes:
             row = row_of(*pair)
             if row is not None:
@@ -44,7 +44,7 @@ class ExpiringForm(PlainForm):
                 yield found if found.value is None else found._replace(timestamp=put_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set the value with its remaining span, or delete the key."""
+        """Return a function that sets a value with its remaining time to live, or deletes a key."""
         rows: ExpiringRows[Any, Any] = ExpiringRows.of(self._spec.open(overlay))
 
         def restore(record: ChangelogRecord) -> None:

@@ -22,7 +22,7 @@ _DROPPED_A_PUT = 2
 
 
 class ExpiringRows(StoreRows, Generic[K, V]):
-    """A row for each key, whose value expires; has the interface of `KeyValueRows`.
+    """One row per key, whose value expires; has the interface of `KeyValueRows`.
 
     A value expires when the store's clock has advanced `ttl` beyond the value's last put. Each put
     deletes at most two expired rows, so the number of puts bounds the number of rows and no single
@@ -33,12 +33,12 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores, and its times.
+        overlay: The overlay of the task's stores, with the task's times.
         ttl_ms: The time to live, ms.
-        clock: The clock that measures it.
+        clock: The clock that measures the time to live.
 
     Attributes:
-        key: Serde of the keys, whose bytes sort as they do.
+        key: Serde of the keys, whose bytes sort like the keys.
 
     Source: Spark's TTL of `transformWithState`, by either clock; Flink's `StateTtlConfig`
     with `OnCreateAndWrite` and `NeverReturnExpired`.
@@ -61,16 +61,16 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         self._rows: TimedRows[K, tuple[V, int]] = TimedRows(name, key, StampedSerde(value), overlay)
 
     def get(self, key: K) -> V | None:
-        """Return a key's value, or None when it has none, or it has expired."""
+        """Return a key's value, or None if it has none or the value has expired."""
         found = self._rows.get(key)
         return None if found is None or found[1][1] <= self._now() else found[1][0]
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return the values of many keys, in their order."""
+        """Return the values of many keys, in the order of the keys."""
         return [self.get(key) for key in keys]
 
     def put(self, key: K, value: V | None) -> None:
-        """Set a key's value, which lasts from now on; None deletes the key."""
+        """Set a key's value, whose time to live begins now; None deletes the key."""
         now = self._now()
         if value is None:
             self._rows.delete(key)
@@ -79,13 +79,13 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         self._drop_expired(now)
 
     def put_until(self, key: K, value: V, expires_ms: int) -> None:
-        """Set a value that expires at a time, ms since the epoch by the store's clock."""
+        """Set a value that expires at `expires_ms` (since the Unix epoch) by the store's clock."""
         found = self._rows.get(key)
         timer = expires_ms if found is None else min(found[0], expires_ms)
         self._rows.put(key, timer, (value, expires_ms))
 
     def put_many(self, keys: Sequence[K], values: Sequence[V | None]) -> None:
-        """Set many keys' values, of equal length; of equal keys the last wins."""
+        """Set the values of many keys; both lists have equal length. A key's last value wins."""
         for key, value in zip(keys, values, strict=True):
             self.put(key, value)
 
@@ -101,7 +101,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         return self._rows.approximate_count()
 
     def expiries(self) -> Iterator[tuple[K, V, int]]:
-        """Yield key, value and the time (ms) when it expires, of all that have not expired."""
+        """Yield the key, value and expiry time (ms) of each unexpired value."""
         now = self._now()
         for key, (value, expires) in self._rows.rows():
             if expires > now:

@@ -1,4 +1,4 @@
-"""The kinds of key-value stores: plain ones, and ones whose values expire."""
+"""The kinds of key-value stores, without and with a time to live."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _Live = KeyValueStore[Any, Any]
 
 @dataclass(frozen=True)
 class KeyValueKind(StoreKind[_Live]):
-    """One value a key, by key."""
+    """The kind of stores with one value per key, ordered by key."""
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return KeyValueStore(KeyValueRows(spec.name, spec.key, spec.value, overlay))
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> AheadRows | None:
-        """Return the store's rows: a key is that of its row."""
+        """Return the store's part of the overlay, for reading rows ahead by key."""
         return overlay.store(spec.name, spec.key, spec.value)
 
     @override
@@ -68,7 +68,7 @@ class KeyValueKind(StoreKind[_Live]):
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the row's key: there is a row for each key."""
+        """Return the encoded key of a row: the key of the entry."""
         return row
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -84,12 +84,12 @@ class KeyValueKind(StoreKind[_Live]):
 
 @dataclass(frozen=True)
 class ExpiringKind(KeyValueKind):
-    """One value for each key, with a time to live.
+    """The kind of stores with one value per key, and a time to live.
 
     Args:
         name: The kind's name, which includes the clock.
         ttl_ms: The time to live, ms.
-        clock: The clock that measures it.
+        clock: The clock that measures the time to live.
     """
 
     ttl_ms: int
@@ -100,11 +100,11 @@ class ExpiringKind(KeyValueKind):
         return KeyValueStore(self._rows(spec, overlay))
 
     def parameters(self) -> Parameters:
-        """Return how long values last; the name says by which clock."""
+        """Return the time to live (ms); the kind's name includes the clock."""
         return {"ttl_ms": self.ttl_ms}
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> None:
-        """Return nothing: each put looks at other rows too."""
+        """Return None: rows cannot be read ahead by key, because each put reads other rows, too."""
         return
 
     @override
@@ -112,17 +112,17 @@ class ExpiringKind(KeyValueKind):
         return ExpiringForm(spec, self.ttl_ms)
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the key of a row of a value; the other rows are the index of expiry."""
+        """Return the encoded key of a row with a value; None for an index entry."""
         found = row_of(row, None)
         return None if found is None else found[0]
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys and values, with the times when they expire."""
+        """Yield keys and values, with the times (ms) when the values expire."""
         for key, value, expires_ms in self._rows(spec, overlay).expiries():
             yield Content(key, value, (expires_ms,))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a key and a value that expires when it would have."""
+        """Return a function that puts a key's value with its original expiry time."""
         put = self._rows(spec, overlay).put_until
         return lambda content: put(content.key, content.value, *content.times)
 
@@ -138,7 +138,7 @@ def expiring_kind(ttl: timedelta, clock: TtlClock) -> ExpiringKind:
     """Return the kind of stores whose values expire.
 
     Raises:
-        ValueError: The span is under a millisecond.
+        ValueError: The time to live is under a millisecond.
     """
     if to_ms(ttl) < 1:
         raise ValueError(f"a ttl is at least 1 ms, not {ttl}")
@@ -157,16 +157,15 @@ def key_value_store(
     """Define a key-value store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys. Ranges follow the order of its `ordered` bytes.
+        name: The store's name: unique in the topology, and recorded with the state.
+        key: The serde of the keys. Ranges follow the order of the bytes of `key.ordered`.
         value: Serde of the values.
         ttl: The time to live of a value after its last put; None or `forever` never expires. An
-            expired value is hidden at once, and deleted by later puts. A changed time to live
-            applies to the values that are put from then on.
+            expired value is no longer returned, and later puts delete it. A changed time to live
+            applies to values that are put after the change.
         ttl_clock: `stream` measures stream time, which does not advance without records;
-            `wall` the recorded wall time of batches. The wall clock is trusted: while it is
-            ahead, values are hidden too early, and a value that is put then stays until its
-            own expiry, or until the next put of its key.
+            `wall` measures the recorded wall time of batches. If the wall clock is ahead, values
+            expire too early, and a value that is put meanwhile expires too late.
 
     Raises:
         ValueError: The time to live is under a millisecond.

@@ -1,4 +1,4 @@
-"""The rows of a key-value store: a value for each key."""
+"""The rows of a key-value store without a time to live."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ("KeyValueRows",)
 
 
 class KeyValueRows(StoreRows, Generic[K, V]):
-    """A row for each key, whose value lasts until it is deleted; see also `ExpiringRows`.
+    """One row per key, whose value stays until it is deleted; see also `ExpiringRows`.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        key: Serde of the keys, whose bytes sort as they do.
+        key: Serde of the keys, whose bytes sort like the keys.
         get: Returns a key's value, or None.
-        put: Sets a key's value; None deletes.
+        put: Sets a key's value; None deletes the key.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -36,11 +36,11 @@ class KeyValueRows(StoreRows, Generic[K, V]):
         self.put: Callable[[K, V | None], None] = self._overlay.put
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return the values of many keys, in their order; one read of the backend."""
+        """Return the values of many keys, in the order of the keys; reads the backend once."""
         return self._overlay.get_many(keys)
 
     def put_many(self, keys: Sequence[K], values: Sequence[V | None]) -> None:
-        """Set many keys' values, of equal length; of equal keys the last wins."""
+        """Set the values of many keys; both lists have equal length. A key's last value wins."""
         self._overlay.put_many(keys, values)
 
     def scan(
@@ -50,5 +50,5 @@ class KeyValueRows(StoreRows, Generic[K, V]):
         return self._overlay.scan(start, end, reverse=reverse)
 
     def approximate_count(self) -> int:
-        """Return about how many rows there are."""
+        """Return the approximate number of rows."""
         return self._overlay.count()

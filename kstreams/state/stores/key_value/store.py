@@ -1,4 +1,4 @@
-"""The key-value store: typed, ordered, one value a key."""
+"""The key-value store: typed, ordered by key, one value per key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ("KeyValueStore",)
 
 
 class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Generic[K, V]):
-    """A task's own part of a store: the keys of its partition.
+    """A task's part of a store: the keys of its partition.
 
-    Reads see what this batch has put. Made by the engine from `key_value_store(...)`;
-    obtained by `context.store`.
+    Reads include the puts of the current batch. `key_value_store(...)` defines the store, and
+    `context.store` returns it.
 
-    Source: `org.apache.kafka.streams.state.KeyValueStore`; ranges end before their end.
+
+    Source: `org.apache.kafka.streams.state.KeyValueStore`; ends of ranges are exclusive.
     """
 
     def __init__(self, rows: KeyValueRows[K, V] | ExpiringRows[K, V]) -> None:
@@ -30,11 +31,11 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
         self.put = rows.put  # type: ignore[assignment,method-assign]  # as above
 
     def get(self, key: K) -> V | None:
-        """Return a key's value, or None when it has none."""
+        """Return a key's value, or None if it has none."""
         return self._rows.get(key)
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return the values of many keys, in their order.
+        """Return the values of many keys, in the order of the keys.
 
         Without a time to live, this is one read of the backend.
         """
@@ -43,23 +44,23 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
     def put(self, key: K, value: V | None) -> None:
         """Set a key's value; None deletes the key.
 
-        A wrong type is a `SerializationError`, at the latest when the batch commits.
+        A key or value of a wrong type raises `SerializationError`, at the latest at the commit.
         """
         self._rows.put(key, value)
 
     def put_many(self, keys: Sequence[K], values: Sequence[V | None]) -> None:
-        """Set many keys' values, of equal length; of equal keys the last wins."""
+        """Set the values of many keys; both lists have equal length. A key's last value wins."""
         self._rows.put_many(keys, values)
 
     def put_if_absent(self, key: K, value: V) -> V | None:
-        """Set a value unless there is one; return the one that was there, or None."""
+        """Set a key's value unless it has one; return the existing value, or None."""
         found = self.get(key)
         if found is None:
             self.put(key, value)
         return found
 
     def delete(self, key: K) -> V | None:
-        """Delete a key; return the value it had, or None."""
+        """Delete a key; return its previous value, or None."""
         found = self.get(key)
         if found is not None:
             self.put(key, None)
@@ -68,17 +69,17 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
     def range(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, V]]:
-        """Yield pairs with `start <= key < end` in key order; None leaves a side open.
+        """Yield pairs with `start <= key < end` in key order; None is unbounded.
 
-        Lazy; writing meanwhile is safe: keys that are new since the call are not seen.
+        The iterator is lazy. Puts during the iteration are safe; new keys are not yielded.
 
         Args:
             start: The first key.
             end: The key to stop before.
-            reverse: From the last to the first.
+            reverse: Whether to yield from the last key to the first.
 
         Raises:
-            SerializationError: A bound is no key of this store.
+            SerializationError: A bound does not have the type of the keys.
         """
         rows = self._rows
         return rows.scan(*key_bounds(rows.key, start, end), reverse=reverse)
@@ -88,5 +89,5 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
         return self._rows.scan(prefix, after_prefix(prefix), reverse=reverse)
 
     def approximate_count(self) -> int:
-        """Return about how many keys there are."""
+        """Return the approximate number of keys."""
         return self._rows.approximate_count()

@@ -1,3 +1,3 @@
-"""A list for each key."""
+"""List stores: one list of values per key."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The changelog of list stores: a record an element."""
+"""The changelog of list stores: one record per element."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _Elements = dict[int, bytes]
 
 
 class ListForm(PlainForm):
-    """Key bytes and the element's number; the time is that of the batch.
+    """Record keys: key bytes and the element's number; the timestamp is the time of the batch.
 
-    Elements are numbered as they are added, from 0 again once a list was empty. Of a key
-    what went comes before what came.
+    Elements are numbered in the order of addition, from 0 after a list was empty. For each key,
+    deletions precede additions.
 
-    Source: departs from Kafka Streams' `ListValueStore`, whose record has the whole list.
+    Source: differs from Kafka Streams' `ListValueStore`, whose record has the whole list.
     """
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record for each element that came, changed or went."""
+        """Yield a record for each added, changed or deleted element."""
         held = values_before(before, (row for row, _ in changes))
         olds = _lists((row, held[row]) for row, _ in changes)
         news = _lists(changes)
@@ -53,7 +53,7 @@ class ListForm(PlainForm):
                     yield ChangelogRecord(plain + _NUMBER.pack(number), value, time_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set the element of each record, or take it away."""
+        """Return a function that sets or deletes the element of a record."""
         rebuild = ListRows.of(self._spec.open(overlay)).rebuild
 
         def restore(record: ChangelogRecord) -> None:
@@ -65,7 +65,7 @@ class ListForm(PlainForm):
 
 
 def _lists(rows: Iterator[Pair] | Sequence[Pair]) -> dict[bytes, _Elements]:
-    """Return the elements that rows hold, by their list's ordered key."""
+    """Return the elements in encoded rows by number, for each ordered key of a list."""
     found: defaultdict[bytes, _Elements] = defaultdict(dict)
     for row, value in rows:
         key, end = read_prefix_free(row, 1)

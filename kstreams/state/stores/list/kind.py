@@ -1,4 +1,4 @@
-"""The kind of list stores."""
+"""The kind of list stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ("LIST", "ListKind", "list_store")
 
 _Live = ListStore[Any, Any]
 _Row = tuple[Any, tuple[Any, ...]]
-"""A key, and the elements of its list."""
+"""A key and the elements of its list."""
 
 
 @dataclass(frozen=True)
 class ListKind(StoreKind[_Live]):
-    """Elements for each key, by key."""
+    """The kind of stores with one list of elements per key, ordered by key."""
 
     absent: ClassVar[object] = ()
 
@@ -63,7 +63,7 @@ class ListKind(StoreKind[_Live]):
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the key of a list's own row; the other rows are its elements."""
+        """Return the ordered key of a list's own row; None for the row of an element."""
         return key_of_list(row)
 
 
@@ -74,7 +74,7 @@ def list_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[ListSt
     """Define a list store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the elements.
     """

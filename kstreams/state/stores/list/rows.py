@@ -1,4 +1,4 @@
-"""The rows of a list store: one for a short list, one for each element of a long one."""
+"""The rows of a list store: one row for a short list, one row per element of a long list."""
 
 from __future__ import annotations
 
@@ -21,32 +21,31 @@ __all__ = ("ELEMENT", "LIST", "SHORT", "ListRows", "key_of_list")
 
 
 LIST, ELEMENT, SHORT = b"\x00", b"\x01", b"\x02"
-"""First bytes of rows: key and value of a list, key and value of an element, and SHORT for the
-value of a list that contains its elements.
+"""The first bytes of row keys and values: LIST for a list, ELEMENT for an element; SHORT for the
+value of a short list, which contains its elements.
 """
 
 _SHORT_LENGTH = 4
-"""Elements that one row holds at most: to add one, such a row is written again."""
+"""The maximum length of a short list, whose row is rewritten for each added element."""
 
 _Row = tuple[int, int, "tuple[Any, ...] | None"]
-"""Number of a list's first element, the number after its last, and a short list's elements."""
+"""The number of a list's first element, the number after the last, a short list's elements."""
 
 _NO_LIST: _Row = (0, 0, ())
 
 
 class ListRows(StoreRows, Generic[K, V]):
-    """Two kinds of entries share a store: `(key,)` is a list, `(key, number)` an element.
+    """The rows of lists, with the key `(key,)`, and of elements, with the key `(key, number)`.
 
-    The elements of a short list are in its own row, which is read and written at once. Once
-    a list has become longer, each element is a row: adding one costs the same however long
-    the list, and the list is never read or written whole. A list without elements does not
-    exist.
+    The elements of a short list are in the list's row. When the list becomes longer, each element
+    gets a row: then adding an element costs the same for any length of the list, and the list is
+    never read or written as a whole. A list without elements does not exist.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the elements.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -71,12 +70,12 @@ class ListRows(StoreRows, Generic[K, V]):
         return stop - first
 
     def get(self, key: K) -> tuple[V, ...]:
-        """Return a key's elements; one read for a short list."""
+        """Return the elements of a key, empty without a list; one read for a short list."""
         elements = self._row(key)[2]
         return tuple(self.elements(key)) if elements is None else elements
 
     def elements(self, key: K, *, reverse: bool = False) -> Iterator[V]:
-        """Yield a key's elements in order, or backward; of a long list, lazily."""
+        """Yield the elements of a key in order, or in reverse; reads long lists lazily."""
         first, end, elements = self._row(key)
         if elements is not None:
             return iter(elements[::-1] if reverse else elements)
@@ -85,12 +84,12 @@ class ListRows(StoreRows, Generic[K, V]):
         return (value for _, (value,) in self._rows.scan(low, high, reverse=reverse))
 
     def length(self, key: K) -> int:
-        """Return how many elements a key has; one read."""
+        """Return the number of elements of a key; costs one read."""
         first, end, _ = self._row(key)
         return end - first
 
     def take_first(self, key: K, count: int) -> tuple[V, ...]:
-        """Delete and return the first elements of a key, fewer where there are fewer."""
+        """Delete and return the first `count` elements of a key; all if the list is shorter."""
         first, end, elements = self._row(key)
         taken = tuple(islice(self.elements(key), max(count, 0)))
         if not taken:
@@ -114,9 +113,9 @@ class ListRows(StoreRows, Generic[K, V]):
             yield key, stop - first
 
     def rebuild(self, key: K, number: int, value: V | None) -> None:
-        """Set the element of a number, or take it away, as a changelog says.
+        """Set or delete the element with a number, while restoring from a changelog.
 
-        Numbers may come in any order; in the end there are no gaps between them.
+        Numbers may be in any order; after the restore, the numbers of a list have no gaps.
         """
         first, end, _ = self._row(key)
         get = self._rows.get
@@ -141,7 +140,7 @@ def key_of_list(row: bytes) -> bytes | None:
 
 
 class _KeySerde(CompositeSerde[Any]):
-    """`(key,)` for a list, `(key, number)` for an element."""
+    """The serde of row keys: `(key,)` for a list, `(key, number)` for an element."""
 
     type_token = tuple
 
@@ -162,7 +161,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """`(value,)` of an element's row, or the row of a list."""
+    """The serde of row values: `(value,)` for an element, `_Row` for a list."""
 
     type_token = tuple
 

@@ -1,4 +1,4 @@
-"""The list store: many values a key, in the order they were added."""
+"""The list store: several values per key, in the order of addition."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__ = ("ListStore",)
 
 
 class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
-    """A task's own part of a store of lists; made from `list_store(...)`.
+    """A task's part of a store of lists, which `list_store(...)` defines.
 
-    A short list is read and written at once. Adding to a long one costs the same however
-    long it is, and it is never read or written whole unless asked for. A list without
-    elements does not exist.
+    A short list is read and written as a whole. Adding to a long list costs the same for any
+    length of the list, and a long list is only read as a whole by `get`, `delete` and `range`. A
+    list without elements does not exist.
+
 
     Source: the `ListValueStore` of Kafka Streams' outer joins.
     """
@@ -28,7 +29,7 @@ class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
         super().__init__(ListRows(spec.name, spec.key, spec.value, overlay))
 
     def get(self, key: K) -> tuple[V, ...]:
-        """Return a key's elements; empty when it has none; one read for a short list."""
+        """Return the elements of a key, empty without a list; one read for a short list."""
         return self._rows.get(key)
 
     def append(self, key: K, value: V) -> int:
@@ -40,11 +41,11 @@ class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
         return self._rows.extend(key, values)
 
     def delete(self, key: K) -> tuple[V, ...]:
-        """Delete a key's list; return the elements it had, as `get` does."""
+        """Delete a key's list; return the deleted elements, empty without a list."""
         return self._rows.take_first(key, self._rows.length(key))
 
     def take_first(self, key: K, count: int = 1) -> tuple[V, ...]:
-        """Delete and return the first elements of a key, fewer where there are fewer."""
+        """Delete and return the first `count` elements of a key; all if the list is shorter."""
         return self._rows.take_first(key, count)
 
     def first(self, key: K) -> V | None:
@@ -52,11 +53,11 @@ class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
         return next(self._rows.elements(key), None)
 
     def length(self, key: K) -> int:
-        """Return how many elements a key has; one read."""
+        """Return the number of elements of a key; costs one read."""
         return self._rows.length(key)
 
     def elements(self, key: K, *, reverse: bool = False) -> Iterator[V]:
-        """Yield a key's elements in order, or backward; of a long list, lazily."""
+        """Yield the elements of a key in order, or in reverse; reads long lists lazily."""
         return self._rows.elements(key, reverse=reverse)
 
     def range(
@@ -69,5 +70,5 @@ class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
     def lengths(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, int]]:
-        """Yield keys with `start <= key < end` and how many elements each has, in key order."""
+        """Yield keys with `start <= key < end` and the lengths of their lists, in key order."""
         return self._rows.lengths(start, end, reverse=reverse)

@@ -1,3 +1,3 @@
-"""Records that wait for their time, in its order."""
+"""Queue stores: waiting records of `join_as_of`, in the order of time."""
 
 from __future__ import annotations

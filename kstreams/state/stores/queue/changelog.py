@@ -1,4 +1,4 @@
-"""The changelog of queues: a record a record that waits, and how far the queue has come."""
+"""The changelog of queues: one record per waiting record, and one for the queue's progress."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kstreams.state.stores.queue.rows import QUEUED, QueueRows
 __all__ = ("QueueForm",)
 
 _HEAD = 17
-"""Bytes of a row's key before the record's key."""
+"""The number of bytes in a row's key before the record's key."""
 
 
 class QueueForm(PlainForm):
-    """Key bytes, then time and number of the record, 8 bytes each, and a byte.
+    """Record keys: key bytes, then time and number of the queued record, 8 bytes each, and a byte.
 
-    How far the queue has come has no key: one record a task, with one byte.
+    The progress of a task's queue is a record with a key of one byte.
     """
 
     @override

@@ -1,4 +1,4 @@
-"""The kind of queues."""
+"""The kind of queues, and the function that defines a queue."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ("QUEUE", "QueueKind", "queue_store")
 
 _Live = QueueStore[Any, Any]
 _Row = tuple[Any, Record[Any, Any]]
-"""A key and a record of it."""
+"""A key and a queued record."""
 
 
 @dataclass(frozen=True)
 class QueueKind(StoreKind[_Live]):
-    """Records that wait, by time."""
+    """The kind of stores with waiting records, ordered by time."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_times: ClassVar[bool] = True
@@ -49,7 +49,7 @@ class QueueKind(StoreKind[_Live]):
         return (row for row in rows if is_within(row[0], start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], Any]:
-        """Return the time."""
+        """Return a function that returns the timestamp of a row."""
         return lambda row: row[1].timestamp
 
     @override
@@ -64,7 +64,7 @@ class QueueKind(StoreKind[_Live]):
             yield record.value, record.timestamp
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield records, in their order."""
+        """Yield the waiting records, in the order of time."""
         for key, record in self.open(spec, overlay).fetch_all():
             yield Content(key, record.value, (record.timestamp,), record.headers)
 
@@ -80,10 +80,10 @@ QUEUE = QueueKind("queue")
 
 
 def queue_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[QueueStore[K, V]]:
-    """Define a queue, for the records that `join_as_of` lets wait.
+    """Define a queue for the records that `join_as_of` holds back.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values.
     """

@@ -1,4 +1,4 @@
-"""The rows of a queue: records in the order of time, any number a key."""
+"""The rows of a queue: records in the order of time, any number per key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kstreams.times import FAR_MS
 __all__ = ("NO_PROGRESS", "QUEUED", "Progress", "QueueRows", "Queued")
 
 QUEUED = b"\x01"
-"""The first byte of a record's key."""
+"""The first byte of the row keys and values of records."""
 
 _NUMBERS: Final = (0,)
 """The key of the `Progress`."""
@@ -35,7 +35,7 @@ class Progress(NamedTuple):
     Attributes:
         newest: The time of the newest record that was put.
         number: The number of the next record.
-        released: Records up to this time have been taken.
+        released: Records up to this time have been released.
     """
 
     newest: int
@@ -56,16 +56,16 @@ class Queued(NamedTuple):
 
 
 class QueueRows(StoreRows, Generic[K, V]):
-    """A row for each record, by time, then by number; and how far the queue has come.
+    """One row per record, ordered by time, then by number, and one row with the progress.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        key: Serde of the keys, whose bytes sort as they do.
+        key: Serde of the keys, whose bytes sort like the keys.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -90,7 +90,7 @@ class QueueRows(StoreRows, Generic[K, V]):
     def put_many(
         self, records: Iterable[tuple[int, Record[K, V]]], count: int, newest_ms: int
     ) -> None:
-        """Put some of a batch's records, each with its number within the batch.
+        """Put records of a batch, each with its number within the batch.
 
         Args:
             records: The records to put, with their numbers.
@@ -113,20 +113,20 @@ class QueueRows(StoreRows, Generic[K, V]):
         return Record(entry.key, value, timestamp, headers)
 
     def release(self, time_ms: int) -> None:
-        """Mark the records up to a time (ms) as taken."""
+        """Mark the records up to a time (ms) as released."""
         progress = self.progress()
         if time_ms > progress.released:
             self._overlay.put(_NUMBERS, tuple(progress._replace(released=time_ms)))
 
     def entries(self, start_ms: int, end_ms: int) -> Iterator[Queued]:
-        """Yield the positions of records with `start <= time < end`, including taken ones."""
+        """Yield positions of records with `start_ms <= time < end_ms`, also of released ones."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = QUEUED + sortable_int64(start_ms), QUEUED + sortable_int64(end_ms)
         for handle, _ in self._overlay.scan(low, high):
             yield Queued(*handle[1:])
 
     def drop_before(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
-        """Delete records with `start <= time < end`."""
+        """Delete records with `start_ms <= time < end_ms`."""
         low, high = sortable_int64(start_ms), sortable_int64(end_ms)
         self._overlay.delete_range(QUEUED + low, QUEUED + high)
 
@@ -138,17 +138,17 @@ class QueueRows(StoreRows, Generic[K, V]):
     def scan(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[Record[K, V]]:
-        """Yield records that wait with `from <= time <= to`, in order, or backward."""
+        """Yield waiting records with `from_ms <= time <= to_ms`, in order, or in reverse."""
         first = self.progress().released + 1
         low = QUEUED + sortable_int64(first if from_ms is None else max(first, from_ms))
         high = None if to_ms is None else QUEUED + sortable_int64(to_ms + 1)
         yield from self._records(low, high, reverse=reverse)
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
-        """Set or delete a record, or how far the queue has come, as a changelog has them.
+        """Set or delete a record or the progress, by key and value of a changelog record.
 
         Raises:
-            DeserializationError: They are none of a queue.
+            DeserializationError: The bytes do not belong to a queue.
         """
         value = None if data is None else self._values.deserialize(data)
         self._overlay.put(self._keys.deserialize(key), value)
@@ -164,7 +164,7 @@ class QueueRows(StoreRows, Generic[K, V]):
 
 
 class _KeySerde(CompositeSerde[Any]):
-    """Time and number of a record, 8 bytes each, then its key; or one byte for the numbers."""
+    """Row keys: time and number of a record, 8 bytes each, then its key; one byte for progress."""
 
     type_token = tuple
 
@@ -190,7 +190,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """A record without its key; or how far the queue has come."""
+    """Row values: a record without its key, or the progress of the queue."""
 
     type_token = tuple
 

@@ -1,4 +1,4 @@
-"""The queue: records in the order of time, for reading."""
+"""The read-only queue: records in the order of time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ __all__ = ("QueueStore",)
 
 
 class QueueStore(StateStore[QueueRows[K, V]], Generic[K, V]):
-    """A task's own part of the records that wait; made from `queue_store(...)`.
+    """A task's part of the waiting records of `join_as_of`; `queue_store(...)` defines the store.
 
-    Any number of records a key, in the order of time. Only `join_as_of` writes.
+    It has any number of records per key, in the order of time. Only `join_as_of` writes to it.
+
 
     Source: `RocksDBTimeOrderedKeyValueBuffer` of Kafka Streams' joins with a grace.
     """
@@ -34,7 +35,7 @@ class QueueStore(StateStore[QueueRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[K, Record[K, V]]]:
-        """Yield a key's records with `from <= time <= to`, by time; looks at those of all keys."""
+        """Yield a key's records with `from_ms <= time <= to_ms`, by time; scans all keys."""
         encode = self._rows.key.serialize
         place = encode(key)
         for own, record in self.fetch_all(from_ms, to_ms, reverse=reverse):
@@ -44,6 +45,6 @@ class QueueStore(StateStore[QueueRows[K, V]], Generic[K, V]):
     def fetch_all(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, Record[K, V]]]:
-        """Yield records with `from <= time <= to`, by time, then as they came; None is open."""
+        """Yield records with `from_ms <= time <= to_ms`, by time; None is unbounded."""
         for record in self._rows.scan(from_ms, to_ms, reverse=reverse):
             yield record.key, record

@@ -1,4 +1,4 @@
-"""The kind of rate limits, of `at_most_every`."""
+"""The kind of stores of `at_most_every`, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ("RATE_LIMIT", "RateLimitKind", "rate_limit_store")
 
 _Live = RateLimitStore[Any, Any]
 _Row = tuple[Windowed[Any], BufferedResult[Any]]
-"""A window, and the result that is held back."""
+"""A window and its buffered result."""
 
 
 @dataclass(frozen=True)
 class RateLimitKind(BufferedKind[_Live]):
-    """Results that are held back, by key."""
+    """The kind of stores with buffered results, ordered by key."""
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
@@ -39,7 +39,7 @@ class RateLimitKind(BufferedKind[_Live]):
 
     @override
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
-        """Return key and window."""
+        """Return a function that returns key and window of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
 
@@ -53,8 +53,8 @@ def rate_limit_store(
     """Define the store of a rate limit, `at_most_every`.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
-        value: Serde of the states that results are made of: the aggregator's `state`.
+        value: The serde of the aggregator's states: the aggregator's `state`.
     """
     return StoreSpec(name, RATE_LIMIT, key, value)

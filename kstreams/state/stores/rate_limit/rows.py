@@ -21,7 +21,7 @@ from kstreams.state.stores.timed_rows import TimedRows
 __all__ = ("RateLimitRows", "Windows")
 
 Windows = tuple[tuple[int, int, BufferedState[V]], ...]
-"""Start and end (ms) of windows, and the buffered state of each."""
+"""The start and end (ms) of each window, with the window's buffered state."""
 
 _Row = tuple[int, Windows[V]]
 """The next time (ms) a key may be forwarded, and its windows that are buffered until then."""
@@ -31,23 +31,23 @@ _BOUNDS = struct.Struct(">qq")
 
 
 class RateLimitRows(StoreRows, Generic[K, V]):
-    """A row for each key that was forwarded lately.
+    """One row per recently forwarded key.
 
-    Its timer is the time from which on the key may be forwarded again, if anything is held
-    back; else some while later, with many others, when the row is to be deleted.
+    If results are held back, the row's timer is the time when the key may be forwarded again;
+    otherwise a later time, shared with other rows, at which the row is deleted.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
-        value: Serde of the states that results are made of.
-        overlay: The task's stores.
+        value: The serde of the aggregator's states.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         delete: Deletes a key's row.
-        rebuild: Sets or deletes a key's row by its bytes, as a changelog has them.
-        due: Returns the keys of timers at a time (ms) or before, by time, then by key.
+        rebuild: Sets a key's row to the encoded row of a changelog record; None deletes the row.
+        due: Returns the keys with timers at or before a time (ms), by time, then by key.
         next_timer: Returns the earliest timer (ms), or None.
-        approximate_count: Returns about how many rows there are.
+        approximate_count: Returns the approximate number of rows.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -62,17 +62,17 @@ class RateLimitRows(StoreRows, Generic[K, V]):
     def get(self, key: K) -> tuple[int, Windows[V]] | None:
         """Return the next time (ms) a key may be forwarded, and its buffered windows.
 
-        None if the key may be forwarded at once.
+        Returns None if the key may be forwarded immediately.
         """
         found = self._rows.get(key)
         return None if found is None else found[1]
 
     def hold_back(self, key: K, free_ms: int, windows: Windows[V]) -> None:
-        """Hold windows back, one or more, until a key may be forwarded again (ms)."""
+        """Buffer at least one window until the time (ms) when the key may be forwarded again."""
         self._rows.put(key, free_ms, (free_ms, windows))
 
     def forwarded(self, key: K, free_ms: int, span_ms: int) -> int:
-        """Note when a key may be forwarded again (ms), with nothing held back; return its timer.
+        """Set when a key without buffered windows may be forwarded again (ms); return its timer.
 
         The timer is a multiple of `span_ms`, so that many rows are deleted at once, and the
         index is rarely written.
@@ -89,7 +89,7 @@ class RateLimitRows(StoreRows, Generic[K, V]):
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """A time (int64), then for each window a length (u32), two int64 and the buffered state."""
+    """Row values: a time (int64), then per window a length (u32), two int64, the buffered state."""
 
     type_token = tuple
 

@@ -1,4 +1,4 @@
-"""The rate limit of `at_most_every`: results until their key may be forwarded, for reading."""
+"""The read-only store of `at_most_every`: results until their key may be forwarded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("RateLimitStore",)
 class RateLimitStore(StateStore[RateLimitRows[K, V]], Generic[K, V]):
     """A task's part of the results that `at_most_every(interval)` buffers.
 
-    The aggregation brings the definition: the last of its `stores`. Only the aggregation writes.
+    The aggregation defines the store, as the last of its `stores`, and is its only writer.
     """
 
     def __init__(self, spec: StoreSpec[RateLimitStore[K, V]], overlay: Overlay) -> None:
@@ -28,7 +28,7 @@ class RateLimitStore(StateStore[RateLimitRows[K, V]], Generic[K, V]):
     def fetch(
         self, key: K, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], BufferedResult[V]]]:
-        """Yield the windows of a key whose results are held back, by window."""
+        """Yield the windows of a key with buffered results, by window."""
         found = self._rows.get(key)
         if found is not None:
             yield from _pairs(key, found, reverse=reverse)
@@ -36,7 +36,7 @@ class RateLimitStore(StateStore[RateLimitRows[K, V]], Generic[K, V]):
     def fetch_all(
         self, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], BufferedResult[V]]]:
-        """Yield all windows whose results are held back, by key, then by window."""
+        """Yield all windows with buffered results, by key, then by window."""
         for key, row in self._rows.scan(reverse=reverse):
             yield from _pairs(key, row, reverse=reverse)
 

@@ -1,3 +1,3 @@
-"""Values of sessions."""
+"""Session stores: one value per session and key."""
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _BOUNDS = struct.Struct(">qq")
 
 
 class SessionForm(PlainForm):
-    """Key bytes, end and start, a record a session; the time is the session's end.
+    """One record per session: key bytes, end and start; the timestamp is the session's end.
 
     Source: `org.apache.kafka.streams.kstream.SessionWindowedSerializer`.
     """
@@ -59,7 +59,7 @@ class SessionForm(PlainForm):
 
 
 def _sessions(row: Pair | None) -> dict[tuple[int, int], bytes]:
-    """Return encoded values by start and end, of a row that `SpansSerde` wrote."""
+    """Return the encoded values by start and end, given a row in the format of `SpansSerde`."""
     if row is None or row[1] is None:
         return {}
     return {_BOUNDS.unpack_from(piece): piece[16:] for piece in divided(row[1])}

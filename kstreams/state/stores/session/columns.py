@@ -1,4 +1,4 @@
-"""A session store's rows as columns."""
+"""Columnar operations on a session store's rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ("SessionColumns", "Sessions")
 
 @dataclass(frozen=True)
 class Sessions:
-    """Sessions of some rows, sorted by row, then by start.
+    """The sessions of several rows, sorted by row, then by start.
 
     Attributes:
-        rows: The row of each session, by its place among the keys that were asked for.
-        starts: Their starts, ms.
-        ends: Their ends, ms.
-        state: Their values.
+        rows: The row of each session, as an index into the requested keys.
+        starts: The starts of the sessions, ms.
+        ends: The ends of the sessions, ms.
+        state: The columns of the values.
     """
 
     rows: Ints
@@ -34,19 +34,19 @@ class Sessions:
     state: Columns
 
     def take(self, places: npt.NDArray[Any]) -> Sessions:
-        """Return some of them."""
+        """Return the sessions at these positions."""
         state = tuple(column[places] for column in self.state)
         return Sessions(self.rows[places], self.starts[places], self.ends[places], state)
 
 
 class SessionColumns:
-    """The same rows that `SessionRows` has, many at a time.
+    """The rows of `SessionRows`, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
 
     Raises:
-        TypeError: Values vary in width.
+        TypeError: The values have no fixed width.
     """
 
     def __init__(self, rows: SessionRows[Any, Any]) -> None:
@@ -59,30 +59,30 @@ class SessionColumns:
         return cls(SessionRows.of(store))
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
-        """Return the timers (ms) of keys' rows, None without one, and their sessions."""
+        """Return the timers (ms) of the keys' rows, None without a row, and the sessions."""
         timers, payloads = self._rows.read(keys)
         rows, (starts, ends, *state) = self._rows.layout.divided(payloads)
         return timers, Sessions(rows, starts, ends, tuple(state))
 
     def write(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
-        """Set keys' rows; one without sessions is deleted.
+        """Set the rows of keys; rows without sessions are deleted.
 
-        A timer may be too early: so the index is left alone while a session grows.
+        A timer may be too early, so that the index is not written while a session grows.
 
         Args:
-            keys: The keys, as the store keeps them.
-            timers: Their rows' timers so far (ms), None without a row.
-            sessions: All that the rows hold from now on.
+            keys: The encoded keys, as in the store.
+            timers: The current timers of the rows (ms), None without a row.
+            sessions: The new contents of the rows.
 
         Raises:
-            SerializationError: A number of a value is out of its range.
+            SerializationError: A number in a value is out of range.
         """
         each = zip(timers, self._first_ends(len(keys), sessions), strict=True)
         new = [low if before is None else min(before, low) for before, low in each]
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 
     def reschedule(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
-        """Set the rows of keys that were due, with timers at the first end there is now."""
+        """Set the rows of keys that were due, with the first session end as timer."""
         new = self._first_ends(len(keys), sessions)
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 

@@ -1,4 +1,4 @@
-"""The kind of session stores."""
+"""The kind of session stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ("SESSION", "SessionKind", "session_store")
 
 _Live = SessionStore[Any, Any]
 _Row = tuple[Windowed[Any], Any]
-"""Key and session, and its value."""
+"""A key with its session, and the session's value."""
 
 
 @dataclass(frozen=True)
 class SessionKind(StoreKind[_Live]):
-    """A value for each key and session, by key, then by start."""
+    """The kind of stores with one value per session, ordered by key, then by start."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "end_ms", "value")
     has_times: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class SessionKind(StoreKind[_Live]):
         return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int, int]]:
-        """Return key, start and end."""
+        """Return a function that returns key, start and end of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
 
@@ -61,7 +61,7 @@ class SessionKind(StoreKind[_Live]):
         yield window.key, window.start_ms, window.end_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield start, end and value of sessions that have any of the times."""
+        """Yield start, end and value of the key's sessions that overlap the times."""
         low, high = times
         for window, value in store.fetch(key):
             if (low is None or window.end_ms >= low) and (high is None or window.start_ms < high):
@@ -76,7 +76,7 @@ class SessionKind(StoreKind[_Live]):
         store.delete(key)
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys and values, with starts and ends."""
+        """Yield keys and values, with the starts and ends of sessions."""
         for window, value in self.open(spec, overlay).fetch_all():
             yield Content(window.key, value, (window.start_ms, window.end_ms))
 
@@ -97,7 +97,7 @@ def session_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[Ses
     """Define a session store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
     """

@@ -16,29 +16,29 @@ __all__ = ("Session", "SessionRow", "SessionRows")
 
 
 Session = tuple[int, int, V]
-"""Start and end (ms, both inclusive) and value."""
+"""The start and end (ms, both inclusive) and the value of a session."""
 
 SessionRow = tuple[int, tuple[Session[V], ...]]
-"""The row's timer (ms), before which none of its sessions ends, and sessions by start."""
+"""The row's timer (ms), before which no session of the row ends, and the sessions by start."""
 
 
 class SessionRows(StoreRows, Generic[K, V]):
-    """A row for each key that has sessions.
+    """One row per key with sessions.
 
-    A look-up is one read. The index of timers finds the rows whose sessions have ended, and
-    need not be written while a session grows: a timer is a lower bound.
+    A lookup is one read. The index of timers finds the rows whose sessions have ended. It need not
+    be written while a session grows, because a timer is a lower bound.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        overlay: The store's part of them.
+        overlay: The store's part of the overlay.
         value: Serde of the values.
         get: Returns a key's row, or None.
-        next_timer: Returns a time (ms) before which no session ends, or None without any.
+        next_timer: Returns a time (ms) before which no session ends, or None without sessions.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -74,7 +74,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         self._rows.put(key, min(timer, end), tuple(kept))
 
     def delete(self, key: K, start_ms: int, end_ms: int) -> None:
-        """Delete a session of a key; one that is not there is no error."""
+        """Delete a session of a key; a missing session is no error."""
         sessions = self.sessions(key)
         kept = tuple(each for each in sessions if each[:2] != (start_ms, end_ms))
         if kept != sessions:
@@ -83,14 +83,14 @@ class SessionRows(StoreRows, Generic[K, V]):
     def replace(
         self, key: K, before: SessionRow[V] | None, sessions: tuple[Session[V], ...]
     ) -> None:
-        """Set a key's sessions, one or more, by start, where `get` has just returned `before`."""
+        """Set a key's sessions (at least one, by start); `before` is the last result of `get`."""
         timer = sessions[0][1]
         if before is not None and before[0] < timer:
             timer = before[0]
         self._rows.replace(key, before, timer, sessions)
 
     def take_ended(self, until_ms: int) -> list[tuple[K, int, int, V]]:
-        """Delete and return all sessions with `end <= until`, by end, start, then key."""
+        """Delete and return all sessions with `end <= until_ms`, by end, start, then key."""
         taken: list[tuple[K, int, int, V]] = []
         for key in sorted(self._rows.due(until_ms), key=self._key.serialize):
             sessions = self.sessions(key)
@@ -100,7 +100,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         return taken
 
     def last_end(self) -> int | None:
-        """Return the last end of a session, ms, or None without any; looks at all."""
+        """Return the latest end of all sessions, ms, or None without sessions; scans the store."""
         ends = (end for _, sessions in self.scan() for _, end, _ in sessions)
         return max(ends, default=None)
 

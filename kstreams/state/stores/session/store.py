@@ -16,10 +16,10 @@ __all__ = ("SessionStore",)
 
 
 class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
-    """A task's own part of a store of sessions; made from `session_store(...)`.
+    """A task's part of a store of sessions, which `session_store(...)` defines.
 
-    Both bounds of a session are inclusive. Those of a key are read at once. The store
-    never drops anything by itself: a windowed aggregation drops its closed sessions.
+    Both bounds of a session are inclusive. All sessions of a key are read with one lookup. The
+    store has no retention: a windowed aggregation deletes its closed sessions.
 
     Source: `org.apache.kafka.streams.state.SessionStore`, without segments.
     """
@@ -38,7 +38,7 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
         """Set a session's value; None deletes the session.
 
         Raises:
-            ValueError: It ends before it starts.
+            ValueError: The session ends before it starts.
         """
         start, end = key.start_ms, key.end_ms
         if value is None:
@@ -49,7 +49,7 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
             self._rows.put(key.key, (start, end, value))
 
     def delete(self, key: Windowed[K]) -> V | None:
-        """Delete a session; return the value it had, or None."""
+        """Delete a session; return its previous value, or None."""
         found = self.get(key)
         if found is not None:
             self._rows.delete(key.key, key.start_ms, key.end_ms)
@@ -58,9 +58,9 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
     def find_sessions(
         self, key: K, earliest_end_ms: int, latest_start_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield a key's sessions with `end >= earliest_end` and `start <= latest_start`.
+        """Yield a key's sessions with `end >= earliest_end_ms` and `start <= latest_start_ms`.
 
-        By start, then by end; backward if asked.
+        Sessions are sorted by start, then by end; in reverse order with `reverse`.
         """
         sessions = self._rows.sessions(key)
         for start, end, value in reversed(sessions) if reverse else sessions:
@@ -68,11 +68,11 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
                 yield Windowed(key, start, end), value
 
     def fetch(self, key: K, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield all sessions of a key, by start, then by end; backward if asked."""
+        """Yield all sessions of a key, by start, then by end; `reverse` reverses the order."""
         return _pairs(key, self._rows.sessions(key), reverse=reverse)
 
     def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield all sessions, by key, then by start; backward if asked."""
+        """Yield all sessions, by key, then by start; `reverse` reverses the order."""
         for key, sessions in self._rows.scan(reverse=reverse):
             yield from _pairs(key, sessions, reverse=reverse)
 

@@ -1,3 +1,3 @@
-"""The slices that sliding windows are made of; their store is for reading alone."""
+"""The read-only stores of slices, which sliding windows consist of."""
 
 from __future__ import annotations

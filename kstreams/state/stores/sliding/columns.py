@@ -1,4 +1,4 @@
-"""A sliding store's rows as columns."""
+"""Columnar operations on a sliding store's rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DONE_BYTES = 8
 
 @dataclass(frozen=True)
 class SliceRows:
-    """Slices of some rows, sorted by row, then by time.
+    """The slices of several rows, sorted by row, then by time.
 
     Attributes:
-        rows: The row of each slice, by its place among the keys that were asked for.
-        times: Their times, ms.
-        state: Their values.
+        rows: The row of each slice, as an index into the requested keys.
+        times: The times of the slices, ms.
+        state: The columns of the values.
     """
 
     rows: Ints
@@ -35,19 +35,19 @@ class SliceRows:
     state: Columns
 
     def take(self, places: npt.NDArray[Any]) -> SliceRows:
-        """Return some of them."""
+        """Return the slices at these positions."""
         state = tuple(column[places] for column in self.state)
         return SliceRows(self.rows[places], self.times[places], state)
 
 
 class SlidingColumns:
-    """The same rows that `SlidingRows` has, many at a time.
+    """The rows of `SlidingRows`, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
+        rows: The rows; they cache bytes from then on.
 
     Raises:
-        TypeError: Values vary in width.
+        TypeError: The values have no fixed width.
     """
 
     def __init__(self, rows: SlidingRows[Any, Any]) -> None:
@@ -60,7 +60,7 @@ class SlidingColumns:
         return cls(SlidingRows.of(store))
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Ints, SliceRows]:
-        """Return keys' timers (ms, None without a row), times that are done (ms), and slices."""
+        """Return timers (None without a row) and closed times (both ms) of rows, and slices."""
         timers, payloads = self._rows.read(keys)
         zero = bytes(_DONE_BYTES)
         heads = b"".join([data[:_DONE_BYTES] or zero for data in payloads])
@@ -83,14 +83,14 @@ class SlidingColumns:
         """Write the rows of keys; delete the rows without slices.
 
         Args:
-            keys: The keys, as the store keeps them.
+            keys: The encoded keys, as in the store.
             before: The timers of the stored rows (ms), None without a row.
             timers: The new timers.
             slices: The new content of the rows.
             done_ms: Windows that end before this time have closed.
 
         Raises:
-            SerializationError: A number of a value is out of its range.
+            SerializationError: A number in a value is out of range.
         """
         counts = np.bincount(slices.rows, minlength=len(keys))
         data = self._rows.payloads((slices.times, *slices.state), counts)

@@ -1,4 +1,4 @@
-"""The kind of stores of slices, which sliding windows are made of."""
+"""The kind of stores of slices, which sliding windows consist of."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ("SLIDING", "SlidingKind", "sliding_store")
 
 _Live = SlidingStore[Any, Any]
 _Row = tuple[Windowed[Any], Any]
-"""Key and time of a slice, and its value."""
+"""The key and time of a slice, and the slice's value."""
 
 
 @dataclass(frozen=True)
 class SlidingKind(StoreKind[_Live]):
-    """A value for each key and time, by key, then by time."""
+    """The kind of stores with one slice per key and time, ordered by key, then by time."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "time_ms", "value")
     has_times: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class SlidingKind(StoreKind[_Live]):
         return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int]]:
-        """Return key and time."""
+        """Return a function that returns key and time of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms)
 
@@ -57,18 +57,18 @@ class SlidingKind(StoreKind[_Live]):
         yield window.key, window.start_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield time and value of slices within the times."""
+        """Yield time and value of the key's slices within the times."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys and slices, with times, and the time up to which windows are done with."""
+        """Yield keys and slices, with slice time and the time before which windows are closed."""
         rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
         for key, done_ms, slices in rows.all():
             for time_ms, value in slices:
                 yield Content(key, value, (time_ms, done_ms))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a slice behind the others of its key; its windows are looked at once more."""
+        """Return a function that appends a slice to its key's row, and schedules the row again."""
         rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
 
         def put(content: Content) -> None:
@@ -87,7 +87,7 @@ def sliding_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[Sli
     """Define the store of a sliding aggregation.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values: the aggregator's `state`.
     """

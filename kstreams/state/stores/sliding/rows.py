@@ -21,32 +21,32 @@ __all__ = ("Slice", "SlidingRows")
 
 
 Slice = tuple[int, V]
-"""Time (ms) and value."""
+"""The time (ms) and the value of a slice."""
 
 _Row = tuple[int, tuple[Slice[V], ...]]
-"""The time (ms) up to which a key's windows are done with, and its slices by time."""
+"""The time (ms) before which a key's windows are closed, and the key's slices by time."""
 
 _TIME = struct.Struct(">q")
 
 
 class SlidingRows(StoreRows, Generic[K, V]):
-    """A row for each key that has slices.
+    """One row per key with slices.
 
     A slice is the aggregate of all records of a key with exactly the same timestamp. Every sliding
     window consists of whole slices, so the store keeps only slices: windows need no copies of
-    shared slices. A row also has the time up to which its windows are finished.
+    shared slices. A row also has the time before which its windows are closed.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
         value: Serde of the values.
-        rebuild: Sets or deletes a key's row by its bytes in a changelog.
-        due: Returns the keys of timers at a time (ms) or before, by time, then by key.
+        rebuild: Sets a key's row to the encoded row of a changelog record; None deletes the row.
+        due: Returns the keys with timers at or before a time (ms), by time, then by key.
         next_timer: Returns the earliest timer (ms), or None.
 
     Source: departs from Kafka Streams, which keeps the windows in a `WindowStore`.
@@ -66,7 +66,7 @@ class SlidingRows(StoreRows, Generic[K, V]):
         return () if found is None else found[1][1]
 
     def get(self, key: K) -> tuple[int, int, tuple[Slice[V], ...]] | None:
-        """Return a key's timer, the time up to which it is done (ms), and its slices."""
+        """Return a key's timer, the time before which windows are closed (both ms), and slices."""
         found = self._rows.get(key)
         return None if found is None else (found[0], *found[1])
 
@@ -76,18 +76,18 @@ class SlidingRows(StoreRows, Generic[K, V]):
             yield key, slices
 
     def all(self) -> Iterator[tuple[K, int, tuple[Slice[V], ...]]]:
-        """Yield keys, the time up to which they are done (ms), and their slices, by key."""
+        """Yield key, time before which windows are closed (ms) and slices of each row, by key."""
         for key, (done_ms, slices) in self._rows.rows():
             yield key, done_ms, slices
 
     def put(self, key: K, slices: tuple[Slice[V], ...], *, done_ms: int, timer_ms: int) -> None:
-        """Set a key's slices, sorted by time; none at all deletes the row.
+        """Set a key's slices, sorted by time; without slices, delete the row.
 
         Args:
             key: The key.
             slices: Pairs of time (ms) and value.
-            done_ms: Windows that end before it are done with.
-            timer_ms: When `due` finds the row.
+            done_ms: Windows that end before this time (ms) are closed.
+            timer_ms: The time (ms) from which `due` returns the key.
         """
         if slices:
             self._rows.put(key, timer_ms, (done_ms, slices))
@@ -96,7 +96,7 @@ class SlidingRows(StoreRows, Generic[K, V]):
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """A time, and a tuple of `(time, value)`: int64, then lengths (u32), int64 and value."""
+    """Row values: the closed time (int64), then per slice a length (u32), time (int64), value."""
 
     type_token = tuple
 

@@ -1,4 +1,4 @@
-"""The sliding store, for reading: the slices that a key's sliding windows consist of."""
+"""The read-only sliding store: the slices that a key's sliding windows consist of."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ("SlidingStore",)
 
 
 class SlidingStore(StateStore[SlidingRows[K, V]], Generic[K, V]):
-    """A task's part of a store of slices; made from `sliding_store(...)`.
+    """A task's part of a store of slices, which `sliding_store(...)` defines.
 
     A slice is the aggregate of all records of a key with exactly the same timestamp, which is
     both start and end of the slice's windowed key. The windows of the aggregation consist of
-    slices and share them. Only the aggregation writes.
+    slices and share them. Only the aggregation writes to the store.
 
     Source: departs from Kafka Streams, which keeps the windows in a `WindowStore`.
     """
@@ -36,14 +36,14 @@ class SlidingStore(StateStore[SlidingRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield the slices of a key with `from <= time < to`, by time; backward if asked."""
+        """Yield a key's slices with `from_ms <= time < to_ms`, by time, or in reverse."""
         for window, value in _pairs(key, self._rows.slices(key), reverse=reverse):
             time = window.start_ms
             if (from_ms is None or time >= from_ms) and (to_ms is None or time < to_ms):
                 yield window, value
 
     def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield all slices, by key, then by time; backward if asked."""
+        """Yield all slices, by key, then by time; `reverse` reverses the order."""
         for key, slices in self._rows.scan(reverse=reverse):
             yield from _pairs(key, slices, reverse=reverse)
 

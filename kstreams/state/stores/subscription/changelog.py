@@ -1,4 +1,4 @@
-"""The changelog of subscription stores: rows as they are."""
+"""The changelog of subscription stores: rows in unchanged form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("SubscriptionForm",)
 
 
 class SubscriptionForm(PlainForm):
-    """A row's key (foreign key and own key), and the left value; the time is the batch's."""
+    """Records of row key (foreign and own key) and left value, with the time of the batch."""
 
     @override
     def records(

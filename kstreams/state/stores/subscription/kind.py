@@ -1,4 +1,4 @@
-"""The kind of subscription stores."""
+"""The kind of subscription stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ("SUBSCRIPTION", "SubscriptionKind", "subscription_store")
 
 _Live = SubscriptionStore[Any, Any, Any]
 _Row = tuple[Any, tuple[Any, Any]]
-"""A foreign key, with the own key and the value of a left row."""
+"""A foreign key, with the key and the value of a left row."""
 
 
 @dataclass(frozen=True)
 class SubscriptionKind(StoreKind[_Live]):
-    """Left rows by foreign key and own key; a task has all rows of its foreign keys."""
+    """The kind of stores with left rows, ordered by foreign key, then by the left row's key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
 
@@ -66,7 +66,7 @@ SUBSCRIPTION = SubscriptionKind("subscription")
 def subscription_store(
     name: str, *, foreign: Serde[K], key: Serde[K2], value: Serde[V]
 ) -> StoreSpec[SubscriptionStore[K, K2, V]]:
-    """Define the store in which `join_foreign` keeps left rows, to read it in a view.
+    """Define the store of left rows of `join_foreign`, for reading the store in a view.
 
     Args:
         name: The store's name: the name of the store of the join's results, with `-entered`.

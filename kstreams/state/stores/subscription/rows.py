@@ -16,7 +16,7 @@ __all__ = ("SubscriptionRows", "prefixing")
 
 
 class SubscriptionRows(StoreRows):
-    """A row for each left row with a foreign key, in the order of foreign keys.
+    """One row per left row with a foreign key, in the order of foreign keys.
 
     A row's key is the foreign key, encoded so that no key is a prefix of another, then the left
     row's own key; the value is the left value. Keys and values are passed as bytes: rows that are
@@ -26,7 +26,7 @@ class SubscriptionRows(StoreRows):
         name: The store's name.
         key: Serde of foreign keys.
         value: Serde of pairs of own key and left value.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         put: Sets the value of a row's key, both as bytes; None deletes the row.
@@ -48,7 +48,7 @@ class SubscriptionRows(StoreRows):
         self.prefix = prefixing(key)
 
     def set(self, key: object, own: object, value: object) -> None:
-        """Set a row by its objects."""
+        """Set a row, given foreign key, own key and left value as objects."""
         row = self.prefix(key) + self._own.serialize(own)
         self.put(row, self._value.serialize(value))
 
@@ -61,7 +61,7 @@ class SubscriptionRows(StoreRows):
         """Yield the rows of several foreign keys: the prefix's index, the key and the value.
 
         Args:
-            prefixes: Prefixes of the foreign keys, in rising order.
+            prefixes: The prefixes of the foreign keys, in ascending order.
         """
         ranges = [(prefix, prefix[:-1] + b"\x01") for prefix in prefixes]
         return self._rows.merged.scan_ranges(ranges)

@@ -1,4 +1,4 @@
-"""The subscription store: which left rows name which foreign key, for reading."""
+"""The read-only subscription store: the left rows with each foreign key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ("SubscriptionStore",)
 
 
 class SubscriptionStore(StateStore[SubscriptionRows], Generic[K, K2, V]):
-    """A task's own part of the left rows of a foreign-key join; made by `join_foreign`.
+    """A task's part of the left rows of a foreign-key join; `join_foreign` defines the store.
 
-    Only the join writes.
+    Only the join writes to the store.
 
-    Source: the store of `SubscriptionStoreReceiveProcessorSupplier` of Kafka Streams, which
-    keeps hashes of left values where this one keeps the values.
+    Source: the store of `SubscriptionStoreReceiveProcessorSupplier` of Kafka Streams, which has
+    hashes of left values instead of the values.
     """
 
     def __init__(self, spec: StoreSpec[SubscriptionStore[K, K2, V]], overlay: Overlay) -> None:
@@ -28,7 +28,7 @@ class SubscriptionStore(StateStore[SubscriptionRows], Generic[K, K2, V]):
         super().__init__(SubscriptionRows(spec.name, spec.key, value, overlay))
 
     def fetch(self, key: K) -> Iterator[tuple[K2, V]]:
-        """Yield own keys and values of the left rows that name a foreign key."""
+        """Yield keys and values of the left rows with a foreign key."""
         return self._rows.fetch(key)
 
     def range(

@@ -1,3 +1,3 @@
-"""A value with a time for each key."""
+"""Timestamped stores: one value with a timestamp per key."""
 
 from __future__ import annotations

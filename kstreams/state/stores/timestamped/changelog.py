@@ -19,7 +19,7 @@ __all__ = ("TimestampedForm",)
 
 
 class TimestampedForm(PlainForm):
-    """Key and value, with the value's own time."""
+    """Records of key and value, with the value's timestamp."""
 
     @override
     def records(

@@ -1,4 +1,4 @@
-"""A timestamped store's rows as columns."""
+"""Columnar operations on a timestamped store's rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ("TimestampedColumns",)
 
 
 class TimestampedColumns(EntryColumns):
-    """The same rows that `TimestampedRows` has, many at a time.
+    """The rows of `TimestampedRows`, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
-        objects: Whether values come as objects with their times, rather than as numbers.
+        rows: The rows; they cache bytes from then on.
+        objects: Whether the columns have values as objects, with their times, instead of numbers.
 
     Raises:
-        TypeError: Values vary in width, and do not come as objects.
+        TypeError: The values have no fixed width, and `objects` is False.
     """
 
     def __init__(self, rows: TimestampedRows[Any, Any], *, objects: bool = False) -> None:

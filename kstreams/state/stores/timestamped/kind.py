@@ -1,4 +1,4 @@
-"""The kind of timestamped stores."""
+"""The kind of timestamped stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Live = TimestampedStore[Any, Any]
 
 @dataclass(frozen=True)
 class TimestampedKind(StoreKind[_Live]):
-    """A value with a time for each key, by key."""
+    """The kind of stores with one value and timestamp per key, ordered by key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_table_columns: ClassVar[bool] = True
@@ -38,7 +38,7 @@ class TimestampedKind(StoreKind[_Live]):
         return TimestampedStore(spec, overlay)
 
     def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
-        """Return how it is a table: the last value that was put counts, whatever its time."""
+        """Return access to the store as a table: the last put value is the current value."""
         rows: TimestampedRows[Any, Any] = TimestampedRows.of(store)
         read, write = rows.reader(), rows.writer()
 
@@ -75,7 +75,7 @@ class TimestampedKind(StoreKind[_Live]):
             yield found
 
     def takes(self, other: StoreKind[Any]) -> bool:
-        """Take the rows of any table; of one with a history the latest version of each key."""
+        """Return whether the other kind is a table; of a history, the latest versions are used."""
         return other.is_table
 
     @override
@@ -87,7 +87,7 @@ class TimestampedKind(StoreKind[_Live]):
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes:
-        """Return the row's key: there is a row for each key."""
+        """Return the encoded key of a row: the key of the entry."""
         return row
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -110,7 +110,7 @@ def timestamped_store(
     """Define a timestamped store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `aggregate` the aggregator's `state`.
     """

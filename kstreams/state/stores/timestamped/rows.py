@@ -1,4 +1,4 @@
-"""The rows of a timestamped store: a value and a time for each key."""
+"""The rows of a timestamped store: one value and timestamp per key."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ("TimestampedRows",)
 
 
 class TimestampedRows(StoreRows, Generic[K, V]):
-    """A row for each key.
+    """One row per key.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
-        overlay: The store's part of them.
-        key: Serde of the keys, whose bytes sort as they do.
-        value: Serde of values with their timestamps.
+        overlay: The store's part of the overlay.
+        key: Serde of the keys, whose bytes sort like the keys.
+        value: The serde of values with their timestamps.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -38,7 +38,7 @@ class TimestampedRows(StoreRows, Generic[K, V]):
 
     @cached_property
     def waiting(self) -> PresentColumns:
-        """The rows, with the pending changes of joins by columns on top."""
+        """The rows with the pending changes of columnar joins."""
         return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:
@@ -46,5 +46,5 @@ class TimestampedRows(StoreRows, Generic[K, V]):
         return self.overlay.get
 
     def writer(self) -> Callable[[K, tuple[V, int] | None], None]:
-        """Return a function that sets a key's value and timestamp; None deletes."""
+        """Return a function that sets a key's value and timestamp; None deletes the key."""
         return self.overlay.put

@@ -1,4 +1,4 @@
-"""The timestamped store: a value and a time for each key."""
+"""The timestamped store: one value with a timestamp per key."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ __all__ = ("TimestampedStore",)
 
 
 class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
-    """A task's part of a store of values with timestamps; made from `timestamped_store(...)`.
+    """A task's part of a store of timestamped values, which `timestamped_store(...)` defines.
 
-    Reads return pairs of value and timestamp, ms since the epoch, and see the puts of this batch.
+    Reads return pairs of value and timestamp (ms since the Unix epoch), and include the puts of
+
+    the current batch.
 
     Source: `org.apache.kafka.streams.state.TimestampedKeyValueStore`.
     """
@@ -30,37 +32,37 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
         self._overlay = rows.overlay
 
     def get(self, key: K) -> tuple[V, int] | None:
-        """Return a key's value and timestamp, or None when it has none."""
+        """Return a key's value and timestamp, or None if it has none."""
         return self._overlay.get(key)  # type: ignore[no-any-return]  # typed by the spec
 
     def get_many(self, keys: Sequence[K]) -> list[tuple[V, int] | None]:
-        """Return the results of `get` for many keys, in their order; one read of the backend."""
+        """Return the results of `get` for many keys, in their order; reads the backend once."""
         return self._overlay.get_many(keys)
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Set a key's value and timestamp; None deletes the key.
 
-        A wrong type is a `SerializationError`, at the latest when the batch commits.
+        A key or value of a wrong type raises `SerializationError`, at the latest at the commit.
         """
         self._overlay.put(key, None if value is None else (value, timestamp_ms))
 
     def put_many(
         self, keys: Sequence[K], values: Sequence[V | None], timestamps_ms: Sequence[int]
     ) -> None:
-        """Set many keys, sequences of equal length; of equal keys the last wins."""
+        """Set many keys; all sequences have equal length. A key's last value wins."""
         pairs = zip(values, timestamps_ms, strict=True)
         rows = [None if value is None else (value, time) for value, time in pairs]
         self._overlay.put_many(keys, rows)
 
     def put_if_absent(self, key: K, value: V, timestamp_ms: int) -> tuple[V, int] | None:
-        """Set a value unless there is one; return the one that was there, or None."""
+        """Set a key's value unless it has one; return the existing value and time, or None."""
         found = self.get(key)
         if found is None:
             self.put(key, value, timestamp_ms)
         return found
 
     def delete(self, key: K) -> tuple[V, int] | None:
-        """Delete a key; return the value and timestamp it had, or None."""
+        """Delete a key; return its previous value and timestamp, or None."""
         found = self.get(key)
         if found is not None:
             self._overlay.put(key, None)
@@ -69,12 +71,12 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
     def range(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, tuple[V, int]]]:
-        """Yield pairs with `start <= key < end` in key order; None leaves a side open.
+        """Yield pairs with `start <= key < end` in key order; None is unbounded.
 
-        Lazy; writing meanwhile is safe: keys that are new since the call are not seen.
+        The iterator is lazy. Puts during the iteration are safe; new keys are not yielded.
 
         Raises:
-            SerializationError: A bound is no key of this store.
+            SerializationError: A bound does not have the type of the keys.
         """
         return self._overlay.scan(*key_bounds(self._key, start, end), reverse=reverse)
 
@@ -85,5 +87,5 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
         return self._overlay.scan(prefix, after_prefix(prefix), reverse=reverse)
 
     def approximate_count(self) -> int:
-        """Return about how many keys there are."""
+        """Return the approximate number of keys."""
         return self._overlay.count()

@@ -1,3 +1,3 @@
-"""Values as of a time."""
+"""Versioned stores: the values of keys as of a time."""
 
 from __future__ import annotations

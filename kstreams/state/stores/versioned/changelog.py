@@ -1,4 +1,4 @@
-"""The changelog of versioned stores: a record a version, the latest of a key last."""
+"""The changelog of versioned stores: one record per version, the latest version of a key last."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NONE: Final = object()
 
 
 class VersionedForm(PlainForm):
-    """Key and value, with the time from which on the value is valid.
+    """Records of key and value, with the time from which the value is valid.
 
     The topic is not compacted before the retention and a day have passed, so all versions within
     the retention are in it. For a changed key the latest version comes last; if the key was
@@ -53,7 +53,7 @@ class VersionedForm(PlainForm):
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield the versions that came or changed, by key and then by time."""
+        """Yield the added or changed versions, by key and then by time."""
         after = dict(changes)
         rows: dict[bytes, list[bytes]] = {}
         for row in after:
@@ -81,5 +81,5 @@ class VersionedForm(PlainForm):
 
 
 def _versions(rows: Mapping[bytes, bytes | None], own: Iterable[bytes]) -> dict[int, bytes | None]:
-    """Return encoded values by start, of the rows that are there."""
+    """Return the encoded values of the existing rows in `own`, by start time."""
     return dict(read_version(data) for row in own if (data := rows[row]) is not None)

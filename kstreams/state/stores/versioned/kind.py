@@ -1,4 +1,4 @@
-"""The kind of versioned stores."""
+"""The kind of versioned stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = ("VersionedKind", "versioned_key_value_store", "versioned_kind")
 
 _Live = VersionedKeyValueStore[Any, Any]
 _Row = tuple[Any, VersionedValue[Any]]
-"""A key, and its latest version."""
+"""A key and its latest version."""
 
 
 @dataclass(frozen=True)
 class VersionedKind(StoreKind[_Live]):
-    """The values of a key over a span of time, by key.
+    """The kind of stores with the versions of each key within a retention, ordered by key.
 
     Args:
         name: The kind's name.
@@ -65,11 +65,11 @@ class VersionedKind(StoreKind[_Live]):
         return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
 
     def parameters(self) -> Parameters:
-        """Return how long versions are kept."""
+        """Return the retention of versions."""
         return {"retention_ms": self.retention_ms}
 
     def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
-        """Return how it is a table: the value with the highest time is the present one."""
+        """Return access to the store as a table: the value with the highest time is current."""
 
         def get(key: object, as_of_ms: int | None = None) -> Row | None:
             found = store.get(key, as_of_ms)
@@ -109,7 +109,7 @@ class VersionedKind(StoreKind[_Live]):
         yield key, version.value, version.timestamp
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield start, end and value of versions that were valid at any of the times."""
+        """Yield start, end and value of versions that were valid at some time in the span."""
         low, high = times
         for version in store.history(key, low, None if high is None else high - 1):
             yield version.timestamp, version.valid_to, version.value
@@ -123,28 +123,28 @@ class VersionedKind(StoreKind[_Live]):
         VersionedRows.of(store).forget(key)
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the key of the row of a latest version."""
+        """Return the ordered key of the row of a latest version; None for other rows."""
         return key_of_version(row) if is_latest(row) else None
 
     # ------------------------------------------------------------ migrations
 
     def takes(self, other: StoreKind[Any]) -> bool:
-        """Take versions, and the rows of other tables as the first ones."""
+        """Return whether the other kind is a table; rows without history become first versions."""
         return other.is_table
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys, values and starts of versions, of a key in the order of time."""
+        """Yield keys, values and starts of all versions, by key, then by time."""
         for key, start, value in VersionedRows.of(self.open(spec, overlay)).versions():
             yield Content(key, value, (start,))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Set a version; without a value the key has none from then on."""
+        """Return a function that sets a version; None deletes the key from the time on."""
         rebuild = VersionedRows.of(self.open(spec, overlay)).rebuild
         return lambda content: rebuild(content.key, content.value, *content.times)
 
 
 def versioned_kind(retention: timedelta) -> VersionedKind:
-    """Return the kind of stores whose versions can be asked for as far back as a retention.
+    """Return the kind of stores whose versions can be read within a retention.
 
     Raises:
         ValueError: The retention is negative.
@@ -160,10 +160,10 @@ def versioned_key_value_store(
     """Define a versioned key-value store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values.
-        retention: Age of the oldest version that can be read, and of late records; or `forever`.
+        retention: The maximum age of readable versions and of late records; or `forever`.
 
     Raises:
         ValueError: The retention is negative.

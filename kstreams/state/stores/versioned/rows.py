@@ -1,4 +1,4 @@
-"""The rows of a versioned store: latest versions, old ones, and when they ended."""
+"""The rows of a versioned store: latest versions, old versions, and an index of their ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = (
 
 
 LATEST = -1
-"""The result of `put` for the latest version, which is valid until another is put."""
+"""The result of `put` for the latest version, which has no end yet."""
 
 NOT_PUT = -(1 << 63)
 """The result of `put` for a timestamp older than the retention; nothing is changed."""
@@ -43,19 +43,19 @@ _DROPPED_A_PUT = 2
 class VersionedRows(StoreRows, Generic[K, V]):
     """The rows of a versioned store: four kinds of entries.
 
-    `(key,)` has the latest version, `(key, start)` an old version, `(end, key, start)` marks a
-    version to delete once the retention has passed its end, `()` has the highest time put.
+    `(key,)` has the latest version, `(key, start)` an old version; `(end, key, start)` marks a
+    version to delete when its end is older than the retention; `()` has the highest put time.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
-        retention_ms: The attribute of the same name.
+        overlay: The overlay of the task's stores.
+        retention_ms: The age (ms) up to which versions are kept.
 
     Attributes:
         retention_ms: The age (ms) up to which versions are kept.
-        waiting: The table for joins by columns, with pending changes; None until first used.
+        waiting: The table for columnar joins, with pending changes; None until first used.
     """
 
     waiting: TableColumns | None = None
@@ -75,7 +75,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         self._low = BEFORE_ALL_MS  # nothing ends before it: spares walking over deleted entries
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Set a version, and delete some that ended before the retention.
+        """Set a version, and delete at most two versions that ended before the retention.
 
         Returns:
             The end of the version's validity (ms): `LATEST`, or the time of the next version;
@@ -92,14 +92,14 @@ class VersionedRows(StoreRows, Generic[K, V]):
         return valid_to
 
     def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
-        """Set a version as `put` does, however old it is: keys come in any order of time."""
+        """Set a version as `put` does, even if it is older than the retention, for a restore."""
         observed = self.observed()
         if observed is None or timestamp_ms > observed:
             self._store.put((), (timestamp_ms,))
         self._put(key, value, timestamp_ms)
 
     def forget(self, key: K) -> None:
-        """Remove all versions of a key, which needs no version without a value."""
+        """Remove all versions of a key, without adding a deletion as version."""
         for start, end, _ in list(self.history(key, None)):
             self._store.put((key, start), None)
             self._store.put((end, key, start), None)
@@ -109,7 +109,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             self._store.put((key,), None)
 
     def horizon(self) -> int:
-        """Return the time (ms) that the retention reaches back to."""
+        """Return the time (ms) where the retention begins; `BEFORE_ALL_MS` for an empty store."""
         observed = self.observed()
         return BEFORE_ALL_MS if observed is None else observed - self.retention_ms
 
@@ -141,11 +141,11 @@ class VersionedRows(StoreRows, Generic[K, V]):
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
 
     def latest_many(self, keys: Sequence[K]) -> list[tuple[int, V | None] | None]:
-        """Return the results of `latest` for many keys; one read of the backend."""
+        """Return the results of `latest` for many keys; reads the backend once."""
         return self._store.get_many([(key,) for key in keys])
 
     def _put_latest(self, key: K, start_ms: int, value: V | None) -> None:
-        """Set the latest version; one without a value can go with the retention."""
+        """Set the latest version; a version without a value is deleted after the retention."""
         before = self._store.get((key,))
         if before is not None and before[1] is None:
             self._store.put((before[0], key, before[0]), None)
@@ -154,7 +154,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             self._ends(start_ms, key, start_ms)
 
     def _put_old(self, key: K, start_ms: int, end_ms: int, value: V | None) -> None:
-        """Set an old version, in the place of one with the same start."""
+        """Set an old version; replaces a version with the same start."""
         before = self._store.get((key, start_ms))
         if before is not None and before[0] != end_ms:
             self._store.put((before[0], key, start_ms), None)
@@ -166,11 +166,11 @@ class VersionedRows(StoreRows, Generic[K, V]):
         self._low = min(self._low, end_ms)
 
     def at_or_before(self, key: K, time_ms: int) -> tuple[int, int, V | None] | None:
-        """Return start, end and value of the last old version that starts by a time."""
+        """Return start, end and value of the last old version with `start <= time_ms`, or None."""
         return next(self.history(key, time_ms, reverse=True), None)
 
     def _next_start(self, key: K, time_ms: int, otherwise: int) -> int:
-        """Return when the first old version after a time starts."""
+        """Return the start of the first old version after a time, or `otherwise`."""
         low = self._keys.serialize((key, time_ms + 1))
         high = self._keys.after_old(key)
         for (_, start), _ in self._store.scan(low, high):
@@ -180,7 +180,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
     def history(
         self, key: K, until_ms: int | None, *, reverse: bool = False
     ) -> Iterator[tuple[int, int, V | None]]:
-        """Yield start, end and value of old versions that start by a time, in order."""
+        """Yield start, end and value of old versions with `start <= until_ms`, by start."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = self._keys.serialize((key, BEFORE_ALL_MS))
         high = (
@@ -192,7 +192,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             yield start, end, value
 
     def versions(self) -> Iterator[tuple[K, int, V | None]]:
-        """Yield key, start and value of all versions, those of a key in the order of time."""
+        """Yield key, start and value of all versions, by key, then by time."""
         for (key,), (begin, value) in self._store.scan(_LATEST, _OLD):
             for start, _, old in self.history(key, None):
                 yield key, start, old
@@ -208,7 +208,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             yield key, begin, value
 
     def _drop_ended(self, until_ms: int, limit: int) -> None:
-        """Delete at most so many versions that ended by a time."""
+        """Delete at most `limit` versions that ended at or before a time."""
         if until_ms < self._low:
             return
         low = _ENDED + sortable_int64(self._low)
@@ -230,29 +230,29 @@ class VersionedRows(StoreRows, Generic[K, V]):
 
 
 def key_of_version(row: bytes) -> bytes | None:
-    """Return the ordered key of a row that holds a version; None for the other entries."""
+    """Return the ordered key of a version's row; None for other entries."""
     return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
 
 
 def is_latest(row: bytes) -> bool:
-    """Return whether a row holds a latest version."""
+    """Return whether an encoded row key is that of a latest version."""
     return row[:1] == _LATEST
 
 
 def latest_row(key: bytes) -> bytes:
-    """Return the row of the latest version of an ordered key."""
+    """Return the encoded row key of the latest version of an ordered key."""
     return _LATEST + write_prefix_free(key)
 
 
 def read_version(data: bytes) -> tuple[int, bytes | None]:
-    """Return start and encoded value of a version from the row's bytes."""
+    """Return start (ms) and encoded value of a version, given the encoded row."""
     place = 9 if data[:1] == _OLD else 1
     part = data[place + 8 :]
     return read_int64(data, place), part[1:] if part else None
 
 
 def read_end(data: bytes) -> int:
-    """Return the end (ms) of the old version in a history row."""
+    """Return the end (ms) of an old version, given the encoded row."""
     return read_int64(data, 1)
 
 
@@ -264,7 +264,7 @@ class _KeySerde(CompositeSerde[Any]):
         self._key = key.ordered
 
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert the key of an entry; see `VersionedRows`."""
+        """Encode the key of an entry; see `VersionedRows`."""
         match value:
             case (end, key, start):
                 return _ENDED + sortable_int64(end) + self._whole(key) + sortable_int64(start)
@@ -300,7 +300,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """`(start, value)`, `(end, value, start)`, `(observed,)` or `()`; a value may be None."""
+    """Values of entries: `(start, value)`, `(end, value, start)`, `(observed,)` or `()`."""
 
     type_token = tuple
 

@@ -1,4 +1,4 @@
-"""The versioned store: a key's values at any time within a span."""
+"""The versioned store: the values of keys at any time within a retention."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ("VersionedKeyValueStore", "VersionedValue")
 
 @dataclass(frozen=True)
 class VersionedValue(Generic[V]):
-    """A value, and when it was the key's.
+    """A value of a key, with the time span in which it was valid.
 
     Args:
         value: The value.
-        timestamp: From when on, ms since the epoch.
-        valid_to: Up to when, not included; None as long as it is the latest.
+        timestamp: The start of the validity, inclusive, ms since the Unix epoch.
+        valid_to: The end of the validity, exclusive; None for the latest version.
     """
 
     value: V
@@ -31,16 +31,16 @@ class VersionedValue(Generic[V]):
 
 
 class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
-    """A task's part of a versioned store; made from `versioned_key_value_store(...)`.
+    """A task's part of a versioned store, which `versioned_key_value_store(...)` defines.
 
     The latest version of a key is kept forever. A replaced version can be read as long as its
-    validity overlaps the retention, which reaches back from the highest timestamp ever put. After
-    that it is hidden at once, and deleted gradually as other versions are put. Records may come
-    out of order within the retention.
+    validity overlaps the retention, which reaches back from the highest timestamp ever put. Older
+    versions are no longer returned, and later puts delete them gradually. Records may be out of
+    order within the retention.
 
     Args:
         spec: The definition.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
         retention_ms: The retention, ms.
 
     Source: `org.apache.kafka.streams.state.VersionedKeyValueStore` (KIP-889, KIP-960,
@@ -56,7 +56,7 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
         super().__init__(rows)
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Set the value of a key from a time on; None means that the key has no value.
+        """Set the value of a key from a time on; None deletes the key from this time on.
 
         A version with the same time is replaced.
 
@@ -67,16 +67,16 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
         return self._rows.put(key, value, timestamp_ms)
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedValue[V] | None:
-        """Delete the value of a key from a time on; return the version that was valid then."""
+        """Delete a key from a time on; return the version that was valid at this time, or None."""
         found = self.get(key, timestamp_ms)
         self.put(key, None, timestamp_ms)
         return found
 
     def get(self, key: K, as_of_ms: int | None = None) -> VersionedValue[V] | None:
-        """Return the version that is valid now, or was at a time, or None.
+        """Return a key's latest version, or the version valid at `as_of_ms`; None without one.
 
-        A time before the retention is answered only if the latest version held then
-        already.
+        For a time before the retention, the result is None unless the latest version was already
+        valid then.
         """
         latest = self._rows.latest(key)
         if latest is None:
@@ -102,10 +102,10 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[VersionedValue[V]]:
-        """Yield a key's versions that were valid at some time with `from <= time <= to`.
+        """Yield a key's versions that were valid at some time with `from_ms <= time <= to_ms`.
 
-        By time, or backward; times without a value are left out. Versions that ended before
-        the retention are not seen.
+        By time, or in reverse. Deletions, and versions that ended before the retention, are not
+        yielded.
         """
         horizon = self._rows.horizon()
         low = horizon if from_ms is None else max(from_ms, horizon)

@@ -1,4 +1,4 @@
-"""A versioned table for joins by columns: valid versions as known at a place of the batch."""
+"""A versioned table for columnar joins: versions as of a time, at any position in the batch."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from kstreams.times import BEFORE_ALL_MS
 __all__ = ("VersionedColumns",)
 
 _Change = tuple[int, int, Any]
-"""The place where a version was put, its start (ms) and its value."""
+"""The position in the batch where a version was put, its start (ms) and its value."""
 _NONE = -1
 
 
 class VersionedColumns(TableColumns):
-    """Versions that wait to be put, over those of a versioned store.
+    """The versions of a versioned store, with pending versions of the batch.
 
-    Look-ups of keys whose latest version is old enough, nearly all, are one read of many rows.
-    A record that is older than the latest version takes a scan, and the keys that the batch
-    itself changes are gone through one by one.
+    Nearly all lookups are of keys whose latest version is old enough: they need one read for many
+    rows. A lookup at a time before the latest version needs a scan, and lookups of keys that the
+    batch changes are done one by one.
 
     Args:
-        rows: The store's.
+        rows: The rows of the store.
     """
 
     def __init__(self, rows: VersionedRows[Any, Any]) -> None:
@@ -47,7 +47,7 @@ class VersionedColumns(TableColumns):
         self._keys, self._values, self._times, self._places = keys, values, times, places
 
     def settle(self) -> int:
-        """Write the pending versions in order; return how many were older than the retention."""
+        """Write the pending versions; return how many were older than the retention."""
         put, keys = self._rows.put, objects_of(self._keys)
         waiting = zip(keys, self._values, self._times, strict=True)
         refused = sum(put(key, value, time) == NOT_PUT for key, value, time in waiting)
@@ -60,7 +60,7 @@ class VersionedColumns(TableColumns):
         self._places = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Return the version of each key that was valid at a time, as known at its place."""
+        """Return, for each lookup, the version at its time, with the puts before its position."""
         objects = objects_of(keys)
         latest = self._rows.latest_many(objects)
         rows: list[Row | None] = [_row(found) for found in latest]
@@ -82,7 +82,7 @@ class VersionedColumns(TableColumns):
         return Found(rows, numbers, int(np.count_nonzero(is_none & (times < horizons))))
 
     def _horizons(self, places: Ints) -> Ints:
-        """Return from which time on all versions are known, at each place."""
+        """Return the time (ms) where the retention begins, at each position."""
         observed = self._rows.observed()
         first = BEFORE_ALL_MS if observed is None else observed
         highest = np.maximum.accumulate(np.array([first, *self._times]))
@@ -107,13 +107,13 @@ class VersionedColumns(TableColumns):
 
 
 class _History:
-    """The versions of one key, with more pending versions at each later look-up.
+    """The versions of one key, for lookups by ascending position in the batch.
 
     Args:
         rows: The stored versions.
         key: The key.
         latest: Start and value of the latest stored version, or None.
-        changes: The pending versions of the batch, in the order of places.
+        changes: The pending versions of the batch, by position.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class _History:
         self._values: dict[int, Any] = {}
 
     def at(self, place: int, time: int, horizon: int) -> Row | None:
-        """Return the version that was valid at a time, as known at a place; places rise."""
+        """Return the version valid at a time, with the puts before a position; positions ascend."""
         while self._next is not None and self._next[0] < place:
             _, start, value = self._next
             if start not in self._values:
@@ -148,7 +148,7 @@ class _History:
         return _row(stored)
 
     def _stored(self, time: int) -> tuple[int, Any] | None:
-        """Return start and value of the stored version that was valid at a time."""
+        """Return start and value of the stored version that was valid at a time, or None."""
         if self._latest is None or self._latest[0] <= time:
             return self._latest
         found = self._rows.at_or_before(self._key, time)
@@ -156,5 +156,5 @@ class _History:
 
 
 def _row(version: tuple[int, Any] | None) -> Row | None:
-    """Return a version as the row of a table; None where it has no value."""
+    """Return a version as the row of a table; None for a version without a value."""
     return None if version is None or version[1] is None else (version[1], version[0])

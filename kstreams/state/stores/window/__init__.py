@@ -1,3 +1,3 @@
-"""A value for each key and window."""
+"""Window stores: one value per key and window."""
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _START = struct.Struct(">q")
 
 
 class WindowForm(PlainForm):
-    """Key bytes and start; the time is the window's own.
+    """Record keys: key bytes and window start; the timestamp is that of the window's value.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """

@@ -1,4 +1,4 @@
-"""A window store's rows as columns."""
+"""Columnar operations on a window store's rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ("WindowColumns",)
 
 
 class WindowColumns(EntryColumns):
-    """The same rows that `WindowRows` has, many at a time.
+    """The rows of `WindowRows`, many at a time.
 
     Args:
-        rows: The rows; they keep bytes from here on.
-        objects: Whether values come as objects with their times, rather than as numbers.
+        rows: The rows; they cache bytes from then on.
+        objects: Whether the columns have values as objects, with their times, instead of numbers.
 
     Raises:
-        TypeError: Values vary in width, and do not come as objects.
+        TypeError: The values have no fixed width, and `objects` is False.
     """
 
     def __init__(self, rows: WindowRows[Any, Any], *, objects: bool = False) -> None:
@@ -41,16 +41,16 @@ class WindowColumns(EntryColumns):
         return cls(WindowRows.of(store), objects=objects)
 
     def last_start(self) -> int | None:
-        """Return the last start of a window, ms, or None."""
+        """Return the start of the last window, ms, or None without windows."""
         found = next(self.rows.scan(None, None, reverse=True), None)
         return None if found is None else read_int64(found[0])
 
     def handles(self, starts: Ints, keys: pa.Array) -> list[bytes]:
-        """Return the handles of windows.
+        """Return the encoded row keys of windows.
 
         Args:
-            starts: Their starts, ms.
-            keys: Their keys, as the store keeps them.
+            starts: The starts of the windows, ms.
+            keys: The encoded keys of the windows, as in the store.
         """
         joined = pc.binary_join_element_wise(sortable_column(starts), keys, b"")
         found: list[bytes] = objects_of(joined)
@@ -68,7 +68,7 @@ class WindowColumns(EntryColumns):
         self.rows.delete_range(b"", sortable_int64(start_ms))
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
-        """Return starts, keys (as `to_arrow` makes them) and values of taken rows."""
+        """Return starts (ms), keys (as returned by `to_arrow`) and values of taken rows."""
         starts = read_times(b"".join([handle[:8] for handle in handles]))
         keys = self._key.to_arrow(pa.array([handle[8:] for handle in handles], pa.binary()))
         return starts, keys, self.layout.decode(values)

@@ -1,4 +1,4 @@
-"""The kind of window stores."""
+"""The kind of window stores, and the function that defines such a store."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ("WINDOW", "WindowKind", "window_store")
 
 _Live = WindowStore[Any, Any]
 _Row = tuple[Windowed[Any], Any]
-"""Key and window, and its value."""
+"""A key with its window, and the window's value."""
 
 
 @dataclass(frozen=True)
 class WindowKind(StoreKind[_Live]):
-    """A value for each key and window, by start, then by key.
+    """The kind of stores with one value per window, ordered by start, then by key.
 
     Args:
         name: The kind's name.
-        windows: The windows, which give the ends of keys; None if the ends are not known.
+        windows: The window definition, which determines the ends of windows; None if not known.
     """
 
     columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "value")
@@ -53,11 +53,11 @@ class WindowKind(StoreKind[_Live]):
         return WindowStore(spec, overlay, windows=self.windows)
 
     def parameters(self) -> Parameters:
-        """Return the windows, where they are known."""
+        """Return the parameters of the window definition; empty if it is not known."""
         return {} if self.windows is None else parameters_of("windows", self.windows)
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
-        """Return how the windows differ, where this kind knows its own."""
+        """Return the difference of the window definitions as text; empty if equal or not known."""
         windows = wanted.windows if isinstance(wanted, WindowKind) else None
         if self.windows is None or self.windows == windows:
             return ""
@@ -77,7 +77,7 @@ class WindowKind(StoreKind[_Live]):
         return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[int, bytes]]:
-        """Return start and key."""
+        """Return a function that returns start and key of a row."""
         data = spec.key.ordered.serialize
         return lambda row: (row[0].start_ms, data(row[0].key))
 
@@ -99,7 +99,7 @@ class WindowKind(StoreKind[_Live]):
         store.delete(key)
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys and values, with starts and timestamps."""
+        """Yield keys and values, with window starts and timestamps."""
         rows: WindowRows[Any, Any] = WindowRows.of(self.open(spec, overlay))
         for (start_ms, key), (value, timestamp_ms) in rows.scan():
             yield Content(key, value, (start_ms, timestamp_ms))
@@ -125,11 +125,11 @@ def window_store(
     """Define a window store.
 
     Args:
-        name: Unique in the topology; recorded with the state.
+        name: The store's name: unique in the topology, and recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
-        windows: The windows of the values, which give the ends of the keys that are read.
-            Without them each end is `NEVER_ENDS`, as in Kafka Streams without a window size.
-            Pass them if anything but the aggregation reads the store.
+        windows: The window definition, which determines the ends of the windows that reads return.
+            By default each end is `NEVER_ENDS`, as in Kafka Streams without a window size. Pass it
+            if anything but the aggregation reads the store.
     """
     return StoreSpec(name, WindowKind("window", windows), key, value)

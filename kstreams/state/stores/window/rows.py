@@ -1,4 +1,4 @@
-"""The rows of a window store: a value and a time for each window start and key."""
+"""The rows of a window store: one value and timestamp per window start and key."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ __all__ = ("Row", "WindowKeySerde", "WindowRows")
 
 
 Row = tuple[tuple[int, K], tuple[V, int]]
-"""Start (ms) and key of a window; then its value and timestamp (ms)."""
+"""The start (ms) and key of a window, and the window's value and timestamp (ms)."""
 
 
 class WindowRows(StoreRows, Generic[K, V]):
-    """Rows in the order of their window's start, then of their key.
+    """Rows in the order of window starts, then of keys.
 
-    Closed windows are one range at the front, which the owner reads and deletes without an
-    index. A key's windows are found by seeking from start to start. A start identifies a window;
-    rows have no ends. Only `drop_before` drops windows.
+    Closed windows are one range at the beginning, which the owner reads and deletes without an
+    index. Lookups of a key's windows seek from start to start. A start identifies a window; rows
+    have no ends. Only `drop_before` deletes windows.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The task's stores.
+        overlay: The overlay of the task's stores.
 
     Attributes:
         overlay: The store's part of the overlay.
-        key: Serde of the keys, whose bytes sort as they do.
-        value: Serde of values with their timestamps.
+        key: Serde of the keys, whose bytes sort like the keys.
+        value: The serde of values with their timestamps.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -51,20 +51,20 @@ class WindowRows(StoreRows, Generic[K, V]):
     def reader(self) -> Callable[[tuple[int, K]], tuple[V, int] | None]:
         """Return a function that reads value and timestamp of `(start_ms, key)`, or None.
 
-        The function does not read the backend for windows that start later than every window that
-        exists now: it finds those only if they are put from now on.
+        The function does not read the backend for windows that start later than all windows at this
+        call: it only finds such windows if they are put later in the batch.
         """
         found = next(self.overlay.scan(None, None, reverse=True), None)
         return self.overlay.reader(None if found is None else (found[0][0] + 1,))
 
     def writer(self) -> Callable[[tuple[int, K], tuple[V, int] | None], None]:
-        """Return a function that sets value and timestamp of `(start_ms, key)`; None deletes."""
+        """Return a function that sets value and timestamp of `(start_ms, key)`, or deletes it."""
         return self.overlay.put
 
     def scan(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[Row[K, V]]:
-        """Yield the rows of windows with `from <= start < to`, by start, then by key.
+        """Yield the rows of windows with `from_ms <= start < to_ms`, by start, then by key.
 
         The scan is lazy; yielded rows may be deleted meanwhile.
         """
@@ -80,7 +80,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         *,
         reverse: bool,
     ) -> Iterator[Row[K, V]]:
-        """Yield the rows of `scan` with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `scan` with `start <= key < end`; None is unbounded.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """
@@ -105,7 +105,7 @@ class WindowRows(StoreRows, Generic[K, V]):
     def scan_key(
         self, key: K, from_ms: int | None, to_ms: int | None, *, reverse: bool
     ) -> Iterator[Row[K, V]]:
-        """Yield the rows of a key's windows with `from <= start < to`.
+        """Yield the rows of a key's windows with `from_ms <= start < to_ms`, by start.
 
         Costs up to two seeks for each start that any key has in the range.
         """
@@ -113,25 +113,25 @@ class WindowRows(StoreRows, Generic[K, V]):
         return leap(self.key.serialize(key), from_ms, to_ms)
 
     def first_start(self, from_ms: int | None = None) -> int | None:
-        """Return the first start of a window with `from <= start`, ms, or None."""
+        """Return the start of the first window with `from_ms <= start`, ms, or None."""
         found = self.overlay.merged.first(_bound(from_ms), None)
         return None if found is None else read_int64(found)
 
     def last_start(self) -> int | None:
-        """Return the last start of a window, ms, or None."""
+        """Return the start of the last window, ms, or None without windows."""
         found = next(self.overlay.scan(None, None, reverse=True), None)
         return None if found is None else int(found[0][0])
 
     def drop_before(self, start_ms: int, *, from_ms: int | None = None) -> None:
-        """Delete windows with `from <= start < start_ms` as one range, without reading them."""
+        """Delete windows with `from_ms <= start < start_ms` as one range, without reading them."""
         self.overlay.delete_range(_bound(from_ms) or b"", sortable_int64(start_ms))
 
     def approximate_count(self) -> int:
-        """Return about how many rows there are."""
+        """Return the approximate number of rows."""
         return self.overlay.count()
 
     def _leap(self, key: bytes, low: int | None, high: int | None) -> Iterator[Row[K, V]]:
-        """Go from start to start: seek the key at each, whatever other keys are there."""
+        """Yield the rows of a key: at each window start, seek the key and skip other keys."""
         place = b"" if low is None else sortable_int64(low) + key
         end = _bound(high)
         while True:
@@ -164,7 +164,7 @@ def _bound(start_ms: int | None) -> bytes | None:
 
 
 class WindowKeySerde(CompositeSerde["tuple[int, Any]"]):
-    """Window start and key: 8 bytes that sort as the starts do, then the key's ordered bytes."""
+    """Window start and key: 8 bytes that sort like the starts, then the key's ordered bytes."""
 
     type_token = tuple
 

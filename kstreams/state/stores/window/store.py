@@ -1,4 +1,4 @@
-"""The window store: a value for each key and window."""
+"""The window store: one value per key and window."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ __all__ = ("WindowEnds", "WindowStore")
 
 
 class WindowEnds(Protocol):
-    """Returns the end of a window, as all `TimeWindows` do."""
+    """A window definition that has the ends of windows, such as all `TimeWindows`."""
 
     def end(self, start_ms: int) -> int:
-        """Return the end of the window with a start, ms."""
+        """Return the end (ms) of the window with this start (ms)."""
         ...
 
 
 class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
-    """A task's own part of a store of windows; made from `window_store(...)`.
+    """A task's part of a store of windows, which `window_store(...)` defines.
 
-    Values lie in the order of their window's start, then of their key. The store never
-    drops anything by itself: a windowed aggregation drops its closed windows.
+    Values are in the order of window starts, then of keys. The store has no retention: a windowed
+    aggregation deletes its closed windows. A start identifies a window of a key; the ends of the
+    returned windows follow from the definition's `windows`. Times are ms since the Unix epoch.
 
-    A start identifies a window of a key. Ends of the keys that are read come from the
-    definition's `windows`. Times are ms since the epoch.
-
-    Source: `org.apache.kafka.streams.state.TimestampedWindowStore`; ranges end before
-    their end, and there are no segments.
+    Source: `org.apache.kafka.streams.state.TimestampedWindowStore`; ends of ranges are exclusive,
+    and there are no segments.
     """
 
     def __init__(
@@ -50,7 +48,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         self._windows = windows
 
     def get(self, key: Windowed[K]) -> V | None:
-        """Return the value of a window, or None when it has none."""
+        """Return the value of a window, or None if it has none."""
         found = self._overlay.get(self._handle(key))
         return None if found is None else found[0]
 
@@ -58,7 +56,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         """Set a window's value; None deletes the window.
 
         Args:
-            key: Key and window.
+            key: The key and its window.
             value: The value.
             timestamp_ms: The value's timestamp; by default the window's start.
 
@@ -69,7 +67,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         self._overlay.put(self._handle(key), None if value is None else (value, stamp))
 
     def delete(self, key: Windowed[K]) -> V | None:
-        """Delete a window; return the value it had, or None."""
+        """Delete a window; return its previous value, or None."""
         found = self.get(key)
         if found is not None:
             self.put(key, None)
@@ -83,7 +81,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield the windows of a key with `from <= start < to`, by start; backward if asked.
+        """Yield a key's windows with `from_ms <= start < to_ms`, by start, or in reverse.
 
         Costs up to two seeks for each start that any key has in the range.
         """
@@ -92,7 +90,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
     def fetch_all(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield all windows with `from <= start < to`, by start, then by key."""
+        """Yield all windows with `from_ms <= start < to_ms`, by start, then by key."""
         return self._pairs(self._rows.scan(from_ms, to_ms, reverse=reverse))
 
     def fetch_range(
@@ -104,14 +102,14 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield the rows of `fetch_all` with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `fetch_all` with `start <= key < end`; None is unbounded.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """
         return self._pairs(self._rows.scan_keys(start, end, from_ms, to_ms, reverse=reverse))
 
     def approximate_count(self) -> int:
-        """Return about how many windows there are."""
+        """Return the approximate number of windows."""
         return self._rows.approximate_count()
 
     def _handle(self, key: Windowed[K]) -> tuple[int, K]:
