@@ -115,7 +115,7 @@ def checked_partitioner(partitioner: Partitioner, place: str) -> Partitioner:
     if not missing:
         return partitioner
     raise TopologyError(
-        f"{place}: partitioner {type(partitioner).__qualname__} has not {', '.join(missing)}",
+        f"{place}: partitioner {type(partitioner).__qualname__} lacks {', '.join(missing)}",
         hint="implement kstreams.io.Partitioner, or make one of a function with "
         "kstreams.io.partition_by(function, name=...).",
     )

@@ -48,9 +48,9 @@ class StreamWriter(Writer[K, V]):
         """Stage a batch's results; return where they are."""
         if commit.task >= _MOST_TASKS:
             raise SinkError(
-                f"task {commit.task} is one too many: a stream knows who has published what of "
-                f"{_MOST_TASKS} tasks",
-                hint="let a repartition of fewer partitions come before the sink.",
+                f"a RabbitMQ stream supports at most {_MOST_TASKS} publishing tasks; the group of "
+                f"the sink has task {commit.task}",
+                hint="add a repartition with fewer partitions upstream of the sink.",
             )
         found, wrong = made(results.records(), self._message)
         Refusals(results, "RabbitMQ").tell(wrong)

@@ -41,7 +41,7 @@ def warm_up() -> Path:
     archive = class_archive(java_home())
     if archive is None:
         raise ExecutionError(
-            "there is no place for an archive of classes",
+            "there is no directory for an archive of classes",
             hint="set KSTREAMS_CACHE to a folder of this user's, with a name of plain letters, "
             "and leave options of class archives out of SPARK_SUBMIT_OPTS.",
         )

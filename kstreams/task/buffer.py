@@ -119,7 +119,7 @@ class BatchBuffer:
 
     def _misfit(self, exc: Exception) -> ProcessingError:
         return ProcessingError(
-            f"what was forwarded makes no Arrow table: {text_of(exc)}",
+            f"the forwarded object is not convertible to an Arrow table: {text_of(exc)}",
             hint="to a batch processor, forward text, bytes, numbers, bools, lists or dicts, of "
             "one type a column; tables need the columns key, value and timestamp (int64).",
             where=Where(node=self.node),

@@ -83,7 +83,7 @@ encoding='hex')
             text = text.lower()
         found = [self._signed(_bytes(secret), body) for secret in self.secrets]
         if not _is_one_of(text, found):
-            raise ValueError("the signature is none of who knows the secret")
+            raise ValueError("the signature does not match any configured secret")
         return None
 
     def _signed(self, secret: bytes, body: bytes) -> str:
@@ -129,7 +129,7 @@ class StandardWebhooks:
             for key in self._keys()
         ]
         if not any(_is_one_of(each, found) for each in signatures.split(" ")):
-            raise ValueError("the signature is none of who knows the secret")
+            raise ValueError("the signature does not match any configured secret")
         return message
 
     def _keys(self) -> list[bytes]:

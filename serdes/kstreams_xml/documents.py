@@ -59,7 +59,7 @@ def _parsed_as_one(documents: Sequence[bytes]) -> list[etree._Element]:
         or any(root.tag == _BETWEEN for root in roots)
         or any(text is not None and text.strip() for text in texts)
     ):
-        raise ValueError("documents that are none by themselves")
+        raise ValueError("the batch holds a value that is not one well-formed XML document")
     return roots
 
 

@@ -54,9 +54,9 @@ def loop(rule: Any) -> object:
 @pytest.mark.parametrize(
     ("rule", "expected_text"),
     [
-        (Nameless(), "partitioner Nameless has not a name"),
-        (NoBatch(), "partitioner NoBatch has not a method partition_batch"),
-        (lambda key, count: 0, "partitioner function has not a name"),
+        (Nameless(), "partitioner Nameless lacks a name"),
+        (NoBatch(), "partitioner NoBatch lacks a method partition_batch"),
+        (lambda key, count: 0, "partitioner function lacks a name"),
     ],
 )
 def test_incomplete_partitioner_is_named_at_the_call(

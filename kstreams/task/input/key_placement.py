@@ -101,7 +101,7 @@ class Placement:
         error = MisplacedKeyError(
             f"a key of topic {topic.name!r} lies in partition {queue.partition} of "
             f"{self._count(source)}, but {belongs} by {topic.partitioner.name}; so do {len(wrong)} "
-            f"of the {len(owners)} looked at: they do not meet their equals in {place}",
+            f"of the {len(owners)} looked at: they do not reach the equal keys in {place}",
             expected=owner if owner >= 0 else None,
             hint=self._hint(source, data, queue.partition),
         )

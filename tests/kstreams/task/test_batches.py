@@ -256,7 +256,7 @@ def test_error_of_records_unfit_for_columns_names_batch_processor() -> None:
     node = builder.add_processor("node", calls(forward), builder.add_source("in", IN))
     below = builder.add_processor("below", Numbers, node)
     builder.add_sink("out", to_stdout(), below)
-    with pytest.raises(ProcessingError, match="makes no Arrow table") as caught:
+    with pytest.raises(ProcessingError, match="not convertible to an Arrow table") as caught:
         OneTask(builder.build()).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "below"
 

@@ -25,7 +25,7 @@ def test_example_signature_of_github_is_accepted() -> None:
     signature = HmacSignature(("It's a Secret to Everybody",), prefix="sha256=")
     given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     assert signature.check({"x-hub-signature-256": given}, b"Hello, World!", 0) is None
-    with pytest.raises(ValueError, match="none of who knows"):
+    with pytest.raises(ValueError, match="does not match any configured secret"):
         signature.check({"x-hub-signature-256": given}, b"Hello, World", 0)
 
 
@@ -39,7 +39,7 @@ def test_older_secret_is_accepted_until_it_is_removed(encoding: str) -> None:
         if taken:
             signature.check(given, BODY, 0)
         else:
-            with pytest.raises(ValueError, match="none of who knows"):
+            with pytest.raises(ValueError, match="does not match any configured secret"):
                 signature.check(given, BODY, 0)
 
 
@@ -55,10 +55,10 @@ def test_standard_webhooks_have_an_id() -> None:
     ("headers", "said"),
     [
         ({}, "needs the headers"),
-        (_standard() | {"webhook-id": "msg_2"}, "none of who knows"),
-        (_standard() | {"webhook-timestamp": "1001"}, "none of who knows"),
-        (_standard(b"other"), "none of who knows"),
-        (_standard() | {"webhook-signature": "v1,"}, "none of who knows"),
+        (_standard() | {"webhook-id": "msg_2"}, "does not match any configured secret"),
+        (_standard() | {"webhook-timestamp": "1001"}, "does not match any configured secret"),
+        (_standard(b"other"), "does not match any configured secret"),
+        (_standard() | {"webhook-signature": "v1,"}, "does not match any configured secret"),
         (_standard(at="9" * 13), "no number"),
         (_standard(at="²"), "no number"),
         (_standard(at="-1"), "no number"),

@@ -63,7 +63,7 @@ class EmbeddedIO(TopicIO):
         segment = Segment.parse(each.topic, each.partition, each.segment) if plain else None
         if segment is None:
             place = f"{each.topic_partition}/{each.segment}"
-            raise StateCorruptError(f"a plan names {shown_name(place)}, which is no segment")
+            raise StateCorruptError(f"a plan names {shown_name(place)}, which is not a segment")
         table = _log(self._connection).read(
             segment,
             each.from_offset,

@@ -78,7 +78,7 @@ def test_error_names_key_partition_and_librdkafka_partitioner() -> None:
     error, where = caught.value, caught.value.where
     assert error.expected == murmur2(wrong[0].encode())
     assert f"belongs to partition {error.expected} by murmur2" in error.message
-    assert "do not meet their equals in store 'both'" in error.message
+    assert "do not reach the equal keys in store 'both'" in error.message
     assert (where.topic, where.partition, where.offset) == ("right", 3, offset)
     assert (where.node, where.key, where.timestamp) == ("right", wrong[0], wrong[2])
     assert "librdkafka's default, consistent_random (CRC32)" in error.hint
