@@ -59,7 +59,7 @@ def branch_finder(union: Union) -> Callable[[Any], tuple[int, Any]]:
 
 
 def _test(node: Node) -> Callable[[Any], bool]:
-    """Return a check of whether a value belongs to a branch; it checks only what a choice needs."""
+    """Return a check of whether a value belongs to a branch; it checks no more than needed."""
     match node:
         case Primitive(conversion=None, name="null"):
             return lambda value: value is None

@@ -290,8 +290,7 @@ class ConfluentSerde(FramedSerde[T]):
         return rest if reading is None else reading(rest)
 
     def _reading(self, frame: Frame) -> _Reading | None:
-        """Return the conversion of bytes after a frame to plain bytes; None if they are plain
-        already.
+        """Return the conversion of bytes after a frame to plain bytes; None if not needed.
 
         Raises:
             DeserializationError: The registry does not have the schema, or the schema cannot be

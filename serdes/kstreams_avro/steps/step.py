@@ -51,7 +51,7 @@ class Step(ABC):
 
 
 def read_long(data: bytes, place: int, _: int = 0) -> tuple[int, int]:
-    """Read a number of variable length; return it and the offset after it."""
+    """Read a number of variable length; return the number and the offset after it."""
     octet = data[place]
     place += 1
     if octet < 0x80:
