@@ -63,7 +63,7 @@ def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str
     name = table.table_uri
     if partitions and tuple(partitions) != tuple(found.partition_columns):
         raise SinkError(
-            f"table {name} is divided by {tuple(found.partition_columns)}, not by "
+            f"table {name} is partitioned by {tuple(found.partition_columns)}, not by "
             f"{tuple(partitions)}",
             hint="correct partition_by=, or leave it out: the table knows.",
         )
@@ -72,8 +72,8 @@ def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str
     for column in found.partition_columns:
         if not any(kind(columns_of(table).field(column).type) for kind in _PARTITIONS):
             raise SinkError(
-                f"table {name} is divided by {column!r}, which is no text, number, bool or date",
-                hint="write to a table that is divided otherwise.",
+                f"table {name} is partitioned by {column!r}, not a text, number, bool or date",
+                hint="write to a table with other partition columns.",
             )
 
 

@@ -78,7 +78,7 @@ class Storage:
         if found is None:
             raise SinkError(
                 f"there is no table of Delta in {self.uri}",
-                hint="somebody has taken it away: it is made at the start of an app.",
+                hint="something else has deleted it; restart the app, which creates the table.",
             )
         return found
 

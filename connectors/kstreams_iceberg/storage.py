@@ -109,7 +109,7 @@ class Storage:
         if found is None:
             raise SinkError(
                 f"there is no table {self.table} in the catalog",
-                hint="somebody has taken it away: it is made at the start of an app.",
+                hint="something else has deleted it; restart the app, which creates the table.",
             )
         return found
 

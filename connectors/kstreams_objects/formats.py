@@ -89,7 +89,7 @@ class CsvTable(FileFormat):
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"a file has columns, each named once: {self.columns!r}")
+            raise ValueError(f"a file needs columns with distinct names: {self.columns!r}")
 
     @property
     def extension(self) -> str:

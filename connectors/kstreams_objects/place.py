@@ -70,7 +70,7 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
     if not isinstance(place, str):
         if not (callable(getattr(place, "open", None)) and hasattr(place, "place")):
             raise TypeError(
-                "files go to a directory's path or to settings of a storage; "
+                "the place of files must be a directory's path or storage settings; "
                 f"{type(place).__name__} is neither"
             )
         return place

@@ -165,8 +165,8 @@ def _check(connection: Connection, names: PollNames, state: PollState) -> None:
             raise DataLossError(
                 f"table {names.table!r} had {state.open_rows} rows that were read in part, and has "
                 f"{count} now: offsets are not those of the same rows any more",
-                hint="a table that is polled is appended to; rows may be deleted that an app has "
-                "committed, some batches later. forget() the log and reset the app.",
+                hint="a polled table must be append-only; delete rows only some batches after the "
+                "app has committed them. forget() the log and reset the app.",
             )
 
 

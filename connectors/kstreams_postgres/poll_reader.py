@@ -88,8 +88,8 @@ class PollReader:
             raise DataLossError(
                 f"rows of table {names.table!r} that were planned are not there any more, or were "
                 "changed",
-                hint="a table that is polled is appended to: rows may be deleted that an app has "
-                "committed, some batches later.",
+                hint="a polled table must be append-only; delete rows only some batches after the "
+                "app has committed them.",
             )
         columns = range(2, found.nfields)
         form = RowForm(

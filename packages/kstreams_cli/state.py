@@ -153,7 +153,9 @@ def get(
         times = _times(from_, to)
         if times != (None, None) and not view.spec.kind.has_times:
             kind = view.spec.kind.name
-            raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
+            raise WrongUsageError(
+                f"a {kind} store keeps no times; leave out the time options", "--from / --to"
+            )
         found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
         columns = view.spec.kind.columns_of_key
     shown = 1 if columns == _VALUE_AND_TIME and not timestamps else len(columns)

@@ -24,8 +24,8 @@ def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
     found = [name for group in groups for name in _calling(group)]
     if found:
         raise ReplayError(
-            f"running the batch again would call outside once more: {', '.join(found)}",
-            hint="--repeat-calls lets it; a party that answers otherwise now gives other results.",
+            f"running the batch again would repeat its external calls: {', '.join(found)}",
+            hint="--repeat-calls allows this; a system that replies differently changes results.",
         )
 
 

@@ -176,5 +176,6 @@ def _check(given: ClientOptions, place: str) -> None:
             raise KafkaOptionsError(
                 f"{name} in {place} is an option of Kafka's Java client alone",
                 option=name,
-                hint="give librdkafka's: sasl.username and sasl.password, ssl.ca.location, ...",
+                hint="use librdkafka's options instead: sasl.username and sasl.password, "
+                "ssl.ca.location, ...",
             )

@@ -123,7 +123,7 @@ def avro_serde(
         binary: AvroSerde[Any] = AvroSerde(type_, canonical_text(parse(source)))
         return binary if encoding == "binary" else AvroJsonSerde(binary, binary.schema)
     except RecursionError as exc:
-        raise ValueError("a schema whose types lie too deep in one another") from exc
+        raise ValueError("the types of the schema are nested too deeply") from exc
 
 
 def avro_schema(source: SchemaSource) -> Schema:
@@ -278,7 +278,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
                 return self
             return AvroReader(*self._options, writer)
         except RecursionError as exc:
-            raise ValueError("a schema whose types lie too deep in one another") from exc
+            raise ValueError("the types of the schema are nested too deeply") from exc
 
     def from_json(self, content: object) -> T:
         """Convert a JSON value to a value of the serde.

@@ -216,7 +216,7 @@ class SchemaRegistry:
                 None if guid is None else UUID(str(guid)),
             )
         except ValueError as exc:
-            raise self._strange(f"a GUID that is none: {str(guid)[:40]!r}") from exc
+            raise self._strange(f"with an invalid GUID: {str(guid)[:40]!r}") from exc
 
     def _parsed(self, answer: dict[str, Any], depth: int = 0) -> Schema:
         kind, text = answer.get("schemaType") or "AVRO", answer.get("schema")

@@ -71,8 +71,8 @@ def _compare(
         return
     raise TopicRecreatedError(
         f"the topic was deleted and created again: its id was {expected}, and is {found}. The "
-        f"offset that reading has come to, {min(read.values())} or more, is one of records that "
-        "are gone",
+        f"query has read up to offset {min(read.values())} or later, which belongs to the deleted "
+        "topic",
         expected=expected,
         found=found,
         hint=TOPIC_WAY_ON,

@@ -232,7 +232,7 @@ def _check_foreign(
     if joiner.how == "outer":
         raise TopologyError(
             f"join {name!r}: there is no outer join by a foreign key",
-            hint="use left(...): left keys do not show right rows without a left row.",
+            hint="use left(...): a foreign-key join cannot find right rows without a left row.",
         )
     check_kind(store, TIMESTAMPED, "join_foreign needs")
     if store.key != key:

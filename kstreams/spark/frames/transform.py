@@ -181,7 +181,7 @@ def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
         )
     if source.start is not None:
         raise CompileError(
-            "fork= says when sources begin, which their DataFrames do themselves",
+            "fork= has start=, but the DataFrames determine where their sources begin",
             hint="Leave start= out, and give the DataFrames the options of their sources.",
         )
     place = source.checkpoint

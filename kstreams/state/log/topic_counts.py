@@ -86,6 +86,6 @@ def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
     found: dict[str, TopicCounts] = {}
     for topic, numbers in data.items():
         if not isinstance(numbers, list) or len(numbers) != _FIELDS:
-            raise ValueError("the counts of a topic are not four")
+            raise ValueError("a topic must have a list of four counts")
         found[topic] = TopicCounts(*(checked_integer(n, "a count of a topic") for n in numbers))
     return found

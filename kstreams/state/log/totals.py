@@ -89,7 +89,7 @@ class NodeCounts:
     def from_json(cls, data: object) -> NodeCounts:
         """Parse the result of `to_json`; a `ValueError` has the problem."""
         if not isinstance(data, list) or len(data) != 4:  # in, out, held and dropped
-            raise ValueError("the counts of a node are not four")
+            raise ValueError("a node must have a list of four counts")
         came, gave, held = (checked_integer(number, "a count of a node") for number in data[:3])
         return cls(came, gave, held, Fields({"dropped": data[3]}).integers("dropped"))
 
