@@ -1,8 +1,8 @@
-"""Queues and exchanges of RabbitMQ, or of another broker that speaks AMQP 0-9-1.
+"""Queues and exchanges of RabbitMQ, or of another broker with the protocol AMQP 0-9-1.
 
 `AmqpQueue` is an intake: its messages go into a topic before they are acknowledged. `AmqpExchange`
 is a sink: a batch's results are published and confirmed before the batch is committed, each with an
-id that is the same when it comes again. Depends on pika and on the core's contracts.
+id that stays the same when the message is repeated. Depends on pika and on the core's contracts.
 
 Example:
     >>> from kstreams_amqp import AmqpExchange, AmqpQueue

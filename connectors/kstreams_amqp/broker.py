@@ -1,4 +1,4 @@
-"""Addresses of brokers, and errors of pika as the library's."""
+"""Addresses of brokers, and conversion of pika's errors to the library's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LASTING = (
     exceptions.IncompatibleProtocolError,
 )
 _LASTING_CODES = (403, 404, 530)
-"""Of AMQP: no right, nothing of this name, no such virtual host."""
+"""AMQP reply codes of permanent errors: no permission, unknown name, unknown virtual host."""
 _PASSING_TEXTS = (
     "StreamLostError",  # while opening: pika reports it as a rejection by the broker
     "CONNECTION_FORCED",  # likewise: the node is stopping
@@ -36,13 +36,13 @@ _PASSING_TEXTS = (
 
 
 class Broker:
-    """A broker's address, and how to speak of it.
+    """The address of a broker, and its name in texts.
 
     Args:
         url: `amqp://user:password@host:port/vhost`, or `amqps://`.
 
     Raises:
-        ValueError: It is none; the text does not show it.
+        ValueError: The URL is invalid; the error does not show it.
     """
 
     def __init__(self, url: str) -> None:
@@ -58,7 +58,7 @@ class Broker:
             raise ValueError("the url is none of amqp://user:password@host:port/vhost")
 
     def parameters(self, heartbeat_s: int) -> pika.URLParameters:
-        """Return how to connect."""
+        """Return pika's connection parameters."""
         found = pika.URLParameters(self._url)
         found.heartbeat = heartbeat_s
         found.socket_timeout = found.stack_timeout = _CONNECT_S

@@ -43,8 +43,8 @@ class AmqpExchange(Sink[K, V]):
         content_type: The `content-type` property of all messages.
         max_bytes: The maximum size of a body; the broker's `max_message_size` must be at least as
             large.
-        give_up_after: The time to retry while the broker does not answer or accepts no messages;
-            after that the batch fails.
+        give_up_after: The maximum time to retry while the broker does not answer or accepts no
+            messages; after that the batch fails.
 
     Raises:
         ValueError: The URL is invalid, or a limit is not positive.
@@ -66,7 +66,7 @@ class AmqpExchange(Sink[K, V]):
             raise ValueError("max_bytes and give_up_after of an AmqpExchange are positive")
 
     def __repr__(self) -> str:
-        """Show all but the address and the functions."""
+        """Return a text without the address and the functions."""
         return f"AmqpExchange(exchange={self.exchange!r})"
 
     @property
@@ -76,15 +76,15 @@ class AmqpExchange(Sink[K, V]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """At least once, each time under the same id."""
+        """At least once; a repeated message has the same id."""
         return "at-least-once"
 
     def prepare(self) -> None:
-        """Look whether the exchange is there.
+        """Check that the exchange exists.
 
         Raises:
             SinkUnavailableError: The broker does not answer.
-            SinkError: It has no such exchange, or refuses this client.
+            SinkError: The exchange does not exist, or access to it is denied.
         """
         broker = Broker(self.url)
         try:
@@ -98,4 +98,4 @@ class AmqpExchange(Sink[K, V]):
         return AmqpWriter(Broker(self.url), self.exchange, form, self.give_up_after)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: messages are seen when they are written."""
+        """Do nothing, because messages are visible as soon as they are written."""

@@ -1,4 +1,4 @@
-"""A message of AMQP as a delivery."""
+"""Conversion of AMQP messages to deliveries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROPERTIES = ("content_type", "correlation_id", "reply_to", "type")
 def delivery_of(
     receipt: int, method: Basic.Deliver, properties: pika.BasicProperties, body: bytes
 ) -> Delivery:
-    """Return a message as the runner knows it."""
+    """Return the `Delivery` of an AMQP message."""
     said = [("routing-key", method.routing_key), ("exchange", method.exchange)]
     said += [(name.replace("_", "-"), getattr(properties, name)) for name in _PROPERTIES]
     own = tuple((str(name), _bytes(value)) for name, value in (properties.headers or {}).items())

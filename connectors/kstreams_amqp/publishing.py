@@ -124,7 +124,7 @@ class Publishing:
     # ------------------------------------------------------------ the loop
 
     def _run(self, seconds: float) -> None:
-        """Run the connection until something stops it, for so long at most."""
+        """Run the event loop of the connection until stopped, at most this number of seconds."""
         loop = self._connection.ioloop
         timer = loop.call_later(seconds, loop.stop)
         loop.start()

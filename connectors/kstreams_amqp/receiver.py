@@ -62,15 +62,15 @@ class AmqpReceiver(Receiver):
         return found
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Acknowledge."""
+        """Acknowledge the deliveries."""
         self._tell("basic_ack", deliveries)
 
     def reject(self, delivery: Delivery, reason: str) -> None:
-        """Reject, for the queue's dead-letter exchange; AMQP has no place for the reason."""
+        """Reject a delivery to the dead-letter exchange of the queue; AMQP carries no reason."""
         self._tell("basic_reject", [delivery], requeue=False)
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
-        """Reject, for the queue."""
+        """Reject the deliveries so that the queue delivers them again."""
         self._tell("basic_reject", deliveries, requeue=True)
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 _SHORT = 255
-"""Bytes of a short text of AMQP: routing keys, ids, names of headers."""
+"""The maximum bytes of a short AMQP text: routing keys, ids, names of headers."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class AmqpWriter(Writer[K, V]):
         broker: The broker to connect to.
         exchange: The name of the exchange.
         form: The conversion of results to messages.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AmqpWriter(Writer[K, V]):
         self._publishing: Publishing | None = None
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Publish a batch's results; those of which it is known before are refused first."""
+        """Publish a batch's results; results that cannot be messages are rejected before."""
         records = results.records()
         messages: list[Message] = []
         for row, record in enumerate(records):
@@ -86,7 +86,7 @@ class AmqpWriter(Writer[K, V]):
             publishing.close()
 
     def _message(self, row: int, record: Record[K, V], identity: str) -> Message | None:
-        """Return a result's message; None where it is left out."""
+        """Return the message of a result; None if the result is skipped."""
         form = self._form
         body = form.body(record.key, record.value)
         if body is None:
@@ -105,7 +105,7 @@ class AmqpWriter(Writer[K, V]):
         return Message(row, routing_key, body, properties)
 
     def _fault(self, message: Message, record: Record[K, V]) -> str:
-        """Return why a message does not go into AMQP; empty if it does."""
+        """Return why a message cannot be sent by AMQP; empty if it can."""
         if len(message.body) > self._form.max_bytes:
             return (
                 f"the message has {len(message.body):,} bytes, more than {self._form.max_bytes:,}"

@@ -1,8 +1,8 @@
-"""Results in a table of Bigtable, a row a key, effectively once.
+"""Results in a Bigtable table, one row per key, effectively once.
 
-Read `BigtableRows`. All cells of a batch have a timestamp of their own, later than those of
-batches and epochs before: written again they are the same cells, and an older batch that comes
-late lies below them. Depends on google-cloud-bigtable and on the core's contracts.
+Read `BigtableRows`. All cells of a batch have one timestamp, later than those of earlier
+batches and epochs: a repeated write creates the same cells, and a late write of an older batch does
+not replace newer cells. Depends on google-cloud-bigtable and on the core's contracts.
 
 Example:
     >>> from kstreams_bigtable import BigtableRows

@@ -11,7 +11,7 @@ from kstreams_rows.fence import lane_of
 __all__ = ("base_of", "claim", "micros_of")
 
 _REVISIONS = 8
-"""Times that a batch has, in milliseconds, which is how fine they are: batches take longer."""
+"""The number of timestamps per batch, one per plan revision, in ms; batches take longer."""
 _APART_MS = 60_000
 """The minimum time between the starts of two epochs, which tolerates clock differences."""
 _SERVER_TIME = -1
@@ -21,8 +21,8 @@ _NOW, _ORDER = b"now", b"order"
 def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
     """Return the first timestamp of an epoch in a table, in ms; all tasks get the same.
 
-    The first task that asks sets it by the server's clock, later than the starts of all earlier
-    epochs and than everything that others have written so far.
+    The first task that calls this sets the timestamp by the server's clock, later than the starts
+    of all earlier epochs and all existing cells.
 
     Raises:
         SinkError: The table of fences was cleared in the meantime.
@@ -45,7 +45,7 @@ def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
 
 
 def micros_of(base_ms: int, commit: CommitId) -> int:
-    """Return the time of a commit's cells."""
+    """Return the timestamp of a commit's cells, in microseconds."""
     return (base_ms + _order(commit)) * 1_000
 
 

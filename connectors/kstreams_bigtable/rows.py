@@ -17,7 +17,7 @@ Cell: TypeAlias = str | bytes | int
 Cells: TypeAlias = Mapping[str, Cell | None]
 """The cells of a row, by `family:column`; None deletes a cell."""
 Row: TypeAlias = Mapping[tuple[str, bytes], bytes | None]
-"""The same, as Bigtable has it."""
+"""The cells of a row by family and column, as bytes; None deletes a cell."""
 
 _KEY_BYTES = 4096
 _COLUMN_BYTES = 16 * 1024

@@ -1,4 +1,4 @@
-"""The one place where Google's client is imported."""
+"""The only module that imports Google's client."""
 
 from __future__ import annotations
 

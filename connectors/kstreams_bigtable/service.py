@@ -1,4 +1,4 @@
-"""Bigtable, asked again when it does not answer."""
+"""Bigtable's client, with retries of temporary failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 """The type of an operation's result."""
 
 FAMILY = "f"
-"""The one family of the table of fences."""
+"""The only column family of the table of fences."""
 
 _TIMEOUT_S = 20.0
 _LASTING = (
@@ -70,7 +70,7 @@ class Access:
 
     @property
     def parent(self) -> str:
-        """The instance's whole name."""
+        """The full name of the instance."""
         return f"projects/{self.project}/instances/{self.instance}"
 
 
@@ -79,7 +79,7 @@ class Service:
 
     Args:
         access: The instance and the credentials.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -107,14 +107,14 @@ class Service:
         return retried(work, self._faults, self._give_up_after, lambda: None)
 
     def name(self, table: str) -> str:
-        """Return a table's whole name."""
+        """Return the full name of a table."""
         return f"{self._access.parent}/tables/{table}"
 
     def mutate(self, table: str, rows: Sequence[tuple[bytes, list[types.Mutation]]]) -> list[str]:
-        """Change rows; return why each is refused, empty where it is not.
+        """Change rows; return why each row is rejected, empty for a written row.
 
         Raises:
-            GoogleAPICallError: It is not known what became of some, or none may be changed.
+            GoogleAPICallError: The result of some rows is unknown, or the request is rejected.
         """
         entries = [types.MutateRowsRequest.Entry(row_key=key, mutations=each) for key, each in rows]
         said = [""] * len(rows)
@@ -192,7 +192,7 @@ class Service:
         return frozenset(found.column_families)
 
     def make_table(self, table: str) -> None:
-        """Make a table of fences, unless it is there."""
+        """Create a table of fences, unless it exists."""
         kept = admin_types.ColumnFamily(gc_rule=admin_types.GcRule(max_num_versions=1))  # type: ignore[no-untyped-call]  # it is not
         made = admin_types.Table(column_families={FAMILY: kept})
         with suppress(exceptions.AlreadyExists):
@@ -205,7 +205,7 @@ class Service:
             )
 
     def close(self) -> None:
-        """Close its channels."""
+        """Close the channels of the client."""
         self._client = None
         while self._channels:
             self._channels.pop().close()

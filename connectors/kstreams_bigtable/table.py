@@ -57,7 +57,7 @@ class BigtableRows(Sink[K, V]):
         endpoint: `host:port` of an emulator, used without TLS and credentials.
         credentials_file: The key file of a service account, on the driver and on each worker.
         fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
-        give_up_after: The time to retry while Bigtable does not answer.
+        give_up_after: The maximum time to retry while Bigtable does not answer.
 
     Raises:
         ValueError: A name is empty, or a time is negative.
@@ -87,7 +87,7 @@ class BigtableRows(Sink[K, V]):
             raise ValueError(f"give_up_after={self.give_up_after}: must not be negative")
 
     def __repr__(self) -> str:
-        """Show all but the file and the functions."""
+        """Return a text without the file and the functions."""
         names = f"{self.project!r}, {self.instance!r}, {self.table!r}"
         return f"BigtableRows({names}, fence={self.fence!r})"
 
@@ -102,11 +102,11 @@ class BigtableRows(Sink[K, V]):
         return "effectively-once"
 
     def prepare(self) -> None:
-        """See that the table is there, and make that of fences.
+        """Check that the table exists, and create the table of fences.
 
         Raises:
             SinkUnavailableError: Bigtable does not answer.
-            SinkError: The table is not there, or a right is missing.
+            SinkError: The table does not exist, or a permission is missing.
         """
         with closing(self._service()) as service:
             service.retried(lambda: service.cells(self.table, b"\0"))
@@ -117,7 +117,7 @@ class BigtableRows(Sink[K, V]):
         return RowsWriter(self._service(), self.table, self.fence, RowMaker(self.key, self.row))
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: rows are seen when they are written."""
+        """Do nothing, because rows are visible as soon as they are written."""
 
     def _fenced(self, service: Service) -> None:
         if not service.has(self.fence):

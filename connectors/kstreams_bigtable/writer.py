@@ -1,4 +1,4 @@
-"""Write a task's results of a batch, many rows by each request."""
+"""Write a task's results of a batch, many rows per request."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024
 
 
 class RowsWriter(Writer[K, V]):
-    """A `Writer` with channels of its own.
+    """A `Writer` with its own channels.
 
     Args:
-        service: Bigtable; closed with this.
+        service: The client of Bigtable; closed with the writer.
         table: The table.
-        fence: That of fences.
-        maker: Makes rows.
+        fence: The table of fences.
+        maker: Builds rows.
     """
 
     def __init__(self, service: Service, table: str, fence: str, maker: RowMaker) -> None:
@@ -67,7 +67,7 @@ class RowsWriter(Writer[K, V]):
     def _written(
         self, rows: Sequence[tuple[int, Change[bytes, Row]]], commit: CommitId
     ) -> dict[int, str]:
-        """Write rows; return, by number, why Bigtable refuses some."""
+        """Write rows; return, by row number, why Bigtable rejects rows."""
         if not claim(self._service, self._fence, commit):
             _LOG.warning("what is older than the fence is not written: %s", commit)
             return {}
@@ -84,7 +84,7 @@ class RowsWriter(Writer[K, V]):
         return found
 
     def _known(self) -> RowMaker:
-        """Return the row maker, with the column families as of the first batch."""
+        """Return the row maker, with the column families that the table had at the first batch."""
         if not self._asked:
             families = self._service.retried(lambda: self._service.families(self._table))
             self._maker, self._asked = replace(self._maker, families=families), True

@@ -1,4 +1,4 @@
-"""A cluster that is asked again when it does not answer."""
+"""A Cassandra session, with retries of temporary failures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Database:
 
     Args:
         access: The address and the credentials.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -88,7 +88,7 @@ class Database:
 
     @property
     def session(self) -> Session:
-        """The session, opened if need be."""
+        """The session, which is opened at the first use."""
         return self._opened()[1]
 
     @property
@@ -97,7 +97,7 @@ class Database:
         return self._opened()[0].metadata
 
     def close(self) -> None:
-        """Close the connections; the next question makes others."""
+        """Close the connections; the next operation opens new ones."""
         held, self._open = self._open, None
         if held is not None:
             with suppress(Exception):

@@ -1,4 +1,4 @@
-"""From which timestamp on an epoch writes: later than all that wrote before it began."""
+"""The first timestamp of an epoch's writes, later than all earlier writes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kstreams_cassandra.sdk import SimpleStatement, errors
 __all__ = ("base_of", "create_epochs_table", "timestamp_of")
 
 _REVISIONS = 64
-"""Timestamps that a batch has, in microseconds: batches take longer."""
+"""The number of timestamps per batch, one per plan revision, in µs; batches take longer."""
 _APART_US = 60_000_000
 """The minimum time between the starts of two epochs, which tolerates clock differences."""
 
 
 def create_epochs_table(database: Database, keyspace: str, epochs: str) -> None:
-    """Make the table of epochs, unless it is there."""
+    """Create the table of epochs, unless it exists."""
     database.session.execute(
         f"CREATE TABLE IF NOT EXISTS {quoted(keyspace)}.{quoted(epochs)} "
         "(written text, epoch text, base bigint, PRIMARY KEY (written, epoch))"
@@ -29,8 +29,8 @@ def create_epochs_table(database: Database, keyspace: str, epochs: str) -> None:
 def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: str) -> int:
     """Return the first timestamp of an epoch in a table; the same for all tasks of the epoch.
 
-    The first task that asks sets it by the cluster's clock, later than the starts of all earlier
-    epochs and than everything that others have written so far.
+    The first task that calls this sets the timestamp by the cluster's clock, later than the starts
+    of all earlier epochs and all existing writes.
 
     Raises:
         SinkError: The table of epochs was dropped in the meantime.
@@ -56,7 +56,7 @@ def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: s
 
 
 def timestamp_of(base: int, commit: CommitId) -> int:
-    """Return the timestamp of a commit's writes."""
+    """Return the timestamp of a commit's writes, in microseconds."""
     return base + commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
 
 

@@ -1,4 +1,4 @@
-"""Rows of a table, and which are none."""
+"""Conversion of results to rows, and rejection of invalid rows."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Row:
 
 @dataclass(frozen=True)
 class RowMaker:
-    """Makes rows of a table.
+    """Builds rows of a table.
 
     Attributes:
-        key: Columns of its primary key.
-        columns: All its columns.
-        row: Makes the columns of a row.
+        key: The columns of the primary key.
+        columns: All columns of the table.
+        row: Builds the columns of a row.
     """
 
     key: tuple[str, ...]
@@ -79,6 +79,6 @@ class RowMaker:
 
 
 def quoted(name: str) -> str:
-    """Return a name as CQL takes it, whatever it is."""
+    """Return a name, quoted for CQL."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

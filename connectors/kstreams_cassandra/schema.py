@@ -12,12 +12,12 @@ __all__ = ("Names", "columns_of")
 
 @dataclass(frozen=True)
 class Names:
-    """Names as they are, case included.
+    """The names of tables, case-sensitive.
 
     Attributes:
-        keyspace: That of the table.
-        table: The table.
-        epochs: That of the epochs, in the same keyspace.
+        keyspace: The keyspace of the tables.
+        table: The table of rows.
+        epochs: The table of epochs.
     """
 
     keyspace: str
@@ -29,7 +29,7 @@ def columns_of(database: Database, names: Names, key: tuple[str, ...]) -> frozen
     """Return the columns of a table.
 
     Raises:
-        SinkError: The table is not there, has another key, or counts.
+        SinkError: The table does not exist, has another key, or has counters.
     """
     place = f"{names.keyspace}.{names.table}"
     keyspace = database.metadata.keyspaces.get(names.keyspace)

@@ -1,4 +1,4 @@
-"""The one place where cassandra-driver is imported."""
+"""The only module that imports cassandra-driver."""
 
 from __future__ import annotations
 

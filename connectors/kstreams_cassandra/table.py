@@ -54,7 +54,7 @@ class CassandraTable(Sink[K, V]):
         tls: Whether the nodes use TLS, with certificates this machine trusts.
         epochs: The table in the same keyspace that stores the starts of epochs; `prepare` creates
             it.
-        give_up_after: The time to retry while the cluster does not answer or has no quorum.
+        give_up_after: The maximum time to retry while the cluster does not answer or has no quorum.
 
     Raises:
         ValueError: No host is given, or a name is invalid.
@@ -84,7 +84,7 @@ class CassandraTable(Sink[K, V]):
             raise ValueError(f"a key has columns, each named once: {self.key!r}")
 
     def __repr__(self) -> str:
-        """Show all but the hosts, the login and the function."""
+        """Return a text without the hosts, the login and the function."""
         return f"CassandraTable({self.table!r}, key={self.key!r}, epochs={self.epochs!r})"
 
     @property
@@ -98,11 +98,12 @@ class CassandraTable(Sink[K, V]):
         return "effectively-once"
 
     def prepare(self) -> None:
-        """See that the table has the key, and make the table of epochs.
+        """Check that the table has the key, and create the table of epochs.
 
         Raises:
             SinkUnavailableError: The cluster does not answer.
-            SinkError: The table is not there, has another key or counters, or a right is missing.
+            SinkError: The table does not exist, has another key or counters, or a permission is
+                missing.
         """
         database, names = self._database(), self._names()
         try:
@@ -116,7 +117,7 @@ class CassandraTable(Sink[K, V]):
         return TableWriter(self._database(), self._names(), self.key, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: rows are seen when they are written."""
+        """Do nothing, because rows are visible as soon as they are written."""
 
     def _names(self) -> Names:
         keyspace, _, table = self.table.partition(".")

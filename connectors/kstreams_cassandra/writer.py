@@ -1,4 +1,4 @@
-"""Write a task's results of a batch, many rows at the same time."""
+"""Write a task's results of a batch, many rows in parallel."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _Numbered = tuple[int, Change[tuple[object, ...], Row]]
 
 _AT_ONCE = 100
 _MOST_FORMS = 1_000
-"""Of sets of columns that rows have, and whose statements are kept."""
+"""The maximum number of cached statements, one per set of columns."""
 _NOT_BOUND = (TypeError, ValueError, OverflowError, AttributeError, KeyError)
 """The exceptions the driver raises for values that do not fit their column."""
 
 
 class TableWriter(Writer[K, V]):
-    """A `Writer` with a session of its own.
+    """A `Writer` with its own session.
 
     Args:
         database: The cluster.
-        names: The table, and that of epochs.
-        key: Columns of its primary key.
-        row: Makes the columns of a row.
+        names: The names of the tables.
+        key: The columns of the primary key.
+        row: Builds the columns of a row.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class TableWriter(Writer[K, V]):
     def _written(
         self, rows: Sequence[_Numbered], timestamp: int
     ) -> dict[int, errors.InvalidRequest]:
-        """Write rows; return, by number, why the cluster refuses some."""
+        """Write rows; return, by row number, the errors of rows that the cluster rejects."""
         bound = self._bound(rows, timestamp)
         done: Any = execute_concurrent(
             self._database.session,
@@ -104,7 +104,7 @@ class TableWriter(Writer[K, V]):
     def _bound(
         self, rows: Sequence[_Numbered], timestamp: int
     ) -> list[tuple[int, BoundStatement | Exception]]:
-        """Return the statements of rows, or why there is none."""
+        """Return, by row number, the statement of each row, or the exception of an invalid row."""
         found: list[tuple[int, BoundStatement | Exception]] = []
         for number, change in rows:
             row = change.row

@@ -1,9 +1,9 @@
 """Results in tables of Delta Lake, exactly once.
 
 Read `DeltaTable` first: a sink that appends rows to a table. Tasks write files while a batch runs;
-when it is committed, one version of the table has them all, together with the batch's number by
-task. A batch that comes again, or late, is found there and changes nothing. Depends on deltalake,
-pyarrow and the core's contracts, on nothing of Spark.
+its commit adds all files in one version of the table, together with the batch number of each task.
+So a repeated or late batch is recognized, and changes nothing. Depends on deltalake, pyarrow and
+the core's contracts, not on Spark.
 
 Example:
     >>> from dataclasses import dataclass

@@ -25,7 +25,7 @@ __all__ = ("DeltaFormat", "add_action")
 _CLOCK = SystemClock()
 _ROW = "\0row"  # no column's name
 _SHOWN = 32
-"""Characters of a text among a file's statistics; a longer one is left out."""
+"""The maximum characters of a text in a file's statistics; longer texts are omitted."""
 
 
 class DeltaFormat:
@@ -44,13 +44,13 @@ class DeltaFormat:
         self._partitions = tuple(table.metadata().partition_columns)
 
     def check(self, row: Columns) -> None:
-        """Refuse an empty text as a partition's value: Delta would give back that there is none."""
+        """Reject an empty text as a partition value, because Delta would read it back as null."""
         for name in self._partitions:
             if row.get(name) == "":
                 raise ValueError(f"column {name!r} divides the table, and is an empty text")
 
     def data_files(self, rows: pa.Table, attempt: Attempt) -> DataFiles:
-        """Make a file of the rows of each partition, without the partition's columns."""
+        """Return one file per partition with its rows, without the partition columns."""
         data: dict[str, bytes] = {}
         entries: list[str] = []
         for number, (values, part) in enumerate(_divided(rows, self._partitions)):
@@ -97,7 +97,7 @@ def add_action(entry: str) -> AddAction:
 def _divided(
     rows: pa.Table, names: Sequence[str]
 ) -> list[tuple[Mapping[str, str | None], pa.Table]]:
-    """Return the rows of each partition, in their order, and its values as the log has them."""
+    """Return each partition: its values as texts of the log, and its rows in order."""
     if not names:
         return [({}, rows)]
     index = pa.array(range(rows.num_rows), pa.int64())
@@ -125,7 +125,7 @@ def _text(value: object) -> str | None:
 
 
 def _statistics(rows: pa.Table) -> Mapping[str, object]:
-    """Return the statistics readers use to skip files: of integers, dates and short texts."""
+    """Return statistics of integers, dates and short texts, by which readers skip files."""
     least: dict[str, Any] = {}
     most: dict[str, Any] = {}
     nulls: dict[str, int] = {}

@@ -42,10 +42,10 @@ class DeltaLog(TableLog[deltalake.DeltaTable]):
         return self.table.transaction_version(_app_id(lane))
 
     def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:
-        """Make a version with more files of some tasks, which says which batch it has of each.
+        """Add a version to the table with new files, and with the batch number of each task.
 
-        Where somebody else has said one of these tasks' since the look, deltalake refuses; it goes
-        on where others have only appended.
+        deltalake raises an error if another writer has changed the batch number of one of these
+        tasks since the table was last loaded. It allows concurrent appends of other writers.
         """
         table = self.table
         said = [deltalake.Transaction(_app_id(lane), batch) for lane, batch in batches.items()]

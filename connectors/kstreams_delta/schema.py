@@ -19,15 +19,16 @@ _FIELD_CHECKS = ("delta.generationExpression", "delta.invariants", "delta.identi
 
 
 def columns_of(table: deltalake.DeltaTable) -> pa.Schema:
-    """Return a table's columns."""
+    """Return the columns of a table."""
     return pa.schema(table.schema().to_arrow())
 
 
 def check_partitions(rows: pa.Schema, names: Sequence[str]) -> None:
-    """Refuse columns by which rows cannot be divided.
+    """Check that rows can be partitioned by columns.
 
     Raises:
-        ValueError: A column is not there, or is no text, integer, bool or date; none is left.
+        ValueError: A column does not exist or is not a text, integer, bool or date, or no other
+            columns are left.
     """
     for name in names:
         if name not in rows.names:
@@ -48,21 +49,21 @@ def add_missing(table: deltalake.DeltaTable, rows: pa.Schema) -> None:
 
 
 def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str]) -> None:
-    """See that a table takes rows, and asks for nothing that the sink does not do.
+    """Check that a table can store rows, and requires no features that the sink lacks.
 
     Args:
         table: The table.
-        rows: The rows' columns.
-        partitions: As the sink says them; none asks for nothing.
+        rows: The columns of the rows.
+        partitions: The expected partition columns; empty for any.
 
     Raises:
-        SinkError: It does not.
+        SinkError: The table does not match.
     """
     found = table.metadata()
     name = table.table_uri
     if partitions and tuple(partitions) != tuple(found.partition_columns):
         raise SinkError(
-            f"table {name} is divided by {tuple(found.partition_columns)}, not by "
+            f"table {name} is partitioned by {tuple(found.partition_columns)}, not by "
             f"{tuple(partitions)}",
             hint="correct partition_by=, or leave it out: the table knows.",
         )
@@ -71,8 +72,8 @@ def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str
     for column in found.partition_columns:
         if not any(kind(columns_of(table).field(column).type) for kind in _PARTITIONS):
             raise SinkError(
-                f"table {name} is divided by {column!r}, which is no text, number, bool or date",
-                hint="write to a table that is divided otherwise.",
+                f"table {name} is partitioned by {column!r}, not a text, number, bool or date",
+                hint="write to a table with other partition columns.",
             )
 
 

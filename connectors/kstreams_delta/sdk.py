@@ -1,4 +1,4 @@
-"""The one place where deltalake is imported."""
+"""The only module that imports deltalake."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _OPTIONS = {"timeout": "30s", "connect_timeout": "5s", "max_retries": "3", "retry_timeout": "15s"}
 _SECRET = 6
-"""Characters of the shortest."""
+"""The minimum length of a text that is hidden as a secret, in characters."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _SPACES = re.compile(r"\s+")
 
@@ -35,7 +35,7 @@ class Storage:
     Args:
         uri: The path of a directory, or a URL.
         options: Storage options of deltalake; they override the sink's defaults.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, uri: str, options: Mapping[str, str], give_up_after: timedelta) -> None:
@@ -62,7 +62,7 @@ class Storage:
         return retried(work, self._faults, self._give_up_after, forget)
 
     def open(self) -> deltalake.DeltaTable | None:
-        """Return the newest version of the table; None: there is none."""
+        """Return the newest version of the table; None if the table does not exist."""
         try:
             return deltalake.DeltaTable(self.uri, storage_options=dict(self.options))
         except exceptions.TableNotFoundError:
@@ -72,23 +72,23 @@ class Storage:
         """Return the newest version of the table.
 
         Raises:
-            SinkError: There is none.
+            SinkError: The table does not exist.
         """
         found = self.open()
         if found is None:
             raise SinkError(
                 f"there is no table of Delta in {self.uri}",
-                hint="somebody has taken it away: it is made at the start of an app.",
+                hint="something else has deleted it; restart the app, which creates the table.",
             )
         return found
 
     def files(self) -> DeltaFiles:
-        """Return where its files are."""
+        """Return the storage of the table's files."""
         return DeltaFiles(DeltaStorageHandler(self.uri, dict(self.options)))
 
 
 class DeltaFiles(Files):
-    """Files of a table, by the library that writes its log."""
+    """The files of a table, accessed through deltalake's storage."""
 
     def __init__(self, handler: DeltaStorageHandler) -> None:
         self._handler = handler
@@ -134,5 +134,5 @@ def _secrets(options: Mapping[str, str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without colours, on one line."""
+    """Return a text without color codes, on one line."""
     return _SPACES.sub(" ", _COLOURS.sub("", text)).strip()

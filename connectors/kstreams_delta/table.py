@@ -55,7 +55,7 @@ class DeltaTable(FileTable[K, V]):
             `"add"` them to the table, where existing rows have nulls.
         options: Storage options of deltalake, such as `{"region": "eu-central-1"}`; logs and errors
             do not show them.
-        give_up_after: The time to retry while the storage does not answer.
+        give_up_after: The maximum time to retry while the storage does not answer.
 
     Raises:
         ValueError: The URI contains a password, or the columns of `rows` are not supported.
@@ -78,7 +78,7 @@ class DeltaTable(FileTable[K, V]):
         check_partitions(self._schema, self.partition_by)
 
     def __repr__(self) -> str:
-        """Show all but the function and the options."""
+        """Return a text without the function and the options."""
         columns = tuple(self._schema.names)
         return f"DeltaTable({self.uri!r}, {columns!r}, partition_by={self.partition_by!r})"
 

@@ -1,8 +1,8 @@
 """Results in DynamoDB, exactly once.
 
-Read `DynamoTable` first: a sink that keeps an item a key. A transaction writes some items together
-with a fence that says how far a task's rows are written, so that an attempt that comes again, or
-late, changes nothing. Depends on boto3 and on the core's contracts, on nothing of Spark.
+Read `DynamoTable` first: a sink that writes one item per key. A transaction writes items together
+with a fence, which stores how many rows of a task are written, so that a repeated or late attempt
+changes nothing. Depends on boto3 and on the core's contracts, not on Spark.
 
 Example:
     >>> from kstreams_dynamodb import DynamoTable

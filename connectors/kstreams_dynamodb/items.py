@@ -1,4 +1,4 @@
-"""Items as DynamoDB has them, and which are none."""
+"""Conversion of results to DynamoDB items, and rejection of invalid items."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ("Attributes", "Item", "ItemMaker", "Key", "KeyType", "formed_key")
 Attributes: TypeAlias = Mapping[str, object]
 """Attributes of an item: text, numbers, bytes, bools, None, lists, mappings and sets of them."""
 Item: TypeAlias = dict[str, dict[str, Any]]
-"""An item in DynamoDB's own form: each value under the letter of its type."""
+"""An item in DynamoDB's own form: each value is an object with the letter of its type."""
 Key: TypeAlias = tuple[tuple[str, str, "str | bytes"], ...]
-"""Name, letter and value of each attribute of a key; equal ones are of one item."""
+"""Name, type letter and value of each key attribute; equal keys belong to the same item."""
 KeyType: TypeAlias = Literal["S", "N", "B"]
 """The type of a key attribute: text, number or bytes."""
 
 _SERIALIZER = TypeSerializer()
 _LARGEST_ITEM = 400 * 1024
 _LARGEST_KEYS = (2048, 1024)
-"""Bytes of a key's first attribute, and of its second."""
+"""The maximum bytes of the first and of the second key attribute."""
 _DEEPEST = 32
 _NUMBER = 21
-"""Bytes that the longest number takes."""
+"""The maximum bytes of a number."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class ItemMaker:
         return dict(zip(self.key, key, strict=True))
 
     def _check_keys(self, item: Item) -> None:
-        """Refuse what may not be in a key, of the table or of one of its indexes."""
+        """Reject invalid key attributes, of the table or of one of its indexes."""
         for name, kind in self.types.items():
             if name not in item:
                 continue
@@ -96,7 +96,7 @@ def formed_key(key: Key) -> Item:
 
 
 def _canonical(value: Mapping[str, Any]) -> tuple[str, str | bytes]:
-    """Return letter and value of an attribute of a key: 1 and 1.0 are one."""
+    """Return the type letter and the value of a key attribute; 1 and 1.0 give equal results."""
     ((kind, found),) = value.items()
     if kind == "N":
         return kind, format(Decimal(found).normalize(), "f")
@@ -110,10 +110,10 @@ def _formed(name: object, value: object) -> dict[str, Any]:
 
 
 def _exact(value: object) -> object:
-    """Return a value with decimal numbers in place of floats, as they are written.
+    """Return a value whose floats are replaced by decimal numbers with the same digits.
 
     Raises:
-        ValueError: A number is none, or infinite.
+        ValueError: A number is NaN or infinite.
     """
     match value:
         case float():
@@ -132,10 +132,10 @@ def _exact(value: object) -> object:
 
 
 def _size(value: Mapping[str, Any], depth: int) -> int:
-    """Return about how many bytes a value takes, rather too many.
+    """Return an upper estimate of the bytes of a value.
 
     Raises:
-        ValueError: It is nested deeper than DynamoDB takes.
+        ValueError: The value is nested deeper than DynamoDB allows.
     """
     if depth > _DEEPEST:
         raise ValueError(f"the item is nested deeper than {_DEEPEST}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ("LANE", "POSITION", "check_table", "make_fence")
 
 LANE = "lane"
-"""Key of a fence: what all commits of a task have in common."""
+"""The key attribute of a fence: the lane, which all commits of a task share."""
 POSITION = "position"
 """The attribute that stores the position of a fence."""
 
@@ -27,7 +27,7 @@ def check_table(client: DynamoDBClient, table: str, key: tuple[str, ...]) -> dic
     """Return the types of all attributes that are in a key of a table or of its indexes.
 
     Raises:
-        SinkError: The table is not there, or has another key.
+        SinkError: The table does not exist, or has another key.
     """
     try:
         found = client.describe_table(TableName=table)["Table"]
@@ -53,7 +53,7 @@ def check_table(client: DynamoDBClient, table: str, key: tuple[str, ...]) -> dic
 
 
 def make_fence(client: DynamoDBClient, fence: str) -> None:
-    """Make the table of fences, and wait for it, unless it is there."""
+    """Create the table of fences and wait until it is active, unless it exists."""
     try:
         client.describe_table(TableName=fence)
     except exceptions.ClientError as exc:

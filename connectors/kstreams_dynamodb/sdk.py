@@ -1,4 +1,4 @@
-"""The one place where boto3 is imported."""
+"""The only module that imports boto3."""
 
 from __future__ import annotations
 

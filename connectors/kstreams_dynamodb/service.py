@@ -1,4 +1,4 @@
-"""DynamoDB, asked again when it does not answer or has no room."""
+"""DynamoDB's client, with retries of temporary failures and throttled requests."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Service:
 
     Args:
         access: The address and the credentials.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -85,14 +85,15 @@ class Service:
         """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: DynamoDB did not answer, or had no room, in all that time.
+            SinkUnavailableError: DynamoDB did not answer, or throttled requests, for
+                `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, lambda: None)
 
     @cached_property
     def client(self) -> DynamoDBClient:
-        """The client; it has connections of its own, and makes new ones for lost ones."""
+        """The client, which replaces lost connections by itself."""
         access = self._access
         session = boto3.session.Session(
             aws_access_key_id=access.access_key,
@@ -111,16 +112,16 @@ class Service:
         return made
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections of the client."""
         if "client" in self.__dict__:
             self.client.close()
 
 
 def _see_whole(http_response: AWSResponse, **_: object) -> None:
-    """See that an answer was not cut, which would make it an empty one.
+    """Check that a response is complete, because boto3 reads a truncated one as empty.
 
     Raises:
-        ConnectionClosedError: It was.
+        ConnectionClosedError: The response is truncated.
     """
     headers = http_response.headers
     size = headers.get("Content-Length")
@@ -130,12 +131,12 @@ def _see_whole(http_response: AWSResponse, **_: object) -> None:
 
 
 def reasons_of(exc: exceptions.ClientError) -> list[dict[str, object]]:
-    """Return why each part of a transaction was not done; empty for other errors."""
+    """Return why each operation of a transaction was rejected; empty for other errors."""
     return [dict(reason) for reason in exc.response.get("CancellationReasons", ())]
 
 
 def code_of(exc: Exception) -> str:
-    """Return DynamoDB's name for an error."""
+    """Return DynamoDB's code of an error."""
     if isinstance(exc, exceptions.ClientError):
         return str(exc.response.get("Error", {}).get("Code", ""))
     return type(exc).__name__

@@ -52,7 +52,8 @@ class DynamoTable(Sink[K, V]):
         secret_key: The secret access key.
         session_token: The session token of temporary credentials.
         fence: The table of fences, one item per task; `prepare` creates it if it does not exist.
-        give_up_after: The time to retry while DynamoDB does not answer or throttles requests.
+        give_up_after: The maximum time to retry while DynamoDB does not answer or throttles
+            requests.
 
     Raises:
         ValueError: A name is empty, or `key` does not have one or two attributes.
@@ -95,11 +96,11 @@ class DynamoTable(Sink[K, V]):
         return "exactly-once"
 
     def prepare(self) -> None:
-        """See that the table has the key, and make the table of fences.
+        """Check that the table has the key, and create the table of fences.
 
         Raises:
             SinkUnavailableError: DynamoDB does not answer.
-            SinkError: The table is not there, has another key, or the rights are missing.
+            SinkError: The table does not exist, has another key, or permissions are missing.
         """
         service = self._service()
         try:
@@ -113,7 +114,7 @@ class DynamoTable(Sink[K, V]):
         return TableWriter(self._service(), self.table, self.fence, self.key, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: items are seen when they are written."""
+        """Do nothing, because items are visible as soon as they are written."""
 
     def _service(self) -> Service:
         access = Access(

@@ -1,4 +1,4 @@
-"""Write a task's results of a batch, some items and the fence by each transaction."""
+"""Write a task's results of a batch, in transactions of items and the fence."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 _ITEMS_AT_ONCE = 99
-"""Of 100 in a transaction, one is the fence."""
+"""The maximum number of items per transaction: DynamoDB's 100, minus one for the fence."""
 _BYTES_AT_ONCE = 3_500_000
 
 
 class TableWriter(Writer[K, V]):
-    """A `Writer`, and the place that it writes to.
+    """A `Writer` that is also the `FencedPlace` of its rows.
 
     Args:
-        service: DynamoDB.
+        service: The client of DynamoDB.
         table: The table.
-        fence: That of the fences.
-        key: Attributes of its key.
-        row: Makes an item's attributes.
+        fence: The table of fences.
+        key: The key attributes of the table.
+        row: Builds the attributes of an item.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TableWriter(Writer[K, V]):
         self._service.close()
 
     def position(self, lane: str) -> Position | None:
-        """Return where the fence is."""
+        """Return the position of a lane's fence; None before its first row."""
         found = self._service.client.get_item(
             TableName=self._fence, Key={LANE: {"S": lane}}, ConsistentRead=True
         )
@@ -81,7 +81,7 @@ class TableWriter(Writer[K, V]):
         return Position.of(item[POSITION].get("S", "")) if item else None
 
     def fitting(self, rows: Sequence[Change[Key, Item]], start: int) -> int:
-        """Return how far a transaction goes."""
+        """Return the end of the rows for one transaction."""
         return fitting(rows, start, _ITEMS_AT_ONCE, _BYTES_AT_ONCE)
 
     def apply(
@@ -91,7 +91,7 @@ class TableWriter(Writer[K, V]):
         was: Position | None,
         now: Position,
     ) -> bool:
-        """Write items and move the fence in one transaction."""
+        """Write items and move the fence in a transaction if it is at `was`; else return False."""
         items = [self._moved(lane, was, now), *map(self._written, rows)]
         try:
             self._service.client.transact_write_items(TransactItems=items)
@@ -141,7 +141,7 @@ class TableWriter(Writer[K, V]):
 
     @cached_property
     def _maker(self) -> ItemMaker:
-        """The item maker, with the table's key as of the opening of the writer."""
+        """The item maker, with the key types that the table had at the first use."""
         types = self._service.retried(
             lambda: check_table(self._service.client, self._table, self._key)
         )

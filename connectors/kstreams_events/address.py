@@ -9,10 +9,10 @@ __all__ = ("checked", "shown")
 
 
 def checked(url: str, schemes: Collection[str]) -> str:
-    """Return an address that is one.
+    """Return a URL if it is valid.
 
     Raises:
-        ValueError: It is none, or has a password, which belongs into a header.
+        ValueError: The URL is invalid, or has a password, which belongs into a header.
     """
     try:
         parts = urlsplit(url)
@@ -29,5 +29,5 @@ def checked(url: str, schemes: Collection[str]) -> str:
 
 
 def shown(url: str) -> str:
-    """Return an address without its query, which may have a secret."""
+    """Return a URL without its query, which may contain a secret."""
     return urlsplit(url)._replace(query="", fragment="").geturl()

@@ -65,7 +65,7 @@ class EventStream(Intake):
             raise ValueError("prefetch, max_bytes and silence of an EventStream are positive")
 
     def __repr__(self) -> str:
-        """Show the address without its query."""
+        """Return a text with the URL, without its query."""
         return f"EventStream(url={shown(self.url)!r})"
 
     @property
@@ -91,7 +91,7 @@ class EventStream(Intake):
 
 
 class _EventLine(Line):
-    """One response that does not end."""
+    """An open response of an event stream."""
 
     def __init__(self, stream: EventStream, identity: str | None) -> None:
         self._stream = stream

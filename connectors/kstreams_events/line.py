@@ -27,7 +27,7 @@ class Message:
 
 
 class Line(Protocol):
-    """A connection that is open."""
+    """An open connection that receives messages."""
 
     def messages(self) -> Iterator[Message]:
         """Yield messages until the server closes the connection.
@@ -39,5 +39,5 @@ class Line(Protocol):
         ...
 
     def close(self) -> None:
-        """End it; from another thread, too: `messages` ends then, or raises."""
+        """Close the connection, from any thread; `messages` then ends or raises an error."""
         ...

@@ -1,4 +1,4 @@
-"""The text of server-sent events, in bounds."""
+"""Parsing of server-sent events, with size limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lines_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
         most_bytes: The maximum size of a line.
 
     Raises:
-        IntakeError: A line is longer.
+        IntakeError: A line is longer than `most_bytes`.
     """
     line = bytearray()
     after_cr = False
@@ -44,10 +44,10 @@ def events_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[Message]:
         most_bytes: The maximum size of an event's data.
 
     Raises:
-        IntakeError: An event is larger.
+        IntakeError: An event is larger than `most_bytes`.
 
     Source: the HTML standard, 9.2.6. Each event has the id of its own `id` field only; a
-    reconnection uses the last of them.
+    reconnection uses the last id.
     """
     data: list[bytes] = []
     size = 0

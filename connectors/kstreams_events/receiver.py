@@ -82,16 +82,16 @@ class StreamReceiver(Receiver):
         return [self._delivery(message) for message in came]
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Drop settled messages: the topic stores where to resume."""
+        """Drop settled messages; the topic has the id after which to resume."""
         for each in deliveries:
             self._open.pop(each.receipt, None)
 
     def reject(self, delivery: Delivery, reason: str) -> None:
-        """Forget it."""
+        """Drop the message."""
         self.settle([delivery])
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
-        """Keep them, for the next time."""
+        """Keep the messages for the next `receive`."""
         kept = [self._open.pop(each.receipt) for each in deliveries if each.receipt in self._open]
         self._again.extend(kept)
 
@@ -149,7 +149,7 @@ class _Reader:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the thread will deliver no more messages."""
         with self._changed:
             return self._ended and not self._inbox
 

@@ -30,7 +30,7 @@ _CLOSE_S = 2.0
 _LASTING = range(400, 500)
 _PASSING = (408, 425, 429)
 _FAULTS = (1002, 1007, 1009)
-"""Of the protocol: a broken frame, no UTF-8, too large."""
+"""The close codes for a broken frame, invalid UTF-8, and a message that is too large."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class WebSocket(Intake):
             raise ValueError("prefetch, max_bytes and ping of a WebSocket are positive")
 
     def __repr__(self) -> str:
-        """Show the address without its query."""
+        """Return a text with the URL, without its query."""
         return f"WebSocket(url={shown(self.url)!r})"
 
     @property
@@ -84,7 +84,7 @@ class WebSocket(Intake):
 
         Raises:
             IntakeUnavailableError: The server does not answer.
-            IntakeError: It refuses this client.
+            IntakeError: The server rejects this client.
         """
         return StreamReceiver(
             self.name,
@@ -97,7 +97,7 @@ class WebSocket(Intake):
 
 
 class _SocketLine(Line):
-    """One connection."""
+    """An open WebSocket connection."""
 
     def __init__(self, settings: WebSocket) -> None:
         self._where = shown(settings.url)

@@ -1,7 +1,7 @@
-"""Results as POSTs to an HTTP server, at least once, each under a name of its own.
+"""Results as POSTs to an HTTP server, at least once, each with an idempotency key.
 
-Read `HttpPost` first: a sink that posts each result, or a batch's together. Depends on the core's
-contracts alone.
+Read `HttpPost` first: a sink that posts each result, or all results of a batch together. Depends on
+the core's contracts alone.
 
 Example:
     >>> from kstreams_http import HttpPost

@@ -47,7 +47,7 @@ class HttpPost(Sink[K, V]):
         content_type: The `Content-Type` header of each request.
         headers: Additional headers; logs and errors do not show them.
         timeout: The maximum time to wait for a connection, and for each part of a response.
-        give_up_after: The time to retry a request.
+        give_up_after: The maximum time to retry a request.
 
     Raises:
         ValueError: The URL or a header is invalid.
@@ -82,12 +82,12 @@ class HttpPost(Sink[K, V]):
         rejected results. The `Idempotency-Key` of a part ends with its first and last number.
 
         Args:
-            url: As for `HttpPost`, like the other arguments.
+            url: The URL; see `HttpPost`.
             body: Builds the body of several records; it must be deterministic.
             content_type: The `Content-Type` header of each request.
             headers: Additional headers.
             timeout: The maximum time to wait for a response.
-            give_up_after: The time to retry a request.
+            give_up_after: The maximum time to retry a request.
         """
         return cls(
             url,
@@ -100,7 +100,7 @@ class HttpPost(Sink[K, V]):
         )
 
     def __repr__(self) -> str:
-        """Show where to, without a secret."""
+        """Return a text with the URL, without secrets."""
         return f"HttpPost({shown_url(self.url)!r})"
 
     @property
@@ -114,14 +114,14 @@ class HttpPost(Sink[K, V]):
         return "at-least-once"
 
     def prepare(self) -> None:
-        """Do nothing: there is no request that changes nothing."""
+        """Do nothing, because any request could change data of the server."""
 
     @override
     def open(self) -> Writer[K, V]:
         return PostWriter(self._server(), self.give_up_after, self.body, self._bodies)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: results are posted when they are written."""
+        """Do nothing, because results are posted when they are written."""
 
     def _server(self) -> HttpServer:
         headers = {"Content-Type": self.content_type, **self.headers}
@@ -129,4 +129,4 @@ class HttpPost(Sink[K, V]):
 
 
 def _no_body(key: object, value: object) -> Body | None:
-    """Make nothing: bodies are made of batches."""
+    """Return no body, because bodies are built from batches."""

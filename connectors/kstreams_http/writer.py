@@ -34,7 +34,7 @@ class PostWriter(Writer[K, V]):
 
     Args:
         server: The server to post to.
-        give_up_after: The time to retry a request.
+        give_up_after: The maximum time to retry a request.
         body: Builds the body of one result.
         bodies: If given, builds the body of several results instead.
     """
@@ -84,7 +84,7 @@ class PostWriter(Writer[K, V]):
         part: tuple[int, int],
         commit: CommitId,
     ) -> list[RefusedRow]:
-        """Post a part of the results by one request; where it is refused, halves."""
+        """Post a part of the results in one request; if it is rejected, post each half."""
         start, stop = part
         whole = part == (0, len(records))
         name = str(commit) if whole else f"{commit}/{start}-{stop - 1}"
@@ -98,7 +98,7 @@ class PostWriter(Writer[K, V]):
         return first + self._together(body, records, (half, stop), commit)
 
     def _post(self, body: bytes, name: str) -> RefusedError | None:
-        """Post a body; return why the server refuses it, if it does."""
+        """Post a body; return the error if the server rejects it, else None."""
         headers = {"Idempotency-Key": quote(name, safe="/")}
 
         def ask() -> RefusedError | None:
@@ -122,7 +122,7 @@ def _encoded(body: object) -> bytes:
     """Return the bytes of a body.
 
     Raises:
-        TypeError, ValueError: It has no form in JSON.
+        TypeError, ValueError: The body cannot be encoded as JSON.
     """
     match body:
         case bytes():

@@ -1,9 +1,9 @@
 """Results in tables of Apache Iceberg, exactly once.
 
 Read `IcebergTable` first: a sink that appends rows to a table of a catalog. Tasks write files while
-a batch runs; when it is committed, one snapshot of the table has them all, and the table's
-properties the batch's number by task. A batch that comes again, or late, is found there and changes
-nothing. Depends on pyiceberg, pyarrow and the core's contracts, on nothing of Spark.
+a batch runs; its commit adds all files in one snapshot of the table, and the batch number of each
+task to the table's properties. So a repeated or late batch is recognized, and changes nothing.
+Depends on pyiceberg, pyarrow and the core's contracts, not on Spark.
 
 Example:
     >>> from dataclasses import dataclass

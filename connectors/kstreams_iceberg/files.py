@@ -23,7 +23,7 @@ _HERE = "manifest"
 
 
 class IcebergFormat:
-    """A table of Iceberg as a worker sees it.
+    """The format of an Iceberg table's data files, as a worker uses it.
 
     Args:
         table: The table.
@@ -37,17 +37,17 @@ class IcebergFormat:
         self._metadata = table.metadata
 
     def check(self, row: Columns) -> None:
-        """Take all that fits the columns."""
+        """Do nothing, because all rows that match the columns are valid."""
 
     def data_files(self, rows: pa.Table, attempt: Attempt) -> DataFiles:
-        """Make a file of the rows of each partition, as the table is divided now."""
+        """Return one file per partition with its rows, by the table's current partition spec."""
         memory = MemoryIO()
         found = list(data_files_of(self._metadata, rows, memory, uuid.UUID(attempt.id)))
         return DataFiles(memory.data, (_entry(self._metadata, found),))
 
 
 def _entry(metadata: TableMetadata, files: Sequence[manifest.DataFile]) -> str:
-    """Return data files as text: a manifest of Iceberg's own."""
+    """Return data files as text: the encoded bytes of an Iceberg manifest."""
     memory = MemoryIO()
     spec, schema = metadata.spec(), metadata.schema()
     version = metadata.format_version
@@ -68,10 +68,10 @@ def _entry(metadata: TableMetadata, files: Sequence[manifest.DataFile]) -> str:
 
 
 def files_of(entry: str) -> tuple[int, list[manifest.DataFile]]:
-    """Return by which of the table's specs files are divided, and the files.
+    """Return the id of the partition spec of files, and the files.
 
     Raises:
-        SinkError: The text was made by something else.
+        SinkError: The text was not written by this sink.
     """
     spec, _, text = entry.partition(":")
     try:

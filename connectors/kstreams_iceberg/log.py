@@ -22,12 +22,12 @@ _MERGES = "commit.manifest-merge.enabled"
 class IcebergLog(TableLog[Table]):
     """A table's log.
 
-    Which batch the table has of which task is in its properties, `kstreams.<epoch>/<sink>`: they
-    stay when snapshots expire. A snapshot's own summary says it as well, for people.
+    The table's properties `kstreams.<epoch>/<sink>` have the last batch number of each task; they
+    stay when snapshots expire. The summary of a snapshot has the numbers too, for people.
 
     Args:
         open: Opens the table.
-        check: Sees that it is still as the sink needs it.
+        check: Checks that the table still matches the sink.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class IcebergLog(TableLog[Table]):
         return self._batches(sink).get(task)
 
     def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:
-        """Make a snapshot with more files of some tasks, which says which batch it has of each.
+        """Add a snapshot to the table with new files, and with the batch number of each task.
 
-        Files that were divided by an older spec of the table go in by that, in one of their own.
+        Files with an older partition spec of the table are added by a separate snapshot.
         """
         by_spec: dict[int, dict[str, list[manifest.DataFile]]] = {}
         for lane, of_task in entries.items():
@@ -83,7 +83,7 @@ class IcebergLog(TableLog[Table]):
         self._table = transaction.commit_transaction()
 
     def _batches(self, sink: str) -> dict[str, int]:
-        """Return the batches of a sink's tasks."""
+        """Return the last batch numbers of a sink's tasks, by task."""
         text = self.table.properties.get(sink, "{}")
         try:
             found = json.loads(text)
@@ -112,6 +112,6 @@ def _alone(table: Table, spec: int) -> Table:
 
 
 def _place(lane: str) -> tuple[str, str]:
-    """Return the property of a lane's sink, and the task."""
+    """Return the name of the property of a lane's sink, and the lane's task."""
     sink, _, task = lane.rpartition("/")
     return f"kstreams.{sink}", task

@@ -1,4 +1,4 @@
-"""Files in memory, where pyiceberg makes them before they are staged."""
+"""Files in memory, which pyiceberg writes before they are staged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ("MemoryIO",)
 
 
 class MemoryIO(FileIO):
-    """Storage of one process.
+    """An in-memory storage for pyiceberg.
 
     Args:
-        data: Files by their location.
+        data: The bytes of files, by location.
     """
 
     def __init__(self, data: Mapping[str, bytes] | None = None) -> None:
@@ -31,7 +31,7 @@ class MemoryIO(FileIO):
         return _Written(location, self.data)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Forget a file."""
+        """Delete a file from memory."""
         self.data.pop(location if isinstance(location, str) else location.location)
 
 
@@ -69,7 +69,7 @@ class _Written(OutputFile):
 
 
 class _Stream(io.BytesIO):
-    """Bytes that become a file when they are closed."""
+    """A stream whose bytes become a file when it is closed."""
 
     def __init__(self, location: str, data: dict[str, bytes]) -> None:
         super().__init__()

@@ -16,10 +16,10 @@ _FORMAT = "write.format.default"
 
 
 def make(catalog: Catalog, name: str, rows: pa.Schema, partitions: Sequence[str]) -> None:
-    """Make a table, unless somebody has made it just now.
+    """Create a table, unless it was created in the meantime.
 
     Raises:
-        SinkError: There is no such namespace.
+        SinkError: The namespace does not exist.
     """
     try:
         making = catalog.create_table_transaction(name, rows)
@@ -44,10 +44,10 @@ def add_missing(table: Table, rows: pa.Schema) -> None:
 
 
 def check(table: Table, rows: pa.Schema, name: str) -> None:
-    """See that a table takes rows, as files of Parquet.
+    """Check that a table can store rows, as Parquet files.
 
     Raises:
-        SinkError: It does not.
+        SinkError: The table cannot store the rows.
     """
     written = table.properties.get(_FORMAT, "parquet")
     if written.lower() != "parquet" or table.metadata.format_version > 2:

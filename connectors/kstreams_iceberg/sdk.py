@@ -1,4 +1,4 @@
-"""The one place where pyiceberg is imported."""
+"""The only module that imports pyiceberg."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Storage:
         table: The table's name in the catalog, with its namespace.
         name: The catalog's name in pyiceberg's configuration.
         properties: Properties of the catalog; they override the configuration.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Storage:
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog, open until something fails."""
+        """The catalog, which is reopened after a failure."""
         if self._catalog is None:
             self._catalog = self._opened()
         return self._catalog
@@ -93,7 +93,7 @@ class Storage:
             ) from None
 
     def open(self) -> Table | None:
-        """Return the newest version of the table; None: there is none."""
+        """Return the newest version of the table; None if the table does not exist."""
         try:
             return self.catalog.load_table(self.table)
         except exceptions.NoSuchTableError:
@@ -103,19 +103,19 @@ class Storage:
         """Return the newest version of the table.
 
         Raises:
-            SinkError: There is none.
+            SinkError: The table does not exist.
         """
         found = self.open()
         if found is None:
             raise SinkError(
                 f"there is no table {self.table} in the catalog",
-                hint="somebody has taken it away: it is made at the start of an app.",
+                hint="something else has deleted it; restart the app, which creates the table.",
             )
         return found
 
 
 class IcebergFiles(Files):
-    """Files of a table: manifests of attempts below its place, data files by their locations.
+    """The files of a table: manifests of attempts below its location, and data files by location.
 
     Args:
         table: The table.

@@ -54,8 +54,8 @@ class IcebergTable(FileTable[K, V]):
         partition_by: The partition columns of a new table, with the identity transform.
         new_columns: The policy for columns that the table lacks: `"fail"` at the start, or
             `"add"` them to the table, where existing rows have nulls.
-        give_up_after: The time to retry while the catalog or the storage does not answer, or while
-            other writers win commits.
+        give_up_after: The maximum time to retry while the catalog or the storage does not answer,
+            or while other writers win commits.
 
     Raises:
         ValueError: The name has no namespace, or the columns of `rows` are not supported.
@@ -82,7 +82,7 @@ class IcebergTable(FileTable[K, V]):
                 raise ValueError(f"partition_by names {name!r}, which is no column of the rows")
 
     def __repr__(self) -> str:
-        """Show all but the function and the catalog."""
+        """Return a text without the function and the catalog."""
         columns = tuple(self._schema.names)
         return f"IcebergTable({self.table!r}, {columns!r}, partition_by={self.partition_by!r})"
 

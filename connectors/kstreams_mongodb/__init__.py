@@ -1,8 +1,8 @@
 """Results in MongoDB, effectively once.
 
-Read `MongoCollection` first: a sink that keeps a document a key. Each document says which commit
-it is of, and none takes the place of a later one's. Depends on pymongo and on the core's
-contracts, on nothing of Spark.
+Read `MongoCollection` first: a sink that writes one document per key. Each document stores its
+commit, so that a document of an earlier commit never replaces one of a later commit. Depends on
+pymongo and on the core's contracts, not on Spark.
 
 Example:
     >>> from kstreams_mongodb import MongoCollection

@@ -44,7 +44,7 @@ class MongoCollection(Sink[K, V]):
         row: Builds the fields of a document from key and value.
         id: Builds the `_id` from the key; by default the record's key is used.
         fence: The collection of fences in the same database, one document per task.
-        give_up_after: The time to retry while the server does not answer.
+        give_up_after: The maximum time to retry while the server does not answer.
 
     Raises:
         ValueError: The URL or a name is invalid.
@@ -63,7 +63,7 @@ class MongoCollection(Sink[K, V]):
         check_address(self.url, self._fences)
 
     def __repr__(self) -> str:
-        """Show all but the address and the functions."""
+        """Return a text without the address and the functions."""
         return f"MongoCollection({self.collection!r}, fence={self.fence!r})"
 
     @property
@@ -90,7 +90,7 @@ class MongoCollection(Sink[K, V]):
         return CollectionWriter(server, self.collection, self._fences, self.id, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: documents are seen when they are written."""
+        """Do nothing, because documents are visible as soon as they are written."""
 
     @property
     def _fences(self) -> str:

@@ -1,4 +1,4 @@
-"""Documents as MongoDB has them, and which are none."""
+"""Conversion of results to MongoDB documents, and rejection of invalid documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Document: TypeAlias = dict[str, Any]
 """A whole document, with its `_id`."""
 
 OWN = "kstreams"
-"""The field that says which commit a document is of."""
+"""The field of a document that stores its commit."""
 
 _LARGEST = 16 * 1024 * 1024 - 1024
 _REVISIONS = 1 << 16
@@ -62,16 +62,16 @@ def change_of(
 
 
 def order_of(commit: CommitId) -> int:
-    """Return a number that a later commit of the same epoch has more of."""
+    """Return the order of a commit in its epoch; a later commit has a larger number."""
     return commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
 
 
 def request_of(
     change: Change[bytes, Document], commit: CommitId
 ) -> ReplaceOne[Document] | DeleteOne:
-    """Return the request that writes a change unless the same or a later commit of the epoch has.
+    """Return a request that writes a change, unless a later commit (or this one) has written it.
 
-    If one has, a replacement fails with a duplicate `_id` (error 11000).
+    If it has been written, a replacement fails with a duplicate `_id` (error 11000).
     """
     order = order_of(commit)
     newer = {f"{OWN}.epoch": commit.epoch, f"{OWN}.order": {"$gte": order}}
@@ -83,10 +83,10 @@ def request_of(
 
 
 def _identity(own: object) -> object:
-    """Return an `_id` in one form: 1 and 1.0 are one to MongoDB.
+    """Return an `_id` in normal form, because 1 and 1.0 are equal in MongoDB.
 
     Raises:
-        TypeError, ValueError: It is none.
+        TypeError, ValueError: The `_id` is invalid.
     """
     if own is None or isinstance(own, (list, tuple, set, frozenset)):
         raise TypeError(f"a {type(own).__name__} is no _id: give id= for one")

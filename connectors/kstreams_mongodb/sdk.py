@@ -1,4 +1,4 @@
-"""The one place where pymongo is imported."""
+"""The only module that imports pymongo."""
 
 from __future__ import annotations
 

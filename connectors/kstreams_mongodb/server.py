@@ -1,4 +1,4 @@
-"""MongoDB, asked again when it does not answer."""
+"""MongoDB's client, with retries of temporary failures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ PASSING = frozenset(
         *(9001, 10107, 11600, 11602, 13435, 13436),
     }
 )
-"""Codes of hosts that are not reached, locks, time-outs, write conflicts, and of servers that are
-not the first any more."""
+"""MongoDB's error codes of temporary failures: unreachable hosts, locks, timeouts, write conflicts,
+and servers that are not primary any more."""
 _CONNECT_MS = 5_000
 _ANSWER_MS = 30_000
 
@@ -35,7 +35,7 @@ class Server:
 
     Args:
         url: The URL of the server.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, url: str, give_up_after: timedelta) -> None:
@@ -61,7 +61,7 @@ class Server:
         return retried(work, self._faults, self._give_up_after, self.close)
 
     def collection(self, name: str) -> Collection[Document]:
-        """Return a collection, `database.name`, whose writes a majority has made durable."""
+        """Return a collection, `database.name`, whose writes wait for a durable majority."""
         if self._client is None:
             self._client = self._made()
         database, _, own = name.partition(".")
@@ -85,7 +85,7 @@ class Server:
             ) from None
 
     def close(self) -> None:
-        """Close the connections; the next question makes others."""
+        """Close the connections; the next operation opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(errors.PyMongoError, OSError):
@@ -93,10 +93,10 @@ class Server:
 
 
 def check_address(url: str, collection: str) -> None:
-    """Refuse what names no collection of a server.
+    """Check the URL of a server and the name of a collection.
 
     Raises:
-        ValueError: It does not; the text shows nothing of the url.
+        ValueError: The URL or the name is invalid; the error does not show the URL.
     """
     if not url.startswith(("mongodb://", "mongodb+srv://")):
         raise ValueError("the url is no address of MongoDB: give mongodb://host:port")

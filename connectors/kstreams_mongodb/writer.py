@@ -1,4 +1,4 @@
-"""Write a task's results of a batch, each document unless a later one is there."""
+"""Write a task's results of a batch; documents of later commits are kept."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ class CollectionWriter(Writer[K, V]):
 
 
 def _of_rows(exc: errors.BulkWriteError) -> list[dict[str, Any]]:
-    """Return the errors that are faults of rows.
+    """Return the errors that rows have caused.
 
     Raises:
-        BulkWriteError: Some are not, and may pass.
+        BulkWriteError: Some errors are temporary failures of the server.
     """
     details: Any = exc.details or {}
     found: list[dict[str, Any]] = list(details.get("writeErrors", ()))

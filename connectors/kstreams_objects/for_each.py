@@ -1,4 +1,4 @@
-"""A file for each result, where a function of the user's says."""
+"""A sink that writes a file for each result; a user function determines the path."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 _PATH_BYTES = 900
-"""Of a path: Google and S3 take 1,024, prefix included."""
+"""The maximum bytes of a path: Google and S3 allow 1,024, prefix included."""
 
 
 @dataclass(frozen=True, repr=False)
 class FileForEach(StagedFiles, Sink[K, V]):
-    """Writes each result as a file of its own, exactly once; the last one of a path stays.
+    """Writes each result as a separate file, exactly once; the last result of a path wins.
 
-    Files are staged below `_staged/` while the batch runs, and get their names when the batch is
-    committed, each whole. A file takes the place of one that has its path.
+    Files are staged below `_staged/` while the batch runs, and each is renamed atomically when the
+    batch is committed. A file replaces an existing file of its path.
 
-    A result is refused alone whose path leads elsewhere or is hidden (a step that is empty, `..`,
-    or begins with `.` or `_`), is too long, or where something is in the way: a file that would
-    have to be a folder, or the other way round.
+    Results with an invalid path are rejected individually: a path with a segment that is empty,
+    `..`, or begins with `.` or `_`; a path that is too long; and a blocked path, which needs a
+    folder where a file exists, or the reverse.
 
     Args:
         place: A directory's path, which driver and workers share, or settings of a storage:
             `kstreams_s3.S3(...)`, `kstreams_gcs.GCS(...)`, `kstreams_sftp.Sftp(...)`.
-        path: Makes the file's path below the place, steps divided by `/`. Records of `Whole` have
-            that of the file that they are as their key, and in the header `kstreams-file`.
-        body: Makes the file's bytes; None leaves the result out.
+        path: Builds the file's path below the place, with segments separated by `/`. Records of the
+            format `Whole` have the path of their source file as key, and in the header
+            `kstreams-file`.
+        body: Builds the file's bytes; None skips the result.
 
     Raises:
         TypeError: The place is neither a path nor settings of a storage.
-        ValueError: It is a URL, or empty.
+        ValueError: The path is a URL, or empty.
     """
 
     place: str | os.PathLike[str] | Place
@@ -61,7 +62,7 @@ class FileForEach(StagedFiles, Sink[K, V]):
         as_place(self.place)
 
     def __repr__(self) -> str:
-        """Show all but the functions, and no secret."""
+        """Return a text without the functions, and no secret."""
         return f"FileForEach({as_place(self.place).place!r})"
 
     @override
@@ -78,7 +79,7 @@ class _EachWriter(Writer[K, V]):
         self._stager = Stager(sink.store)
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage a batch's results; return which files are to get which paths."""
+        """Stage a batch's results; return receipts with the paths of the staged files."""
         records = results.records()
         found, wrong = made(records, self._file)
         with storage_errors():
@@ -88,7 +89,7 @@ class _EachWriter(Writer[K, V]):
             return [self._stager.stage(commit, path, data) for path, data in kept.items()]
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing, because the writer holds no resources."""
 
     def _file(self, record: Record[K, V]) -> tuple[str, bytes] | None:
         body: object = self._sink.body(record)

@@ -1,4 +1,4 @@
-"""Rows as the bytes of one file."""
+"""File formats: encoding of rows as the bytes of one file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Encoded:
 
 
 class FileFormat(Protocol):
-    """Makes a file of rows: settings, picklable."""
+    """A file format: picklable settings that encode rows as a file."""
 
     @property
     def extension(self) -> str:
@@ -41,16 +41,16 @@ class FileFormat(Protocol):
         ...
 
     def encode(self, rows: Sequence[Columns]) -> Encoded:
-        """Make a file of those rows that have a form in it."""
+        """Encode rows as a file; reject rows that the format cannot represent."""
         ...
 
 
 @dataclass(frozen=True)
 class JsonLines(FileFormat):
-    """A JSON object a line, in UTF-8.
+    """One JSON object per line, in UTF-8.
 
-    Dates, decimals and bytes have no form in JSON: a row with one is refused. So are nan and
-    infinite numbers, which most readers do not take.
+    Rows with dates, decimals or bytes are rejected, because JSON cannot represent these. So are
+    rows with NaN or infinite numbers, which most readers do not accept.
 
     Args:
         gzip: Whether files are compressed.
@@ -89,7 +89,7 @@ class CsvTable(FileFormat):
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"a file has columns, each named once: {self.columns!r}")
+            raise ValueError(f"a file needs columns with distinct names: {self.columns!r}")
 
     @property
     def extension(self) -> str:

@@ -29,7 +29,7 @@ class MovingStore(Protocol):
     def obstacle(self, name: str) -> str:
         """Return the object that blocks a name, such as a file where the name needs a folder.
 
-        Empty if nothing does; always empty for storage without folders.
+        Empty if nothing blocks the name; always empty for storage without folders.
         """
         ...
 
@@ -59,10 +59,10 @@ class Place(Protocol):
 
 
 def as_place(place: str | os.PathLike[str] | Place) -> Place:
-    """Return settings for a directory's path; others as they are.
+    """Return storage settings: those of a directory for a path, given settings unchanged.
 
     Raises:
-        TypeError: It is neither a path nor settings of a storage.
+        TypeError: The place is neither a path nor storage settings.
         ValueError: The text is a URL, or empty.
     """
     if isinstance(place, os.PathLike):
@@ -70,7 +70,7 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
     if not isinstance(place, str):
         if not (callable(getattr(place, "open", None)) and hasattr(place, "place")):
             raise TypeError(
-                "files go to a directory's path or to settings of a storage; "
+                "the place of files must be a directory's path or storage settings; "
                 f"{type(place).__name__} is neither"
             )
         return place

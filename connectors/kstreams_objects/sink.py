@@ -1,4 +1,4 @@
-"""Files and objects as a sink: one for each task and batch, seen after the commit."""
+"""A sink that writes one file per task and batch, visible after the commit."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ V = TypeVar("V")
 class Objects(StagedFiles, Sink[K, V]):
     """Writes a task's results of a batch as one file, exactly once.
 
-    The file is staged below `_staged/` while the batch runs, and gets its name when the batch is
-    committed: readers see whole files of committed batches alone. Its name is
-    `<lane>-<batch>.<extension>`: files of a task sort by time, and those of another task, sink or
-    epoch (a reset, a rescale, a fork) have other names. A file is made in memory.
+    The file is staged below `_staged/` while the batch runs, and renamed when the batch is
+    committed: readers only see complete files of committed batches. Its name is
+    `<lane>-<batch>.<extension>`: files of a task sort by time, and files of another task, sink
+    or epoch (after a reset, a rescale, a fork) have other names. Files are built in memory.
 
-    Results that have no form in the format are refused alone, before anything is written.
+    Results that the format cannot represent are rejected individually, before any write.
 
     Args:
         place: A directory's path, which driver and workers share, or `kstreams_s3.S3(...)`.
         format: `JsonLines()`, `CsvTable(...)` or `Parquet(...)`.
-        row: Makes the columns of a row from key and value; None leaves the result out.
-        folder: Makes from key and value the folder that a row's file is in, such as
-            `day=2026-01-31`; each folder gets a file of its own. Steps are divided by `/`; none
-            may be empty or begin with `.` or `_`.
+        row: Builds the columns of a row from key and value; None skips the result.
+        folder: Builds the folder of a row's file from key and value, such as `day=2026-01-31`; each
+            folder gets a separate file. Segments are separated by `/`; none may be empty or begin
+            with `.` or `_`.
 
     Raises:
         TypeError: The place is neither a path nor settings of a storage.
-        ValueError: It is a URL, or empty.
+        ValueError: The path is a URL, or empty.
     """
 
     place: str | os.PathLike[str] | Place
@@ -60,7 +60,7 @@ class Objects(StagedFiles, Sink[K, V]):
         as_place(self.place)
 
     def __repr__(self) -> str:
-        """Show all but the functions, and no secret."""
+        """Return a text without the functions, and no secret."""
         return f"Objects({as_place(self.place).place!r}, format={self.format!r})"
 
     @override
@@ -77,7 +77,7 @@ class _ObjectsWriter(Writer[K, V]):
         self._stager = Stager(sink.store)
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage a batch's results; return which files are to get which names."""
+        """Stage a batch's results; return receipts with the names of the staged files."""
         records = results.records()
         found, wrong = made(records, self._row)
         files: dict[str, bytes] = {}
@@ -95,7 +95,7 @@ class _ObjectsWriter(Writer[K, V]):
             ]
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing, because the writer holds no resources."""
 
     def _row(self, record: Record[Any, Any]) -> tuple[str, Columns] | None:
         columns: object = self._sink.row(record.key, record.value)
@@ -113,7 +113,7 @@ class _ObjectsWriter(Writer[K, V]):
 def _by_folder(
     found: Sequence[tuple[int, tuple[str, Columns]]],
 ) -> dict[str, list[tuple[int, Columns]]]:
-    """Return numbers and rows of each folder, in order."""
+    """Return the rows of each folder with their numbers, in order."""
     files: dict[str, list[tuple[int, Columns]]] = {}
     for number, (folder, columns) in found:
         files.setdefault(folder, []).append((number, columns))

@@ -1,4 +1,4 @@
-"""Files that are staged before a commit, and get their names after it."""
+"""Files that are staged before a commit, and renamed to their final names after it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StagedFiles:
 
     @property
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
+        """The label of the source or sink in diagrams of the topology."""
         return f"files in {as_place(self.place).place}"
 
     @property
@@ -47,10 +47,10 @@ class StagedFiles:
         return found
 
     def prepare(self) -> None:
-        """See that the storage answers.
+        """Check that the storage answers.
 
         Raises:
-            SinkUnavailableError: It does not answer, or refuses.
+            SinkUnavailableError: The storage does not answer, or rejects the request.
         """
         with storage_errors():
             for _ in self.store.list(f"{_STAGED}/-"):
@@ -96,8 +96,8 @@ class Stager:
         """Stage a file of a batch; return a receipt for `StagedFiles.publish`.
 
         Raises:
-            SinkError: It is too large.
-            StoreError: The storage refuses.
+            SinkError: The file is too large.
+            StoreError: The storage rejects the request.
         """
         if len(data) > _LARGEST_BYTES:
             raise SinkError(
@@ -120,10 +120,10 @@ class Stager:
 
 
 def checked_path(path: object, what: str) -> str:
-    """Return a path that leads nowhere else, and that no reader passes over.
+    """Return a path if it stays below the place and is not hidden from readers.
 
     Raises:
-        InvalidNameError, TypeError: It is none.
+        InvalidNameError, TypeError: The path is invalid.
     """
     if not isinstance(path, str):
         raise TypeError(f"a {what} is a text, not a {type(path).__name__}")

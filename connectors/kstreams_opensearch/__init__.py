@@ -1,8 +1,8 @@
 """Results in OpenSearch or Elasticsearch, effectively once.
 
-Read `SearchIndex` first: a sink that keeps a document a key. The version of a document is made of
-the batch that it is of, so that none takes the place of a later one. Depends on the core's
-contracts alone.
+Read `SearchIndex` first: a sink that writes one document per key. The version of a document is
+derived from its batch, so that an earlier document never replaces a later one. Depends on the
+core's contracts alone.
 
 Example:
     >>> from kstreams_opensearch import SearchIndex

@@ -47,7 +47,7 @@ class SearchIndex(Sink[K, V]):
             show them.
         own: The name prefix of the sink's own two indexes, `-epochs` and `-fence`.
         timeout: The maximum time to wait for a connection, and for each part of a response.
-        give_up_after: The time to retry while the cluster does not answer or rejects load.
+        give_up_after: The maximum time to retry while the cluster does not answer or rejects load.
 
     Raises:
         ValueError: The URL, a header or a name is invalid.
@@ -69,7 +69,7 @@ class SearchIndex(Sink[K, V]):
         self._service()
 
     def __repr__(self) -> str:
-        """Show all but the address, the headers and the functions."""
+        """Return a text without the address, the headers and the functions."""
         return f"SearchIndex({self.index!r}, own={self.own!r})"
 
     @property
@@ -83,11 +83,11 @@ class SearchIndex(Sink[K, V]):
         return "effectively-once"
 
     def prepare(self) -> None:
-        """See that the index is there, and make the sink's own.
+        """Check that the index exists, and create the sink's own indexes.
 
         Raises:
             SinkUnavailableError: The cluster does not answer.
-            SinkError: The index is not there, or login or rights are wrong.
+            SinkError: The index does not exist, the login is wrong, or permissions are missing.
         """
         service = self._service()
         try:
@@ -100,7 +100,7 @@ class SearchIndex(Sink[K, V]):
         return IndexWriter(self._service(), self.index, self.id, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: documents are there when they are written."""
+        """Do nothing, because documents are visible as soon as they are written."""
 
     def _service(self) -> Service:
         server = HttpServer(self.url, self.headers, self.timeout)

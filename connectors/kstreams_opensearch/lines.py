@@ -1,4 +1,4 @@
-"""Documents as lines of a bulk request, and which are none."""
+"""Conversion of results to lines of bulk requests, and rejection of invalid documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams_rows.encoding import Change
 __all__ = ("Fields", "change_of", "lines_of", "version_of")
 
 Fields: TypeAlias = Mapping[str, object]
-"""Fields of a document: what JSON has a form for."""
+"""The fields of a document, with values that JSON can represent."""
 
 _LONGEST_ID = 512
 _REVISION_BITS, _BATCH_BITS, _EPOCH_BITS = 8, 36, 19
@@ -61,14 +61,14 @@ def lines_of(change: Change[str, bytes], version: int) -> bytes:
 
 
 def version_of(epoch: int, commit: CommitId) -> int:
-    """Return the version of a commit's documents: a later commit's is higher, or a later epoch's.
+    """Return the version of a commit's documents; it is higher for later commits and epochs.
 
     Args:
-        epoch: Number of the commit's epoch among all.
+        epoch: The number of the commit's epoch; see `Service.epoch`.
         commit: The commit.
 
     Raises:
-        SinkError: There are more epochs or batches than 63 bits have numbers for.
+        SinkError: The epoch or batch number is too large for a version of 63 bits.
     """
     if epoch >> _EPOCH_BITS or commit.batch >> _BATCH_BITS or commit.revision >> _REVISION_BITS:
         raise SinkError(

@@ -1,4 +1,4 @@
-"""OpenSearch by HTTP, asked again when it does not answer or has no room."""
+"""OpenSearch's HTTP API, with retries of temporary failures and of rejected load."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Service:
     Args:
         server: A node of the cluster, or a proxy.
         own: The name prefix of the sink's own indexes.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
     """
 
     def __init__(self, server: HttpServer, own: str, give_up_after: timedelta) -> None:
@@ -52,16 +52,16 @@ class Service:
         """Return the result of an operation; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: The cluster did not answer, or had no room, in all that time.
+            SinkUnavailableError: The cluster did not answer, or rejected load, for `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self._server.close)
 
     def prepare(self, index: str) -> None:
-        """See that there is an index, and make the sink's own.
+        """Check that an index exists, and create the sink's own indexes.
 
         Raises:
-            SinkError: It is not there.
+            SinkError: The index does not exist.
         """
         if self._ask("HEAD", f"/{_quoted(index)}", known={404})[0] == 404:
             raise SinkError(
@@ -73,9 +73,9 @@ class Service:
                 self._ask("PUT", f"/{_quoted(name)}", _ONE_SHARD, known={400})  # made meanwhile
 
     def epoch(self, epoch: str) -> int:
-        """Return the number of a life: higher than those of all that began before.
+        """Return the number of an epoch, which is higher than those of all earlier epochs.
 
-        It is the sequence number that the index of epochs, of one shard, has given its document.
+        It is the sequence number of the epoch's document in the index of epochs, of one shard.
         """
         name = _quoted(epoch)
         status, made = self._ask(
@@ -116,7 +116,7 @@ class Service:
     def _ask(
         self, method: str, path: str, body: object = None, *, known: Container[int] = ()
     ) -> tuple[int, dict[str, Any]]:
-        """Send a request; return status and answer, of success or of a known refusal."""
+        """Send a request; return the status and the JSON response if it is 2xx or in `known`."""
         sent = None if body is None else json.dumps(body).encode()
         answer = self._server.ask(method, path, sent, _JSON if sent else None, answers=known)
         if answer.status >= 300 and answer.status not in known:

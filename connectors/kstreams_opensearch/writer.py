@@ -1,4 +1,4 @@
-"""Write a task's results of a batch, each document unless a later one is there."""
+"""Write a task's results of a batch; documents of later commits are kept."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class IndexWriter(Writer[K, V]):
         return found
 
     def _see_newer(self, key: str, commit: CommitId, version: int) -> None:
-        """Pass over a document that a later commit has written; one of another app is an error."""
+        """Accept that a document is newer if a later commit has written it; else raise an error."""
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a later document {key!r}, which is of no commit of "

@@ -24,9 +24,9 @@ _INCOMING = sql.Identifier("pg_temp", "kstreams_rows")
 _ALL = sql.SQL("")
 _TRUE = sql.SQL("true")
 _OF_ROWS = ("22", "23", "44")
-"""Classes of SQLSTATE that are a row's: data, constraints, a view's check."""
+"""SQLSTATE classes of errors of single rows: data, constraints, a view's check."""
 _ALSO_OF_ROWS = ("21000", "54000", "P0001")
-"""Two rows that the database has for one; a key too long for its index; a trigger's refusal."""
+"""Further SQLSTATEs of rows: duplicate keys, a key too long for its index, a trigger's error."""
 _ROW_ERRORS = (TypeError, ValueError, OverflowError, AttributeError, ArithmeticError)
 """The exceptions psycopg raises for values that do not fit the column."""
 
@@ -45,8 +45,8 @@ _NATURAL: dict[int, frozenset[type]] = {
     1700: frozenset({Decimal, _NONE}),
     2950: frozenset({UUID, _NONE}),
 }
-"""By oid: bool, bytea, int8, int2, int4, text, float8, varchar, date, timestamptz, numeric and
-uuid."""
+"""Python types of binary columns, by oid: bool, bytea, int8, int2, int4, text, float8, varchar,
+date, timestamptz, numeric and uuid."""
 _JSON = frozenset({114, 3802})
 """Oids of json and jsonb."""
 _BITS = {20: 63, 21: 15, 23: 31}
@@ -54,10 +54,10 @@ _BITS = {20: 63, 21: 15, 23: 31}
 
 
 class BulkWriter:
-    """Writes rows within a transaction: by a copy into a temporary table, then from there.
+    """Writes rows in a transaction: copies them to a temporary table, then to the table.
 
     Args:
-        connection: The connection; its temporary table is made here, once.
+        connection: The connection; its temporary table is created here, once.
         table: The table.
     """
 
@@ -99,7 +99,7 @@ class BulkWriter:
     def stage(
         self, into: sql.Identifier, names: Sequence[str], rows: Iterable[Sequence[object]]
     ) -> None:
-        """Copy rows into a table of staged rows: they were tried, so all go in."""
+        """Copy rows to a table of staged rows; all must be valid."""
         self._copy(into, names, rows)
 
     def _copy(
@@ -129,7 +129,7 @@ class BulkWriter:
     def _apart(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]
     ) -> list[tuple[Row, Exception]]:
-        """Write rows; where that fails by a row, halves, down to the rows that fail."""
+        """Write rows; if a row makes that fail, write each half, and so on; return failed rows."""
         if not rows:
             return []
         try:
@@ -169,7 +169,7 @@ class BulkWriter:
     def _through(
         self, names: Sequence[str], rows: Sequence[Sequence[object]], then: sql.Composed
     ) -> None:
-        """Copy rows into the temporary table, and do something with them."""
+        """Copy rows to the temporary table, and execute a statement on it."""
         if self._used:
             self._connection.execute(sql.SQL("TRUNCATE {}").format(_INCOMING))
         self._used = True
@@ -249,7 +249,7 @@ def _fits(oid: int, column: Sequence[object]) -> bool:
 
 
 def _with_json(oids: Sequence[int], rows: list[Sequence[object]]) -> list[Sequence[object]]:
-    """Return rows whose values in columns of JSON are JSON as text, too, whatever they are."""
+    """Return rows in which values of JSON columns are encoded as JSON text."""
     if not _JSON.intersection(oids):
         return rows
     return [

@@ -26,7 +26,7 @@ __all__ = (
 
 
 class Column(NamedTuple):
-    """A column of a table: its name, its type as SQL has it, and the type's oid."""
+    """A column of a table: its name, its SQL type, and the oid of the type."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 def beside_parameters(name: sql.Identifier) -> sql.Composable:
-    """Return a name for a statement that has parameters, where a `%` begins one."""
+    """Return a name for a statement with parameters; `%` is doubled, as it marks parameters."""
     escaped: Any = name.as_string(None).replace("%", "%%")  # checkers want a literal
     return sql.SQL(escaped)
 
@@ -70,7 +70,7 @@ class Table:
         names: The names of the table and of its fence.
         key: The columns of the key; empty if rows are appended.
         columns: All writable columns, by name.
-        defers: Whether it has deferrable constraints.
+        defers: Whether the table has deferrable constraints.
     """
 
     names: Names
@@ -84,7 +84,7 @@ class Table:
         return self.names.quoted_table
 
     def begin(self, connection: Connection) -> None:
-        """Begin a transaction's work: no constraint waits for its end, where no row is named."""
+        """Make deferred constraints of the transaction immediate, so that errors name a row."""
         if self.defers:
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
@@ -132,10 +132,11 @@ SELECT ''::text AS kstreams_lane, 0::bigint AS kstreams_batch, ''::text AS kstre
 
 
 def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Table:
-    """Return a table as it is now.
+    """Return the current description of a table.
 
     Raises:
-        SinkError: It is not there, or lacks a column of the key, or a unique constraint on it.
+        SinkError: The table does not exist, or lacks a key column or a unique constraint on the
+            key.
     """
     quoted = names.quoted_table.as_string(connection)
     if not is_table(connection, names.quoted_table):
@@ -178,7 +179,7 @@ def create_missing(
 
 
 def create_table(connection: Connection, name: sql.Identifier, statement: sql.Composed) -> bool:
-    """Create a table if it is not there, which a role without the right may find done."""
+    """Create a table if it does not exist; a role needs the right only in that case."""
     if is_table(connection, name):
         return False
     with suppress(psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):  # of a race

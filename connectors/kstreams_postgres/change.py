@@ -48,7 +48,7 @@ class _ChangeSerde(TypedSerde[Change[V]]):
 
 
 class _RowSerde(TypedSerde[V]):
-    """JSON of rows, likewise."""
+    """JSON of rows; column texts are decoded to the types of their fields."""
 
     __slots__ = ()
     coding: ClassVar[Coding] = Coding("json", "JSON", msgspec.json.Encoder, msgspec.json.Decoder)
@@ -63,9 +63,9 @@ def change_serde(value: type[V]) -> Serde[Change[V]]:
     """Return the serde of changes of rows, for topics and stores that keep them.
 
     Args:
-        value: Type of a row: a dataclass, `msgspec.Struct` or TypedDict.
+        value: The type of a row: a dataclass, `msgspec.Struct` or TypedDict.
 
     Raises:
-        TypeError: It is no type that JSON can be decoded to.
+        TypeError: JSON cannot be decoded to the type.
     """
     return _ChangeSerde(Change[value], None, strict=False, enc_hook=None, dec_hook=None)  # type: ignore[valid-type]  # as data

@@ -38,7 +38,7 @@ class SlotStatus:
     """The status of a replication slot.
 
     Attributes:
-        reader: The query of the app that reads it; empty if there is none.
+        reader: The app and query that read the slot; empty if there is none.
         offset: The first offset the slot retains.
         lag_bytes: The bytes of the server's log written after the slot's confirmed position.
         kept_bytes: The bytes of the server's log retained on disk for the slot.
@@ -89,12 +89,12 @@ class PostgresChanges(Generic[K, V]):
         object.__setattr__(self, "value", change_serde(self.row))
 
     def __repr__(self) -> str:
-        """Show all but the address."""
+        """Return a text without the address."""
         return f"PostgresChanges({self.name!r}, table={self.table!r}, slot={self.slot!r})"
 
     @property
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
+        """The label of the source or sink in diagrams of the topology."""
         return f"changes of postgresql table {self.table}"
 
     @property
@@ -103,12 +103,12 @@ class PostgresChanges(Generic[K, V]):
         return "the slot lets go of changes"
 
     def contents(self) -> SlotContents:
-        """Open the driver's side."""
+        """Return the access to the log's contents in the driver."""
         making = Making(self.url, required_fields(self.row), snapshot=self.snapshot)
         return SlotContents(self._database(), self._names, making)
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Return a reader of the log's records in a worker."""
         return SlotReader(self._database(), self._names, self.key, wanted_fields(self.row))
 
     def status(self) -> SlotStatus | None:
@@ -200,7 +200,7 @@ def changes(
         snapshot: Whether the log starts with the existing rows: the table is copied in the
             database, until the app has read the copy.
         state: The table with the state of slots, one row per slot; created if it does not exist.
-        give_up_after: The time to retry while the database does not answer.
+        give_up_after: The maximum time to retry while the database does not answer.
 
     Raises:
         CompileError: A name is invalid, or url, table or state is empty.

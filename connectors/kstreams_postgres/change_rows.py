@@ -26,7 +26,7 @@ __all__ = ("ChangeRow", "RowForm", "required_fields", "table_of", "wanted_fields
 
 
 class ChangeRow(NamedTuple):
-    """A record to be: its key as JSON, its value as JSON, or why it cannot be read."""
+    """A future record: its key and value as JSON, or the reason why it cannot be read."""
 
     offset: int
     time_ms: int
@@ -36,13 +36,13 @@ class ChangeRow(NamedTuple):
 
 
 def wanted_fields(type_: object) -> frozenset[str] | None:
-    """Return which columns a type of rows has; None: all, as it takes any."""
+    """Return the columns that a row type needs; None if it accepts all columns."""
     fields = _fields(type_)
     return None if fields is None else frozenset(field.encode_name for field in fields)
 
 
 def required_fields(type_: object) -> frozenset[str]:
-    """Return which columns there have to be: those of fields without a default."""
+    """Return the required columns of a row type: the fields without a default."""
     return frozenset(field.encode_name for field in _fields(type_) or () if field.required)
 
 
@@ -81,7 +81,7 @@ class RowForm:
 
     @classmethod
     def of(cls, table: Relation, key: Sequence[str], wanted: frozenset[str] | None) -> RowForm:
-        """Return the one of a table's description."""
+        """Return the form of a table, given its description in the replication stream."""
         names = [column.name for column in table.columns]
         return cls(names, [column.type_oid for column in table.columns], key, wanted)
 
@@ -109,11 +109,11 @@ class RowForm:
             yield self._row(begin, "update", before, new, new)
 
     def copied(self, offset: int, begin: Begin, row: Sequence[Cell]) -> ChangeRow:
-        """Return the record of a row that was there before."""
+        """Return the record of a row that existed before the slot."""
         return self._row(begin, "snapshot", None, row, row)._replace(offset=offset)
 
     def plain(self, offset: int, time_ms: int, row: Sequence[Cell]) -> ChangeRow:
-        """Return the record of a plain row."""
+        """Return the record of a row of a polled table."""
         return ChangeRow(offset, time_ms, self._json_key(row), self._object(row))
 
     def _problem(self, row: Sequence[Cell] | None) -> str:
@@ -165,10 +165,10 @@ class RowForm:
 
 
 def table_of(rows: Sequence[ChangeRow], key: Serde[Any]) -> pa.Table:
-    """Return records as a log's reader does.
+    """Return records in the Arrow table of a `LogReader`.
 
     Raises:
-        SourceError: A key is no value of the serde's type.
+        SourceError: A key does not match the type of the serde.
     """
     decoder = msgspec.json.Decoder(_key_type(key), strict=False)
     try:

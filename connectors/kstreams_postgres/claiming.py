@@ -20,7 +20,7 @@ def reader_of(
         state: The table with the state of logs.
         column: The column with the names of logs.
         name: The name of the log.
-        reader: The reader that claims the log; empty releases it, whoever reads it.
+        reader: The reader that claims the log; empty releases the log from any reader.
     """
     statement = sql.SQL(
         "UPDATE {} SET reader = CASE WHEN reader = '' OR %s = '' THEN %s ELSE reader END "

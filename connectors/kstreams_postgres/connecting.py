@@ -1,4 +1,4 @@
-"""A connection that is made again when it is lost, and errors of a database as the library's."""
+"""A connection that is reopened when it is lost, and conversion of a database's errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Connection = psycopg.Connection[Any]
 
 _CONNECT_S = 10
 _IDLE_S = 60
-"""After which the server ends a transaction whose client says nothing: a writer that hangs."""
+"""The seconds after which the server ends an idle transaction, such as of a hung writer."""
 _FORM = {
     "client_encoding": "UTF8",
     "datestyle": "ISO, YMD",
@@ -32,11 +32,11 @@ _FORM = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
 }
-"""Settings that say how values are written, so that a value is the same text each time."""
+"""Settings that give values the same text in each session."""
 _PASSING = ("08", "40", "53", "57", "58", "F0", "XX")
-"""Classes of SQLSTATE: connections, deadlocks, resources, shutdown, the machine."""
+"""SQLSTATE classes of temporary errors: connections, deadlocks, resources, shutdown, system."""
 _LOCKED = ("55P03", "55006", "25006")
-"""A lock that is held, an object in use, a server that only reads as another has taken over."""
+"""Further temporary SQLSTATEs: a held lock, an object in use, a server that became read-only."""
 
 
 class Database:
@@ -44,10 +44,10 @@ class Database:
 
     Args:
         url: The connection string.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
         lock_timeout: The maximum time a statement waits for a lock.
-        reads: Whether it belongs to a source: errors are source errors, and values have a fixed
-            text format.
+        reads: Whether the database belongs to a source: errors are source errors, and values have a
+            fixed text format.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Database:
         return retried(lambda: work(self._open()), self._faults, self._give_up_after, self.close)
 
     def close(self) -> None:
-        """Close the connection; the next piece of work makes another."""
+        """Close the connection; the next operation opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(psycopg.Error, OSError):
@@ -103,7 +103,7 @@ class Database:
 
 
 def code_of(exc: BaseException) -> str:
-    """Return the SQLSTATE of an error; empty where the server has said none."""
+    """Return the SQLSTATE of an error; empty if it has none."""
     return getattr(exc, "sqlstate", None) or ""
 
 
@@ -116,7 +116,7 @@ def may_pass(exc: BaseException) -> bool:
 
 
 def _without_secrets(text: str, url: str) -> str:
-    """Leave out the address as it was given, and the password in each spelling."""
+    """Return a text without the URL, and without the password in any encoding."""
     try:
         known = conninfo_to_dict(url)
     except psycopg.Error:

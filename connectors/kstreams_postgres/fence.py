@@ -1,4 +1,4 @@
-"""The fence: which commit a task's rows are of, in the same transaction as the rows."""
+"""The fence: the last commit of a task, stored in the same transaction as the rows."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def claim(connection: Connection, names: Names, commit: CommitId) -> list[Refuse
 def note(
     connection: Connection, names: Names, commit: CommitId, refused: Sequence[RefusedRow]
 ) -> None:
-    """Keep with the fence which rows were refused, so that they are when the commit comes again."""
+    """Store rejected rows with the fence, so that a repeated commit rejects them again."""
     statement = sql.SQL(_NOTE).format(names.fence_beside_parameters)
     connection.execute(statement, (_to_text(refused), commit.epoch, commit.sink, commit.task))
 
 
 def _to_text(rows: Sequence[RefusedRow]) -> str:
-    """Return rows as JSON without anything that a column of text does not take."""
+    """Return rows as JSON, without characters that a text column cannot store."""
     return json.dumps(
         [
             [

@@ -1,4 +1,4 @@
-"""Values as PostgreSQL writes them in text, as JSON that typed decoders take."""
+"""Conversion of PostgreSQL's text values to JSON for typed decoders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 __all__ = ("ToJson", "json_of")
 
 ToJson = Callable[[bytes], bytes]
-"""Makes JSON of the text of a value that is not null."""
+"""Converts the text of a non-null value to JSON."""
 
 _FINITE = frozenset(b"+-.0123456789e")
 _OFFSET = re.compile(rb"[+-]\d\d$")
@@ -32,7 +32,7 @@ def _raw(value: bytes) -> bytes:
 
 
 def _number(value: bytes) -> bytes:
-    """Return a number as it is written; NaN and infinities, which JSON has not, as text."""
+    """Return a number unchanged; NaN and infinities, which JSON lacks, become texts."""
     return value if _FINITE.issuperset(value) else _text(value)
 
 
@@ -53,7 +53,7 @@ _BY_OID: dict[int, ToJson] = {
     1184: _time_with_zone,
     1266: _time_with_zone,
 }
-"""Of bool, bytea, integers and oid, floats and numeric, json, times with zones; others are text."""
+"""Conversions by oid: bool, bytea, integers, floats, numeric, json, timestamptz; else text."""
 
 _ARRAYS = {
     1000: 16,
@@ -83,7 +83,7 @@ def json_of(type_oid: int) -> ToJson:
 
 
 def _array(value: bytes, one: ToJson) -> bytes:
-    """Return an array, of any number of dimensions, as lists."""
+    """Return an array of any number of dimensions as nested JSON lists."""
     body = value[value.index(b"=") + 1 :] if value.startswith(b"[") else value
     found: list[bytes] = []
     for quoted, plain, mark in _PART.findall(body):

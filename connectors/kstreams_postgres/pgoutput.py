@@ -1,4 +1,4 @@
-"""Messages of PostgreSQL's plugin `pgoutput`, protocol 1: what one says, and nothing of it kept.
+"""Parsing of messages of PostgreSQL's plugin `pgoutput`, protocol 1, without state.
 
 Source: https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
 """
@@ -34,7 +34,7 @@ __all__ = (
 BEGIN, INSERT, UPDATE, DELETE, TRUNCATE, RELATION = b"BIUDTR"
 
 UNCHANGED: Final = b"\x00"
-"""In place of a value that is stored out of line and was not changed: it is not in the log."""
+"""Marks an unchanged value that is stored out of line, and so is missing in the log."""
 
 Cell = bytes | None
 """A value as text, None for null, or `UNCHANGED`; no text has a zero byte."""
@@ -43,7 +43,7 @@ _HEAD = Struct(">qqI")
 _END = Struct(">Bqqq")
 _INT16, _INT32 = Struct(">H"), Struct(">I")
 _EPOCH_MS = 946_684_800_000
-"""2000-01-01, from which PostgreSQL counts."""
+"""2000-01-01, PostgreSQL's epoch, in ms since the Unix epoch."""
 
 
 class Begin(NamedTuple):
@@ -64,7 +64,7 @@ class RelationColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Relation:
-    """A table as it was when rows were changed; `oid` is its own."""
+    """The description of a table at the time of a change; `oid` is that of the table."""
 
     oid: int
     columns: tuple[RelationColumn, ...]
@@ -88,13 +88,13 @@ class RowChange(NamedTuple):
 
 
 def begin_of(data: bytes) -> Begin:
-    """Read the message that a transaction begins with."""
+    """Parse the message at the start of a transaction."""
     lsn, time_us, xid = _HEAD.unpack_from(data, 1)
     return Begin(lsn, _ms(time_us), xid)
 
 
 def commit_of(data: bytes) -> tuple[int, int, int]:
-    """Read the message that a transaction ends with: where its commit is, where that ends, when."""
+    """Parse the message at the end of a transaction: LSN of the commit, LSN after it, and time."""
     _, lsn, end, time_us = _END.unpack_from(data, 1)
     return lsn, end, _ms(time_us)
 
@@ -104,12 +104,12 @@ def _ms(time_us: int) -> int:
 
 
 def relation_id(data: bytes) -> int:
-    """Return which table a row or a description is of."""
+    """Return the oid of the table of a row or a description."""
     return int(_INT32.unpack_from(data, 1)[0])
 
 
 def relation_of(data: bytes) -> Relation:
-    """Read the description of a table."""
+    """Parse the description of a table."""
     at = data.index(b"\0", data.index(b"\0", 5) + 1) + 2
     (count,) = _INT16.unpack_from(data, at)
     at += 2
@@ -123,7 +123,7 @@ def relation_of(data: bytes) -> Relation:
 
 
 def row_change_of(data: bytes) -> RowChange:
-    """Read the insertion, update or deletion of a row."""
+    """Parse the insertion, update or deletion of a row."""
     kind, at = data[5], 5
     old: list[Cell] | None = None
     if kind in b"KO":
@@ -135,7 +135,7 @@ def row_change_of(data: bytes) -> RowChange:
 
 
 def _row(data: bytes, at: int) -> tuple[list[Cell], int]:
-    """Read the values of a row, and return where they end."""
+    """Parse the values of a row; return the values and the offset after them."""
     (count,) = _INT16.unpack_from(data, at)
     at += 2
     cells: list[Cell] = []
@@ -152,6 +152,6 @@ def _row(data: bytes, at: int) -> tuple[list[Cell], int]:
 
 
 def truncated(data: bytes) -> tuple[int, ...]:
-    """Return which tables were emptied at once."""
+    """Return the oids of the tables of a TRUNCATE message."""
     (count,) = _INT32.unpack_from(data, 1)
     return tuple(_INT32.unpack_from(data, 6 + 4 * n)[0] for n in range(count))

@@ -1,4 +1,4 @@
-"""Rows of a table in the order of their transactions: which are settled, and how many there are."""
+"""Queries on the rows of a polled table, in the order of their transactions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = (
 )
 
 _SYSTEM = "xmin"
-"""The column that each row has anyway: 32 bits of the number of its transaction."""
+"""The system column with the lower 32 bits of the number of a row's transaction."""
 _EPOCH = 1 << 32
 _MARK_ROWS = 10_000
 
@@ -69,7 +69,7 @@ class PollNames(NamedTuple):
         return sql.SQL("t.{}::text::int8").format(sql.Identifier(self.transaction))
 
     def between(self, low: int, high: int) -> sql.Composable:
-        """Return the condition that a row's transaction has a number of a range."""
+        """Return the condition that the number of a row's transaction is in a range."""
         if self.transaction == _SYSTEM:
             return sql.SQL("{number} >= {low} AND {number} < {high}").format(
                 number=self.number, low=sql.Literal(low), high=sql.Literal(high)
@@ -92,11 +92,11 @@ class PollState(NamedTuple):
         key: The columns of the table's primary key.
         reader: The app that has claimed the log; empty if there is none.
         bound: All transactions below this number are committed by the app.
-        offset: The offset of the first row of the other transactions.
+        offset: The offset of the first row of transactions from `bound` on.
         open_bound: Rows up to this transaction were partly read; 0 if there are none.
         open_rows: The number of those rows, from `bound` on.
         settled: All transactions below this number have ended.
-        next: The number of a transaction that has not begun.
+        next: The number of the next transaction, which has not begun.
     """
 
     log_id: str
@@ -111,7 +111,7 @@ class PollState(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Rows of some transactions: up to which number, and the offset behind the last."""
+    """The end of a range of rows: the transaction number to stop before, and the offset after."""
 
     bound: int
     stop: int
@@ -165,15 +165,15 @@ def _check(connection: Connection, names: PollNames, state: PollState) -> None:
             raise DataLossError(
                 f"table {names.table!r} had {state.open_rows} rows that were read in part, and has "
                 f"{count} now: offsets are not those of the same rows any more",
-                hint="a table that is polled is appended to; rows may be deleted that an app has "
-                "committed, some batches later. forget() the log and reset the app.",
+                hint="a polled table must be append-only; delete rows only some batches after the "
+                "app has committed them. forget() the log and reset the app.",
             )
 
 
 def find_marks(
     connection: Connection, names: PollNames, low: int, high: int, offset: int
 ) -> Iterator[Mark]:
-    """Yield marks behind the rows of settled transactions, each thousands of rows or one commit."""
+    """Yield marks after the rows of settled transactions, each of thousands of rows or a commit."""
     stop = last = offset
     for number, rows in _counts(connection, names, low, high):
         if stop - last >= _MARK_ROWS:
@@ -200,7 +200,7 @@ def first_at(
     high: int,
     timestamp_ms: int,
 ) -> tuple[int, int] | None:
-    """Return which of some rows is the first that is not before a time, and its time."""
+    """Return offset and time of the first row of a range that is not before a time; or None."""
     query = sql.SQL(
         "SELECT n, ms FROM (SELECT row_number() OVER (ORDER BY {order}) - 1 AS n, {ms} AS ms "
         "FROM {table} t WHERE {rows}) AS numbered WHERE ms >= {time} ORDER BY n LIMIT 1"
@@ -223,7 +223,7 @@ def time_of(names: PollNames) -> sql.Composable:
 
 
 def let_go(connection: Connection, names: PollNames, state: PollState) -> None:
-    """Note that rows were read for good, perhaps some of the next ones in part."""
+    """Store the committed position of a log, which may be within a transaction's rows."""
     update = sql.SQL(
         "UPDATE {} SET bound = %s, next_offset = %s, open_bound = %s, open_rows = %s "
         "WHERE name = %s AND next_offset <= %s"

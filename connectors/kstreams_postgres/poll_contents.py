@@ -26,7 +26,7 @@ __all__ = ("PollContents", "PollPlace")
 
 
 class PollPlace(NamedTuple):
-    """Rows of some transactions, in text `NUMBER-NUMBER:OFFSET-OFFSET`."""
+    """A range of transactions and offsets; its text is `NUMBER-NUMBER:OFFSET-OFFSET`."""
 
     low: int
     high: int
@@ -39,10 +39,10 @@ class PollPlace(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> PollPlace:
-        """Read a place from its text.
+        """Parse a place.
 
         Raises:
-            StateCorruptError: The text is no place.
+            StateCorruptError: The text is not a place.
         """
         return cls(*place_numbers(text, "table"))
 
@@ -73,7 +73,7 @@ class PollContents:
 
     @property
     def log_id(self) -> str:
-        """The one that it was given when it was first read."""
+        """The id of the log, which was assigned at its first read."""
         return self._known().log_id
 
     def beginnings(self) -> dict[int, int]:
@@ -130,7 +130,7 @@ class PollContents:
         return None
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield the rows of some transactions at once."""
+        """Yield pieces, each with the rows of several transactions."""
         if start < self._known().offset:
             raise DataLossError(
                 f"log {self._names.log!r} no longer has rows before offset {self._known().offset}",
@@ -143,14 +143,14 @@ class PollContents:
                 yield Piece(partition, low, high, str(place))
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return None: it is not known."""
+        """Return None, because the mean size is not known."""
         return None
 
     def claim(self, reader: str) -> None:
         """Become the log's reader.
 
         Raises:
-            SourceError: Another is.
+            SourceError: Another app is the reader.
         """
         self._known()
         state, names = table_name(self._names.state), self._names

@@ -60,27 +60,27 @@ class PostgresRows(Generic[K, V]):
         object.__setattr__(self, "value", row_serde(self.row))
 
     def __repr__(self) -> str:
-        """Show all but the address."""
+        """Return a text without the address."""
         return f"PostgresRows({self.name!r}, table={self.table!r})"
 
     @property
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
+        """The label of the source or sink in diagrams of the topology."""
         return f"rows of postgresql table {self.table}"
 
     def contents(self) -> PollContents:
-        """Open the driver's side."""
+        """Return the access to the log's contents in the driver."""
         every = self.look_every.total_seconds()
         return PollContents(self._database(), self._names, required_fields(self.row), every)
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Return a reader of the log's records in a worker."""
         return PollReader(self._database(), self._names, self.key, wanted_fields(self.row))
 
     def forget(self) -> None:
         """Delete the log's state, so that the next app starts at the beginning.
 
-        That is another app, or this one after a reset.
+        Call this before another app reads the log, or this app after a reset.
 
         Raises:
             SourceUnavailableError: The database does not answer.
@@ -141,7 +141,7 @@ def rows(
             after four billion transactions.
         look_every: The interval between polls for rows.
         state: The table with the state of logs, one row per log; created if it does not exist.
-        give_up_after: The time to retry while the database does not answer.
+        give_up_after: The maximum time to retry while the database does not answer.
 
     Raises:
         CompileError: A name is empty.

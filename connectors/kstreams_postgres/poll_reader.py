@@ -1,4 +1,4 @@
-"""Read rows of a table that is polled, in a worker."""
+"""Reads rows of a polled table in a worker."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class PollReader:
         """Return the records of a piece.
 
         Raises:
-            DataLossError: There are fewer rows, or more, than when it was planned.
+            DataLossError: The number of rows has changed since the piece was planned.
             SourceUnavailableError: The database does not answer.
-            SourceError: It is not as it has to be.
+            SourceError: The table or the state of the log does not match the plan.
         """
         place = PollPlace.parse(piece.place)
         rows = self._database.retried(lambda c: self._rows(c, place, piece, max_bytes))
@@ -88,8 +88,8 @@ class PollReader:
             raise DataLossError(
                 f"rows of table {names.table!r} that were planned are not there any more, or were "
                 "changed",
-                hint="a table that is polled is appended to: rows may be deleted that an app has "
-                "committed, some batches later.",
+                hint="a polled table must be append-only; delete rows only some batches after the "
+                "app has committed them.",
             )
         columns = range(2, found.nfields)
         form = RowForm(

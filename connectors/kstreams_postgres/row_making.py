@@ -1,4 +1,4 @@
-"""From results to rows: which row is which key's, which is the last, which can be none."""
+"""Conversion of results to rows, and rejection of invalid rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 Columns = Mapping[str, object]
-"""Values of a row by column, as psycopg takes them; any value is JSON in a column of JSON."""
+"""Values of a row by column, as psycopg takes them; JSON columns accept any value."""
 
 _MOST_FORMS = 1_000
-"""Of sets of columns that rows have, and that are remembered."""
+"""The maximum number of cached sets of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Given(Protocol[K_contra, V_contra]):
 
 @dataclass(frozen=True)
 class PerRecord(Generic[K, V]):
-    """A row a record."""
+    """Builds one row per record."""
 
     row: Callable[[K, V], Columns | None]
 
     def made(self, records: Sequence[Record[K, V]]) -> Iterator[Made]:
-        """Yield a row for each record; one that cannot be made is that record's failure."""
+        """Yield a row for each record; an exception of the function rejects the record."""
         for number, record in enumerate(records):
             try:
                 columns: Columns | Exception | None = self.row(record.key, record.value)
@@ -78,7 +78,7 @@ class PerRecord(Generic[K, V]):
 
 @dataclass(frozen=True)
 class PerBatch(Generic[K, V]):
-    """The rows of all records together."""
+    """Builds the rows of all records of a batch together."""
 
     rows: Callable[[Sequence[Record[K, V]]], Iterable[tuple[object, Columns | None]]]
 
@@ -103,7 +103,7 @@ class RowMaker:
         self._known: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def rows(self, made: Iterable[Made]) -> tuple[list[Row], list[RefusedRow]]:
-        """Return the rows, in order, and those rejected before any is written."""
+        """Return the valid rows, in order, and the rejected rows."""
         rows: list[Row] = []
         wrong: list[RefusedRow] = []
         for number, key, columns, record in made:

@@ -104,14 +104,14 @@ class SlotState(NamedTuple):
 
     @property
     def base(self) -> int:
-        """The offset of the first change behind `lsn`."""
+        """The offset of the first change after `lsn`."""
         return max(self.offset, self.copied)
 
     def check(self, names: SlotNames) -> None:
         """Check that everything uncommitted still exists.
 
         Raises:
-            DataLossError: It does not.
+            DataLossError: Uncommitted changes or copied rows are lost.
             SourceError: The table was replaced by another one.
         """
         slot = names.slot
@@ -173,9 +173,9 @@ def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
 
 @contextmanager
 def slot_held(connection: Connection, slot: str) -> Iterator[None]:
-    """Use a slot, which one session at a time can: others of this library wait.
+    """Use a slot exclusively; other sessions of this library wait.
 
-    Where it raises, the connection is to be closed.
+    The connection must be closed after an exception.
     """
     lock = f"kstreams slot {slot}"
     connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (lock,))
@@ -201,7 +201,7 @@ SELECT (array_agg(data) FILTER (WHERE kind = 67))[1], sum(offsets)::int8,
        sum(length(data)) FILTER (WHERE offsets > 0)
 FROM own GROUP BY xid HAVING sum(offsets) > 0
 """
-"""A change takes an offset, an update two: where it changes the key, it is a deletion, too."""
+"""Counts offsets: an update takes two, as a key change has a deletion too; others take one."""
 
 
 class Transaction(NamedTuple):
@@ -269,5 +269,5 @@ def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> 
 
 
 def lsn_text(lsn: int) -> str:
-    """Return a place in the log as PostgreSQL writes it."""
+    """Return an LSN in PostgreSQL's text form."""
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"

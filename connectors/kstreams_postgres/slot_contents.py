@@ -31,12 +31,12 @@ __all__ = ("SlotContents",)
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _LARGE = 10_000
-"""A transaction of so many offsets is a piece of its own, which is read on from batch to batch."""
+"""A transaction of this many offsets is a separate piece, which several batches may read."""
 _QUIET_BYTES = 1024 * 1024
-"""How much of the log, without changes of the table, accumulates before it is released."""
+"""The bytes of log without changes of the table that accumulate before their release."""
 _MEAN_COPIED_BYTES = 200.0
 _LOOK_SHARE = 10
-"""While records wait, looking takes one part in so many of the time."""
+"""The minimum interval of polls while records wait, as a multiple of a poll's duration."""
 
 
 class SlotContents:
@@ -62,12 +62,12 @@ class SlotContents:
 
     @property
     def log_id(self) -> str:
-        """The one that the slot was given when it was made."""
+        """The id of the log, which was assigned when the slot was created."""
         return self._known().log_id
 
     @property
     def look_every_s(self) -> float:
-        """Zero where all that was found is read: looking reads all that waits in the slot."""
+        """The poll interval, s; 0 if all is read. Polls are costly: each reads all of the slot."""
         return self._took_s * _LOOK_SHARE if self._done < self._end else 0.0
 
     def beginnings(self) -> dict[int, int]:
@@ -140,7 +140,7 @@ class SlotContents:
         return None
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield the copied rows, then transactions: large ones alone, others together."""
+        """Yield pieces: the copied rows, large transactions, and groups of other transactions."""
         state = self._known()
         if start < state.offset:
             raise DataLossError(
@@ -165,7 +165,7 @@ class SlotContents:
             start, first = end, last + 1
 
     def _together(self, first: int, stop: int) -> int:
-        """Return the last transaction that is read with another one, up to an offset."""
+        """Return the last transaction to read together with a first one, up to an offset."""
         last = first
         while (
             self._stops[last] < stop
@@ -176,7 +176,7 @@ class SlotContents:
         return last
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean of the transaction that has an offset."""
+        """Return the mean bytes per offset of the transaction at an offset."""
         place = bisect_right(self._stops, offset)
         if offset < self._known().base or place == len(self._found):
             return _MEAN_COPIED_BYTES
@@ -184,7 +184,7 @@ class SlotContents:
         return each.size / each.offsets
 
     def kept(self) -> Kept | None:
-        """Return how much of its log the server keeps for the slot."""
+        """Return how much of its log the server retains for the slot."""
         state = self._state
         return None if state is None else Kept(state.kept, state.room)
 
@@ -192,7 +192,7 @@ class SlotContents:
         """Become the slot's reader.
 
         Raises:
-            SourceError: Another is.
+            SourceError: Another app is the reader.
         """
         state = self._known()
         self._database.retried(lambda connection: self._claim(connection, reader))

@@ -1,4 +1,4 @@
-"""Make a slot, with a copy of the rows that its table had before; and take all of it away."""
+"""Creates a slot with a copy of the existing rows of its table, and drops both."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
 
 
 def _publish(connection: Connection, names: SlotNames) -> None:
-    """Make the log's publication, if it is its own, and see that the table is in it."""
+    """Create the log's own publication if needed, and check that it has the table."""
     if names.publication is None:
         name = sql.Identifier(names.slot)
         connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(name))
@@ -165,7 +165,7 @@ def _check_publication(connection: Connection, names: SlotNames) -> None:
 
 
 def _copied(connection: Connection, names: SlotNames, key: tuple[str, ...]) -> int:
-    """Copy the rows of the present snapshot; return how many there are."""
+    """Copy the rows of the current snapshot; return their number."""
     columns = sql.SQL(", ").join(map(sql.Identifier, key))
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(names.copy))
     query = sql.SQL(_COPY).format(names.copy, table_name(names.table), key=columns)
@@ -176,10 +176,10 @@ def _copied(connection: Connection, names: SlotNames, key: tuple[str, ...]) -> i
 
 
 def drop_slot(connection: Connection, names: SlotNames) -> None:
-    """Take away a slot, its publication and all that is known of it; may be repeated.
+    """Drop a slot, its own publication, its copied rows and its state; idempotent.
 
     Raises:
-        SourceError: It is of another table.
+        SourceError: The slot belongs to another table.
     """
     with slot_held(connection, f"{names.slot} is made"), slot_held(connection, names.slot):
         if not is_table(connection, table_name(names.state)):
@@ -202,6 +202,6 @@ def drop_slot(connection: Connection, names: SlotNames) -> None:
 
 
 def release_slot(connection: Connection, names: SlotNames) -> None:
-    """Let another read a slot for good; nothing where it is not made."""
+    """Release a slot from its reader, so that another can claim it; no-op without a slot."""
     if slot_state(connection, names) is not None:
         reader_of(connection, table_name(names.state), "slot", names.slot, "")

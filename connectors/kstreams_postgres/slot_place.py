@@ -9,15 +9,15 @@ from kstreams_postgres.place_text import place_numbers, place_text
 __all__ = ("COPY", "SlotPlace")
 
 COPY = "copy"
-"""The place of the rows that existed before the slot."""
+"""The text of the place of the rows that existed before the slot."""
 
 
 class SlotPlace(NamedTuple):
-    """Transactions that commit one after the other, in text `LSN-LSN:OFFSET-OFFSET`.
+    """Consecutive transactions; the text of the place is `LSN-LSN:OFFSET-OFFSET`.
 
     Attributes:
-        start_lsn: Behind the commit of the one before.
-        stop_lsn: Behind the commit of the last.
+        start_lsn: The position after the commit of the previous transaction.
+        stop_lsn: The position after the commit of the last transaction.
         first: The first offset.
         stop: The offset after the last one.
     """
@@ -33,9 +33,9 @@ class SlotPlace(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> SlotPlace:
-        """Read a place from its text.
+        """Parse a place.
 
         Raises:
-            StateCorruptError: The text is no place.
+            StateCorruptError: The text is not a place.
         """
         return cls(*place_numbers(text, "slot"))

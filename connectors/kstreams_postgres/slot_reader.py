@@ -1,4 +1,4 @@
-"""Read a table's changes from a slot in a worker, from batch to batch."""
+"""Reads a table's changes from a slot in a worker."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class SlotReader:
         """Return the records of a piece.
 
         Raises:
-            DataLossError: The slot does not have them any more.
+            DataLossError: The slot no longer has the records.
             SourceUnavailableError: The database does not answer.
-            SourceError: It is not as it has to be.
+            SourceError: The slot or the table does not match the plan.
         """
         if piece.place == COPY:
             rows = self._database.retried(lambda c: self._copied(c, piece, max_bytes))
@@ -173,14 +173,14 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Return whether an offset of a piece is the next one."""
+        """Return whether `start` in a place is the next record of this piece and connection."""
         return self._connection is connection and self._place == place and self.next == start
 
     def take(self, start: int, stop: int, max_bytes: int) -> list[ChangeRow]:
-        """Return the records between two offsets, or the first of them.
+        """Return records from `start` to `stop`, fewer if they exceed `max_bytes`.
 
         Raises:
-            DataLossError: The slot does not have them.
+            DataLossError: The slot does not have the records.
         """
         found: list[ChangeRow] = []
         size = 0
@@ -197,7 +197,7 @@ class _OpenPiece:
         return found
 
     def _records(self) -> Iterator[ChangeRow]:
-        """Yield the records of the piece, and see that it is all there."""
+        """Yield the records of the piece, and check that the piece is complete."""
         forms: dict[int, RowForm] = {}
         begin, is_own = Begin(0, 0, 0), False
         start, stop = self._place.start_lsn, self._place.stop_lsn
@@ -237,5 +237,5 @@ class _OpenPiece:
                 yield data
 
     def close(self) -> None:
-        """Let the server forget them."""
+        """Close the cursor on the server."""
         self._cursor.close()

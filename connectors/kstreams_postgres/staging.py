@@ -1,4 +1,4 @@
-"""Rows that wait for the commit, in a table of their own."""
+"""Rows that are staged until the commit, in a separate table."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OWN = ("kstreams_lane", "kstreams_batch", "kstreams_attempt", "kstreams_part")
 def stage(
     connection: Connection, bulk: BulkWriter, table: Table, commit: CommitId, rows: Sequence[Row]
 ) -> list[str]:
-    """Keep an attempt's rows; return a receipt for each part, of rows with the same columns.
+    """Stage an attempt's rows; return one receipt per set of rows with the same columns.
 
-    What attempts before this batch have left is removed: it was shown, or never counts.
+    Staged rows of earlier batches are deleted: they are published, or were never committed.
     """
     lane, attempt = _lane(commit), uuid4().hex
     statement = sql.SQL("DELETE FROM {} WHERE kstreams_lane = %s AND kstreams_batch < %s")

@@ -25,7 +25,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 Visible = Literal["at-write", "at-commit"]
-"""Whether others see a batch's rows when its task has written them, or when it is committed."""
+"""When other transactions see rows: after the write of their task, or after the commit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,8 +53,8 @@ class PostgresTable(Sink[K, V]):
             its default.
         visible: When other transactions see a batch's rows.
         fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
-        give_up_after: The time to retry while the database does not answer, is starting or holds a
-            lock; after that the batch fails.
+        give_up_after: The maximum time to retry while the database does not answer, is starting or
+            holds a lock; after that the batch fails.
         lock_timeout: The maximum time a statement waits for a lock.
 
     Raises:
@@ -99,20 +99,20 @@ class PostgresTable(Sink[K, V]):
         """Return a sink whose rows are built from all results of a task's batch.
 
         Args:
-            url: As for `PostgresTable`, like the other arguments.
+            url: The connection string; see `PostgresTable`.
             table: The name of the table.
             key: The columns of its key.
             rows: Builds pairs of key and columns from records, in the order of forwarding; None for
                 columns deletes the row. It should be deterministic.
             visible: When other transactions see a batch's rows.
             fence: The table of fences.
-            give_up_after: The time to retry.
+            give_up_after: The maximum time to retry.
             lock_timeout: The maximum time a statement waits for a lock.
         """
         return cls(url, table, key, _no_row, visible, fence, give_up_after, lock_timeout, rows)
 
     def __repr__(self) -> str:
-        """Show all but the address and the functions."""
+        """Return a text without the address and the functions."""
         return (
             f"PostgresTable(table={self.table!r}, key={self.key!r}, visible={self.visible!r}, "
             f"fence={self.fence!r})"
@@ -125,19 +125,20 @@ class PostgresTable(Sink[K, V]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Exactly once; at least once for rows that are appended and seen at once.
+        """Exactly once; at least once for appended rows that are visible at write.
 
-        They would come again where a batch is made smaller after a task of it has written.
+        Such rows are repeated if a batch is made smaller after one of its tasks has written.
         """
         once = self.key or self.visible == "at-commit"
         return "exactly-once" if once else "at-least-once"
 
     def prepare(self) -> None:
-        """Make the table of fences, and look whether the table has the columns of the key.
+        """Create the table of fences, and check that the table has the key columns.
 
         Raises:
             SinkUnavailableError: The database does not answer.
-            SinkError: The table is not there, or lacks a column, a unique key or a right.
+            SinkError: The table does not exist, or a column, a unique key or a permission is
+                missing.
         """
         database = self._database()
         try:
@@ -152,7 +153,7 @@ class PostgresTable(Sink[K, V]):
         return PostgresWriter(self._database(), self._names(), self.key, given, stages=self._stages)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Show the staged rows of a batch's tasks, all in one transaction."""
+        """Publish the staged rows of a batch's tasks in one transaction."""
         database = self._database()
         try:
             database.retried(lambda c: publish(c, described(c, self._names(), self.key), receipts))
@@ -171,4 +172,4 @@ class PostgresTable(Sink[K, V]):
 
 
 def _no_row(key: object, value: object) -> Columns | None:
-    """Make nothing: rows are made of batches."""
+    """Return no row, because rows are built from batches."""

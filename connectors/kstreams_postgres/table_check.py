@@ -25,7 +25,7 @@ def described_table(
     """Return a table's oid and the columns of its primary key.
 
     Raises:
-        SourceError: There is no such table, key, or column that rows have to have.
+        SourceError: The table, its primary key, or a required column does not exist.
     """
     oid, key, *_ = _described(connection, table, required)
     return oid, key

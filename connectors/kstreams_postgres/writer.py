@@ -88,7 +88,7 @@ class PostgresWriter(Writer[K, V]):
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:
-        """Return the rows that the table would not take."""
+        """Return the rows that the table would reject."""
         with connection.transaction(force_rollback=True):
             return bulk.write(rows)
 
@@ -106,5 +106,5 @@ def _ordered(rows: Sequence[RefusedRow]) -> list[RefusedRow]:
 
 
 def _lasts(rows: list[Row], key: tuple[str, ...]) -> list[Row]:
-    """Return the last row of each key; all rows where there is no key."""
+    """Return the last row of each key; all rows without a key."""
     return list({row.key: row for row in rows}.values()) if key else rows

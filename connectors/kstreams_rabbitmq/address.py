@@ -65,10 +65,10 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> Address:
-        """Read `rabbitmq-stream://user:password@host:port/vhost`, or `rabbitmq-stream+tls://`.
+        """Parse `rabbitmq-stream://user:password@host:port/vhost`, or `rabbitmq-stream+tls://`.
 
         Raises:
-            ValueError: It is none; the text does not show it.
+            ValueError: The URL is invalid; the error does not show it.
         """
         try:
             parts = urlsplit(url)
@@ -119,7 +119,7 @@ def faults_of(address: Address, *, read: bool) -> StreamFaults:
 
     Args:
         address: The address of the broker.
-        read: Whether it belongs to a source rather than a sink.
+        read: Whether the broker is used by a source rather than a sink.
     """
     faults = Faults(
         "RabbitMQ",

@@ -49,7 +49,7 @@ class RabbitStreamLog(Generic[K, V]):
             the broker's order, which must never change.
         key_property: The application property with the key; it is not a header then.
         look_every: The interval between polls for new messages; zero polls at each batch.
-        give_up_after: The time to retry while the broker does not answer.
+        give_up_after: The maximum time to retry while the broker does not answer.
 
     Raises:
         ValueError: The URL or the stream's name is invalid, or a time is negative.
@@ -77,21 +77,21 @@ class RabbitStreamLog(Generic[K, V]):
             raise ValueError("times of a RabbitStreamLog are not negative")
 
     def __repr__(self) -> str:
-        """Show all but the address."""
+        """Return a text without the address."""
         return f"RabbitStreamLog(name={self.name!r}, stream={self.stream!r})"
 
     @property
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
+        """The label of the source or sink in diagrams of the topology."""
         return f"rabbitmq {'super ' if self.super_stream else ''}stream {self.stream}"
 
     def contents(self) -> LogContents:
-        """Open the driver's side."""
+        """Return the access to the log's contents in the driver."""
         every = self.look_every.total_seconds()
         return StreamContents(self._places(), self.stream, every, divided=self.super_stream)
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Return a reader of the log's records in a worker."""
         return StreamReader(self._places(), self.key_property)
 
     def _places(self) -> Places:

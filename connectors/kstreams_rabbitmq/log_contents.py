@@ -39,7 +39,7 @@ class StreamContents:
 
         Raises:
             SourceUnavailableError: The broker does not answer.
-            SourceError: It refuses.
+            SourceError: The broker rejects the request.
         """
         self._marks = self._places.retried(self._looked_at)
         return "-".join(self._marks) if all(self._marks) else ""
@@ -50,7 +50,7 @@ class StreamContents:
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
-        """Return the first offset that is there, by partition."""
+        """Return the first existing offset, by partition."""
         return self._places.retried(
             lambda: {n: self._beginning(each) for n, each in enumerate(self._streams())}
         )
@@ -88,7 +88,7 @@ class StreamContents:
         return self._places.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one piece, which says of which stream."""
+        """Return one piece, with the name and the mark of its stream."""
         if start >= stop:
             return []
         stream = self._places.retried(self._streams)[partition]
@@ -96,7 +96,7 @@ class StreamContents:
         return [Piece(partition, start, stop, f"{mark}/{stream}")]
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean of a chunk from an offset on."""
+        """Return the mean bytes per offset of a chunk from an offset on."""
 
         def work() -> float | None:
             stream = self._streams()[partition]
@@ -126,7 +126,7 @@ class StreamContents:
         return found
 
     def _looked_at(self) -> list[str]:
-        """Return the marks of streams; one that had messages and has none may not be ready yet."""
+        """Return the marks of streams; retry if a stream has lost its messages while it starts."""
         found = [self._places.mark(each) for each in self._streams()]
         for old, new in zip(self._marks, found, strict=False):  # none are known before
             if old and not new:

@@ -56,9 +56,9 @@ class StreamReader:
         """Return the records of a piece.
 
         Raises:
-            DataLossError: The stream's retention has deleted some, or it is another one.
+            DataLossError: The stream's retention has deleted records, or the stream was recreated.
             SourceUnavailableError: The broker does not answer.
-            SourceError: It refuses.
+            SourceError: The broker rejects the request.
         """
         return self._table(self._places.retried(lambda: self._read(piece, max_bytes)))
 
@@ -92,7 +92,7 @@ class StreamReader:
         return found
 
     def _check(self, piece: Piece, stream: str, found: _Read) -> None:
-        """See that offsets without a message never had one: the broker uses some itself."""
+        """Check that offsets without a message are entries of the broker, not deleted messages."""
         if not found.gaps:
             return
         first = self._places.beginning(stream)
@@ -129,7 +129,7 @@ class StreamReader:
 
 
 def _take(found: _Read, chunk: schema.Deliver, start: int, stop: int) -> None:
-    """Add the messages of a chunk that are wanted."""
+    """Add the messages of a chunk from `start` to `stop`."""
     try:
         messages = [message_of(data) for data in chunk.get_messages()]
     except Exception as exc:  # noqa: BLE001  # any error of the decompression

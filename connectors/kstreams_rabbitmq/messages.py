@@ -1,4 +1,4 @@
-"""Messages of AMQP 1.0, which streams keep: bodies as bytes, application properties as headers."""
+"""AMQP 1.0 messages of streams: bodies as bytes, application properties as headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("Message", "message_of", "written")
 
 _PROPERTIES, _DATA, _SEQUENCE, _VALUE = 0x74, 0x75, 0x76, 0x77
 _SIZES = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}
-"""Bytes of a value by the first half of its type; all others say how many they have."""
+"""The bytes of a value, by the upper 4 bits of its type; other values contain their size."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Message:
 
 
 def message_of(data: bytes) -> Message:
-    """Read a message, whatever it is."""
+    """Decode a message; an invalid message has its reason in `wrong`."""
     try:
         return _read(data)
     except Exception as exc:  # noqa: BLE001  # any error of the decoder
@@ -39,7 +39,7 @@ def message_of(data: bytes) -> Message:
 
 
 def written(body: bytes, headers: Sequence[tuple[str, bytes | None]]) -> bytes:
-    """Return a message with a body and headers, whose names are unlike."""
+    """Encode a message with a body and headers; names of headers must be unique."""
     kind = (
         b"\xa0" + bytes([len(body)]) if len(body) < 256 else b"\xb0" + len(body).to_bytes(4, "big")
     )
@@ -70,7 +70,7 @@ def _read(data: bytes) -> Message:
 
 
 def _sections(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield the kinds of sections, the sections whole, and the bytes of their values."""
+    """Yield the kind, the complete bytes and the value's bytes of each section."""
     at = 0
     while at < len(data):
         if data[at : at + 2] != b"\0\x53":

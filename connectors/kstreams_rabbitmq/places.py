@@ -1,4 +1,4 @@
-"""Streams of a broker, each over a connection to who leads it, asked again when it is lost."""
+"""Sessions with the leaders of streams, with retries after lost connections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Places:
 
     Args:
         address: The address of a broker.
-        give_up_after: The time to retry.
+        give_up_after: The maximum time to retry.
         read: Whether the streams belong to a source rather than a sink.
     """
 
@@ -46,7 +46,7 @@ class Places:
         return retried(work, self._faults, self._give_up_after, self.close)
 
     def session(self, stream: str) -> Session:
-        """Return a session with who leads a stream."""
+        """Return a session with the broker that leads a stream."""
         if stream not in self._sessions:
             self._sessions[stream] = Session(self._address, stream)
         return self._sessions[stream]
@@ -58,7 +58,7 @@ class Places:
             return session.request(schema.SuperStreamPartitionsResponse, frame).streams
 
     def beginning(self, stream: str) -> schema.Deliver | None:
-        """Return the first chunk that is there."""
+        """Return the first existing chunk; None for an empty stream."""
         return self.session(stream).chunk(stream, OffsetType.FIRST)
 
     def end(self, stream: str) -> int:
@@ -85,6 +85,6 @@ class Places:
         return ""
 
     def close(self) -> None:
-        """Close the connections; the next work makes others."""
+        """Close the connections; the next operation opens new ones."""
         while self._sessions:
             self._sessions.popitem()[1].close()

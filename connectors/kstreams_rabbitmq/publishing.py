@@ -1,4 +1,4 @@
-"""Publish entries to a stream, and wait until the broker has them."""
+"""Publishes entries to a stream, and waits until the broker confirms them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def publish(
         stream: The stream.
         entries: The publishing ids, which increase, and the bytes.
         name: The publisher name: the broker confirms and drops entries whose ids it already has.
-            Without a name it does not deduplicate.
+            Without a name, the broker does not deduplicate.
 
     Raises:
         RefusedError: The broker rejects some entries.

@@ -27,7 +27,7 @@ except ImportError as error:
 __all__ = ("OffsetType", "Session", "refused", "schema")
 
 F = TypeVar("F", bound=schema.Frame)
-"""The answer to a request."""
+"""The type of a response."""
 
 _TIMEOUT_S = 10.0
 _FRAME_BYTES = 1024 * 1024
@@ -49,7 +49,7 @@ class Session:
         frame_bytes: The maximum size of a frame.
 
     Raises:
-        RefusedError: The broker rejects the login, or has no such stream.
+        RefusedError: The broker rejects the login, or the stream does not exist.
         OSError: The broker does not answer.
     """
 
@@ -101,7 +101,7 @@ class Session:
         self._socket.sendall(data)
 
     def next(self) -> schema.Frame:
-        """Return the next frame that is no answer."""
+        """Return the next frame that is not a response."""
         return self._waiting.popleft() if self._waiting else self._read()
 
     def chunks(
@@ -139,7 +139,7 @@ class Session:
     def chunk(
         self, stream: str, place: OffsetType, value: int | None = None
     ) -> schema.Deliver | None:
-        """Return the first chunk from a place on; None at the end."""
+        """Return the first chunk from a position on; None at the end."""
         with closing(self.chunks(stream, place, value)) as chunks:
             return next(chunks, None)
 
@@ -150,7 +150,7 @@ class Session:
             self._socket.close()
 
     def _connect(self, address: Address, host: str, port: int) -> tuple[str, int]:
-        """Connect and log in; return where the broker says that it listens."""
+        """Connect and log in; return the host and port that the broker advertises."""
         plain = socket.create_connection((host, port), timeout=_TIMEOUT_S)
         context = address.context()
         try:

@@ -1,4 +1,4 @@
-"""Messages that wait for their batch's commit, in a stream of their own."""
+"""Messages that are staged until their batch's commit, in a separate stream."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Staged:
 
     @classmethod
     def put(cls, places: Places, stream: str, messages: Sequence[bytes]) -> Staged:
-        """Append messages under a new name, durably."""
+        """Append messages durably under a new attempt; return their location."""
         attempt = uuid4()
         session = places.session(stream)
         start = places.end(stream)
@@ -54,10 +54,10 @@ class Staged:
 
     @classmethod
     def read(cls, receipt: str) -> Staged:
-        """Read a receipt.
+        """Parse a receipt.
 
         Raises:
-            SinkError: It is none.
+            SinkError: The text is not a receipt.
         """
         try:
             return cls(**json.loads(receipt))
@@ -76,7 +76,7 @@ class Staged:
         """Return the messages, in their order.
 
         Raises:
-            NotYetError: Some are not there, or not any more.
+            NotYetError: Some messages are not there yet, or no longer.
         """
         own = bytes.fromhex(self.attempt)
         found: list[bytes] = []
@@ -94,7 +94,7 @@ class Staged:
         return found
 
     def lost(self, there: int) -> SinkError:
-        """Return the error of messages of which only some are there."""
+        """Return the error for staged messages of which only `there` exist."""
         return SinkError(
             f"of {self.count} messages that were staged in stream {self.stream!r}, "
             f"{there} are there",
@@ -104,7 +104,7 @@ class Staged:
 
 
 def publisher_of(commit: CommitId) -> str:
-    """Return the name by which the broker knows a task's messages."""
+    """Return the publisher name of a task's messages."""
     name = f"{commit.epoch}/{commit.sink}/{commit.task}"
     if name.isascii() and len(name) <= _LONGEST_NAME:
         return name

@@ -41,7 +41,7 @@ class RabbitStream(Sink[K, V]):
     `staged_bytes` and deletes its oldest messages first.
 
     Args:
-        url: As for `RabbitStreamLog`.
+        url: The URL of the broker; see `RabbitStreamLog`.
         stream: The name of the stream, which must exist.
         body: Builds the message from key and value; None skips the result.
         staged: The name of the staging stream; by default the stream's name with `-staged`. Several
@@ -50,7 +50,7 @@ class RabbitStream(Sink[K, V]):
             batches.
         max_bytes: The maximum size of a message; larger messages are rejected. The broker's
             `stream.frame_max` must be larger.
-        give_up_after: The time to retry while the broker does not answer.
+        give_up_after: The maximum time to retry while the broker does not answer.
 
     Raises:
         ValueError: The URL or a name is invalid, or a limit is not positive.
@@ -80,7 +80,7 @@ class RabbitStream(Sink[K, V]):
             raise ValueError("bounds of a RabbitStream are positive")
 
     def __repr__(self) -> str:
-        """Show all but the address and the function."""
+        """Return a text without the address and the function."""
         return f"RabbitStream(stream={self.stream!r})"
 
     @property

@@ -45,7 +45,7 @@ class StreamWriter(Writer[K, V]):
         self._max_bytes = max_bytes
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage a batch's results; return where they are."""
+        """Stage a batch's results; return the receipt of their location."""
         if commit.task >= _MOST_TASKS:
             raise SinkError(
                 f"a RabbitMQ stream supports at most {_MOST_TASKS} publishing tasks; the group of "

@@ -1,4 +1,4 @@
-"""Entries of streams as records."""
+"""Conversion of stream entries to records."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class EntryForm:
 
     Attributes:
         key_field: The field with the key; None if keys are null.
-        value_field: The field with the value, all others are headers; None if the value is a JSON
-            object of all fields except the key.
+        value_field: The field with the value; all other fields are headers. None if the value is a
+            JSON object of all fields except the key.
     """
 
     key_field: str | None
     value_field: str | None
 
     def table(self, entries: Sequence[Entry]) -> pa.Table:
-        """Return entries as a log's reader does."""
+        """Return the records of entries in the Arrow table of a `LogReader`."""
         found = [self._record(entry.fields) for entry in entries]
         columns = {
             "offset": pa.array([entry.offset for entry in entries], pa.int64()),

@@ -1,4 +1,4 @@
-"""Keys of Redis as a sink: a value or a hash for each key of the results."""
+"""A sink that writes a Redis value or hash for each key of the results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 _Row = tuple[bytes, ...]
-"""A string alone, or names and values of a hash."""
+"""A single string, or alternating names and values of a hash."""
 
 _ROWS_AT_ONCE = 1_000
 _BYTES_AT_ONCE = 1024 * 1024
@@ -74,7 +74,8 @@ class RedisKeys(Sink[K, V]):
         prefix: The prefix of the names of all keys.
         expire_after: The expiry of a key after it is written; by default keys do not expire.
         fence: The prefix of the names of fences, one per task.
-        give_up_after: The time to retry while the server does not answer, is loading or full.
+        give_up_after: The maximum time to retry while the server does not answer, is loading or
+            full.
 
     Raises:
         ValueError: The URL is invalid, or a time is not positive.
@@ -97,7 +98,7 @@ class RedisKeys(Sink[K, V]):
             raise ValueError(f"expire_after={self.expire_after}: must be positive")
 
     def __repr__(self) -> str:
-        """Show all but the address and the functions."""
+        """Return a text without the address and the functions."""
         return f"RedisKeys(prefix={self.prefix!r}, fence={self.fence!r})"
 
     @property
@@ -119,11 +120,11 @@ class RedisKeys(Sink[K, V]):
         return _KeysWriter(self)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Do nothing: rows are seen when they are written."""
+        """Do nothing, because rows are visible as soon as they are written."""
 
 
 class _KeysWriter(Writer[K, V]):
-    """A `Writer`, and the place that it writes to."""
+    """A `Writer` that is also the `FencedPlace` of its rows."""
 
     def __init__(self, sink: RedisKeys[K, V]) -> None:
         self._sink = sink
@@ -144,7 +145,7 @@ class _KeysWriter(Writer[K, V]):
         self._server.close()
 
     def position(self, lane: str) -> Position | None:
-        """Return where the fence is."""
+        """Return the position of a lane's fence; None before its first row."""
         found = self._server.command("GET", self._sink.fence + lane)
         return Position.of(found.decode()) if found else None
 
@@ -155,7 +156,7 @@ class _KeysWriter(Writer[K, V]):
     def apply(
         self, lane: str, rows: Sequence[Change[bytes, _Row]], was: Position | None, now: Position
     ) -> bool:
-        """Write rows and move the fence by one script."""
+        """Write rows and move the fence by one script; return whether the fence was at `was`."""
         keys: list[str | bytes] = [self._sink.fence + lane]
         given: list[str | bytes | int] = [str(was or ""), str(now), self._expire_ms]
         for change in rows:

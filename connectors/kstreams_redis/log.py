@@ -26,7 +26,7 @@ V = TypeVar("V")
 class RedisStreamLog(Generic[K, V]):
     """Redis streams as a `Log`: each stream is a partition, each entry a record.
 
-    Entries are numbered once, when they are found, for all readers: in a hash beside the stream,
+    Entries are numbered once, when they are found, for all readers: in a hash next to the stream,
     about 5 bytes per entry, by an atomic script. A consumer group without consumers marks the
     numbered stream. A record's time is the time in its entry's id. Other readers and groups of the
     stream are not affected.
@@ -39,7 +39,7 @@ class RedisStreamLog(Generic[K, V]):
     other entries.
 
     Args:
-        url: As for `RedisKeys`.
+        url: The URL of the server; see `RedisKeys`.
         name: The name of the log's positions in checkpoints.
         streams: The keys of the streams, one per partition; their order must never change. A stream
             that does not exist is created, empty.
@@ -53,7 +53,7 @@ class RedisStreamLog(Generic[K, V]):
         index: The key prefix of the numbers; all readers with the same prefix read the same
             offsets.
         look_every: The interval between polls for new entries; zero polls at each batch.
-        give_up_after: The time to retry while the server does not answer.
+        give_up_after: The maximum time to retry while the server does not answer.
 
     Raises:
         ValueError: The URL is invalid, no stream is given or one is given twice, or a time is
@@ -87,22 +87,22 @@ class RedisStreamLog(Generic[K, V]):
             raise ValueError("a RedisStreamLog needs an index, and times that are not negative")
 
     def __repr__(self) -> str:
-        """Show all but the address."""
+        """Return a text without the address."""
         return f"RedisStreamLog(name={self.name!r}, streams={self.streams!r})"
 
     @property
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
+        """The label of the source or sink in diagrams of the topology."""
         more = f" and {len(self.streams) - 1} more" if len(self.streams) > 1 else ""
         return f"redis stream {self.streams[0]}{more}"
 
     def contents(self) -> LogContents:
-        """Open the driver's side."""
+        """Return the access to the log's contents in the driver."""
         every = self.look_every.total_seconds()
         return StreamContents(self._server(), self.streams, self.index, every)
 
     def reader(self) -> LogReader:
-        """Open the worker's side."""
+        """Return a reader of the log's records in a worker."""
         form = EntryForm(self.key_field, self.value_field)
         passes = self.deleted == "pass"
         return StreamReader(self._server(), self.streams, self.index, form, passes=passes)

@@ -50,7 +50,7 @@ class StreamContents:
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
-        """Return the offset of the first entry that is there, by partition."""
+        """Return the offset of the first existing entry, by partition."""
         known = self._known or self._look()
         return {partition: self._beginning(partition, each) for partition, each in enumerate(known)}
 
@@ -89,13 +89,13 @@ class StreamContents:
         return self._server.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one piece, which says by which numbering."""
+        """Return one piece, with the id of its stream's numbering."""
         if start >= stop:
             return []
         return [Piece(partition, start, stop, (self._known or self._look())[partition].log_id)]
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean of some entries from an offset on."""
+        """Return the mean bytes of some entries from an offset on."""
         known = (self._known or self._look())[partition]
         number = known.number(offset)
 

@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _FIRST_COUNT, _MOST = 50, 1_000
 _ANSWER_BYTES = 4 * 1024 * 1024
-"""About so much is asked for at once."""
+"""The approximate size of a response, in bytes."""
 
 
 class StreamReader:
@@ -46,9 +46,9 @@ class StreamReader:
         """Return the records of a piece.
 
         Raises:
-            DataLossError: Entries are gone, or the numbers are of others now.
+            DataLossError: Entries were deleted, or their numbers now belong to other entries.
             SourceUnavailableError: The server does not answer.
-            SourceError: It refuses.
+            SourceError: The server rejects the request.
         """
         return self._form.table(self._server.retried(lambda: self._entries(piece, max_bytes)))
 
@@ -115,7 +115,7 @@ class StreamReader:
 
 
 def _next_count(count: int, size: int, entries: int) -> int:
-    """Return how many entries to ask for, by the size of those before."""
+    """Return the number of entries to request, by the size of earlier entries."""
     if not entries:
         return count
     return max(1, min(_MOST, 2 * count, _ANSWER_BYTES * entries // max(size, 1)))

@@ -1,4 +1,4 @@
-"""The numbers of a stream's entries, assigned once, in a hash beside the stream.
+"""The numbers of a stream's entries, assigned once, in a hash next to the stream.
 
 A Redis id has 128 bits, and a position of a log is the number of a record. An atomic script numbers
 new entries, so several drivers and apps agree without a lock. The ids of numbered entries are
@@ -131,8 +131,8 @@ class EntryId(NamedTuple):
     """The id of an entry.
 
     Attributes:
-        ms: Since the epoch.
-        place: Among those of one ms.
+        ms: The time, ms since the epoch.
+        place: The sequence number among the entries of one ms.
     """
 
     ms: int
@@ -140,7 +140,7 @@ class EntryId(NamedTuple):
 
     @classmethod
     def of(cls, text: bytes) -> EntryId:
-        """Read one as the server writes it."""
+        """Parse an id in the server's format."""
         ms, _, place = text.partition(b"-")
         return cls(int(ms), int(place))
 
@@ -156,10 +156,10 @@ class Numbers:
     Attributes:
         log_id: The id of the numbering; another numbering has other numbers.
         count: The number of entries numbered so far.
-        first: The first entry whose id is still stored, approximately.
+        first: The number of the first entry whose id is still stored, approximately.
         holes: Increasing entry numbers, with the count of entries lost before each, and whether
             there may be more.
-        head: The first existing entry.
+        head: The number of the first existing entry.
     """
 
     log_id: str

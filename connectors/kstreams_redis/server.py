@@ -1,4 +1,4 @@
-"""A Redis server that is asked again when it does not answer."""
+"""A Redis server, with retries of temporary failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PASSING_WORDS = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM
 
 
 class Script:
-    """A script that the server runs whole, before anything else."""
+    """A Lua script, which the server runs atomically."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -52,8 +52,8 @@ class Server:
 
     Args:
         url: The URL of the server.
-        give_up_after: The time to retry.
-        read: Whether it belongs to a source rather than a sink.
+        give_up_after: The maximum time to retry.
+        read: Whether the server is used by a source rather than a sink.
     """
 
     def __init__(self, url: str, give_up_after: timedelta, *, read: bool = False) -> None:
@@ -81,25 +81,25 @@ class Server:
         return retried(work, self._faults, self._give_up_after, self.close)
 
     def command(self, *words: str | bytes | int) -> Any:  # noqa: ANN401  # of any type
-        """Send a command, and return the answer."""
+        """Send a command, and return the reply."""
         return self._opened().execute_command(*words)  # type: ignore[no-untyped-call]  # it is not
 
     def run(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> int:
-        """Run a script; return the number that it does."""
+        """Run a script; return its integer reply."""
         return int(self.ask(script, keys, *given))
 
     def ask(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> Any:  # noqa: ANN401  # of any type
-        """Run a script; return its answer."""
+        """Run a script; return its reply."""
         try:
             return self.command("EVALSHA", script.digest, len(keys), *keys, *given)
         except exceptions.NoScriptError:
             return self.command("EVAL", script.source, len(keys), *keys, *given)
 
     def check(self) -> None:
-        """See that it answers, and is one whose scripts may touch any keys.
+        """Check that the server answers, and that scripts may access any keys.
 
         Raises:
-            SinkError: It is one of a cluster.
+            SinkError: The server belongs to a cluster.
         """
         self.command("PING")
         try:
@@ -114,7 +114,7 @@ class Server:
             )
 
     def close(self) -> None:
-        """Close the connection; the next command makes another."""
+        """Close the connection; the next operation opens a new one."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(exceptions.RedisError, OSError):
@@ -134,11 +134,11 @@ class Server:
 
 
 def check_sink(url: str, give_up_after: timedelta) -> None:
-    """See that a server answers that a sink can write to.
+    """Check that a server answers, and that a sink can write to it.
 
     Raises:
-        SinkUnavailableError: It does not.
-        SinkError: It is one of a cluster, or does not let the sink in.
+        SinkUnavailableError: The server does not answer.
+        SinkError: The server belongs to a cluster, or rejects the login.
     """
     server = Server(url, give_up_after)
     try:
@@ -171,9 +171,9 @@ def _may_pass(exc: Exception) -> bool:
 
 
 def _code(exc: Exception) -> str:
-    """Return the word with which Redis begins an error; the client keeps it for some as a class.
+    """Return the code word of a Redis error, or the name of the client's exception class.
 
-    One of a script's commands has it in the middle.
+    The word is at the start of the text, or in the middle for a command of a script.
     """
     found = _WORD.search(str(exc))
     return found[1] if found else type(exc).__name__

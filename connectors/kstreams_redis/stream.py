@@ -1,4 +1,4 @@
-"""A stream of Redis as a sink: entries appended after the commit."""
+"""A sink that appends entries to a Redis stream after the commit."""
 
 from __future__ import annotations
 
@@ -64,14 +64,15 @@ class RedisStream(Sink[K, V]):
     `RedisKeys` apply here too.
 
     Args:
-        url: As for `RedisKeys`.
+        url: The URL of the server; see `RedisKeys`.
         stream: The name of the stream; created with its first entry.
         fields: Builds the fields of an entry from key and value, at least one and at most 1,000;
             None skips the result.
-        most: The approximate number of entries the stream keeps; older ones are trimmed. By default
-            all are kept.
+        most: The approximate number of entries the stream keeps; older entries are trimmed. By
+            default, all entries are kept.
         fence: The prefix of the names of fences and staged entries.
-        give_up_after: The time to retry while the server does not answer, is loading or full.
+        give_up_after: The maximum time to retry while the server does not answer, is loading or
+            full.
 
     Raises:
         ValueError: The URL is invalid, a name is empty, or `most` is not positive.
@@ -93,7 +94,7 @@ class RedisStream(Sink[K, V]):
             raise ValueError(f"most={self.most}: must be positive")
 
     def __repr__(self) -> str:
-        """Show all but the address and the function."""
+        """Return a text without the address and the function."""
         return f"RedisStream(stream={self.stream!r}, fence={self.fence!r})"
 
     @property
@@ -119,7 +120,7 @@ class RedisStream(Sink[K, V]):
 
         Raises:
             SinkUnavailableError: The server does not answer.
-            SinkError: It does not have the staged entries any more.
+            SinkError: The server no longer has the staged entries.
         """
         server = Server(self.url, self.give_up_after)
         try:
@@ -138,14 +139,14 @@ class RedisStream(Sink[K, V]):
 
 @dataclass(frozen=True)
 class _Shown(Generic[K, V]):
-    """The stream as the place of staged entries, which are known by their numbers."""
+    """The stream as a `FencedPlace`, whose rows are the numbers of staged entries."""
 
     server: Server
     sink: RedisStream[K, V]
     staged: str
 
     def position(self, lane: str) -> Position | None:
-        """Return where the fence is."""
+        """Return the position of a lane's fence; None before its first row."""
         found = self.server.command("GET", self.sink.fence + lane)
         return Position.of(found.decode()) if found else None
 
@@ -154,7 +155,7 @@ class _Shown(Generic[K, V]):
         return min(len(rows), start + _ENTRIES_AT_ONCE)
 
     def apply(self, lane: str, rows: Sequence[int], was: Position | None, now: Position) -> bool:
-        """Add entries and move the fence by one script."""
+        """Add entries and move the fence by one script; return whether the fence was at `was`."""
         keys = (self.sink.fence + lane, self.sink.stream, self.staged)
         bounds = (rows[0], rows[-1] + 1)
         done = self.server.run(_SHOW, keys, str(was or ""), str(now), *bounds, self.sink.most or 0)
@@ -174,7 +175,7 @@ class _StreamWriter(Writer[K, V]):
         self._server = Server(sink.url, sink.give_up_after)
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage a batch's results; return where they are."""
+        """Stage a batch's results; return the receipt of their list."""
         found, wrong = made(results.records(), self._encoded)
         Refusals(results, "Redis").tell(wrong)
         entries = [entry for _, entry in found]
@@ -187,7 +188,7 @@ class _StreamWriter(Writer[K, V]):
         self._server.close()
 
     def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:
-        """Keep entries in a list of a new name, which the lane's set knows first."""
+        """Stage entries in a list with a new name, which is added to the lane's set first."""
         lane = _lane_key(self._sink, commit)
         self._remove_older(lane, commit)
         staged = f"{lane}:{commit.batch}:{uuid4().hex}"
@@ -201,7 +202,7 @@ class _StreamWriter(Writer[K, V]):
         return json.dumps([staged, len(found)])
 
     def _remove_older(self, lane: str, commit: CommitId) -> None:
-        """Remove what attempts at batches before have left: it was shown, or never counts."""
+        """Delete staged data of earlier batches: these are published, or were never committed."""
         for name in self._server.command("SMEMBERS", lane):
             batch = name.decode().rsplit(":", 2)[1]
             if int(batch) < commit.batch:

@@ -1,4 +1,4 @@
-"""Values as Redis has them: bytes, or fields of bytes."""
+"""Conversion of values to Redis's types: bytes, or fields of bytes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def as_bytes(value: object, what: str) -> bytes:
 
 
 def as_fields(fields: Mapping[str, object]) -> list[bytes]:
-    """Return names and values of fields, in turn.
+    """Return alternating names and values of fields.
 
     Raises:
-        TypeError: A name is no text, or a value none that `as_bytes` takes.
-        ValueError: There are too many fields, or one is too large.
+        TypeError: A name is not text, or `as_bytes` does not support a value.
+        ValueError: There are too many fields, or a field is too large.
     """
     if len(fields) > _MOST_FIELDS:
         raise ValueError(f"there are {len(fields)} fields, and at most {_MOST_FIELDS} are written")

@@ -41,13 +41,13 @@ _KINDS: tuple[Callable[[pa.DataType], bool], ...] = (
 
 
 def schema_of(rows: type | pa.Schema) -> pa.Schema:
-    """Return the columns of a dataclass; a schema as it is.
+    """Return the columns of a dataclass; a schema is returned unchanged.
 
     A field is a column: `str`, `int` (64 bits), `float`, `bool`, `bytes`, `date`, `datetime` (an
-    instant, in microseconds), `list[T]`, `dict[str, T]`, a dataclass; `T | None` may have no value.
+    instant, in microseconds), `list[T]`, `dict[str, T]`, a dataclass; `T | None` is nullable.
 
     Raises:
-        ValueError: It has no column, a field of another type, or a name twice.
+        ValueError: There is no column, a field has another type, or a name is repeated.
     """
     if isinstance(rows, pa.Schema):
         schema = rows
@@ -104,7 +104,7 @@ class ToColumns:
         """Return a row as a mapping.
 
         Raises:
-            TypeError: It is no mapping, and no object of a dataclass.
+            TypeError: The row is neither a mapping nor a dataclass object.
         """
         names = self._names.get(type(row))
         if names is None:

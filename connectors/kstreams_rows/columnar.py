@@ -17,11 +17,11 @@ _FAULTS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def columnar(rows: Sequence[Columns], schema: pa.Schema) -> tuple[pa.Table, dict[int, str]]:
-    """Return rows as a table, and by their numbers why others do not fit; found by halves.
+    """Return the valid rows as a table, and the reasons for the other rows, by row number.
 
-    A row does not that has a column which the schema does not have, a value that does not fit its
-    column's type, a time without a zone where the schema has one, or no value where the schema
-    wants one (`nullable=False`).
+    A row is invalid if it has a column that the schema lacks, a value that does not match its
+    column's type, a time without a zone if the schema has one, or no value for a required column
+    (`nullable=False`). Invalid rows are found by bisection.
     """
     refused: dict[int, str] = {}
     good = _tables(rows, schema, 0, refused)
@@ -29,10 +29,10 @@ def columnar(rows: Sequence[Columns], schema: pa.Schema) -> tuple[pa.Table, dict
 
 
 def check_names(row: Columns, known: Sequence[str]) -> None:
-    """Refuse a row with a column that there is not.
+    """Check that a row has only known columns.
 
     Raises:
-        ValueError: It has one.
+        ValueError: The row has an unknown column.
     """
     for name in row:
         if name not in known:

@@ -1,4 +1,4 @@
-"""From results to rows by key, each in the form of its place."""
+"""Conversion of results to changes by key, in the form of a store."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kstreams_rows.refusing import reason_of, refused
 __all__ = ("Change", "fitting", "in_rounds", "lasts", "made")
 
 N = TypeVar("N")
-"""A key as its place takes it."""
+"""The type of a key in the form of the store."""
 R = TypeVar("R")
-"""A row as its place takes it."""
+"""The type of a row in the form of the store."""
 E = TypeVar("E")
 """The type of a rejection's description."""
 M = TypeVar("M")
@@ -27,9 +27,9 @@ class Change(Generic[N, R]):
     """The change of one key.
 
     Attributes:
-        key: The key in the form of the store, hashable; of changes with equal keys the last is
+        key: The key in the form of the store, hashable; the last change of equal keys is
             written.
-        row: The row; None deletes.
+        row: The row; None deletes the key.
         size: The approximate size in bytes.
     """
 
@@ -92,7 +92,7 @@ def in_rounds(
 
 
 def fitting(rows: Sequence[Change[N, R]], start: int, most: int, most_bytes: int) -> int:
-    """Return before which row to stop, so that few enough go in together; at least one does."""
+    """Return the end of the rows that one write may have, by number and bytes; at least one row."""
     size = 0
     for number in range(start, min(len(rows), start + most)):
         size += rows[number].size

@@ -1,4 +1,4 @@
-"""Writes rows once into a place that moves a fence together with some rows, or not at all."""
+"""Writes rows exactly once to a store that can write rows and move a fence atomically."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kstreams.sinks import CommitId
 __all__ = ("FencedPlace", "Position", "lane_of", "write_once")
 
 R = TypeVar("R")
-"""A row as its place takes it."""
+"""The type of a row in the form of the store."""
 R_contra = TypeVar("R_contra", contravariant=True)
-"""The same, of a place."""
+"""The type of a row of a `FencedPlace`."""
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _FIELDS = 4
@@ -23,7 +23,7 @@ _FIELDS = 4
 
 @dataclass(frozen=True)
 class Position:
-    """How many of a task's rows are written.
+    """The position of a fence: the number of a task's rows that are written.
 
     Attributes:
         batch: The last batch that was written, completely or partly.
@@ -65,14 +65,14 @@ class Position:
 
 
 class FencedPlace(Protocol[R_contra]):
-    """A place that can do several changes and one of its own together, on a condition."""
+    """Storage that writes rows and moves its fence atomically, if the fence is unchanged."""
 
     def position(self, lane: str) -> Position | None:
-        """Return where the fence of a lane is; None before its first row."""
+        """Return the position of a lane's fence; None before its first row."""
         ...
 
     def fitting(self, rows: Sequence[R_contra], start: int) -> int:
-        """Return before which row to stop, so that those from `start` on go in together."""
+        """Return the end of the rows from `start` on that fit in one transaction."""
         ...
 
     def apply(

@@ -49,10 +49,10 @@ class FileTable(Sink[K, V]):
         return "exactly-once"
 
     def prepare(self) -> None:
-        """Make the table, or see that it takes the rows.
+        """Create the table, or check that it can store the rows.
 
         Raises:
-            SinkUnavailableError: The place does not answer.
+            SinkUnavailableError: The storage does not answer.
             SinkError: The table has other columns, or requires writer features that the sink lacks.
         """
         self._where().retried(self._prepare)
@@ -62,26 +62,26 @@ class FileTable(Sink[K, V]):
         return TableWriter(self._format, self.row, self._where().retried)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Make a version of the table with the files of a batch's tasks.
+        """Commit a version of the table with the files of a batch's tasks.
 
         Raises:
-            SinkUnavailableError: The place does not answer.
-            SinkError: The table has changed so that it does not take them, or they are gone.
+            SinkUnavailableError: The storage does not answer.
+            SinkError: The table has changed and no longer accepts the files, or files are gone.
         """
         log, first = self._log, not self._log.opened
         self._where().retried(lambda: publish_once(log, receipts, after_a_pause=first), log.forget)
 
     @abstractmethod
     def _where(self) -> TableStorage:
-        """Return where the table is."""
+        """Return the storage of the table."""
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Make the table, or see that it takes the rows."""
+        """Create the table, or check that it can store the rows."""
 
     @abstractmethod
     def _format(self) -> TableFormat:
-        """Open the table in a worker, and see that it takes the rows."""
+        """Open the table in a worker, and check that it can store the rows."""
 
     @abstractmethod
     def _open_log(self) -> TableLog[Any]:

@@ -1,4 +1,4 @@
-"""Requests to one HTTP server, over one connection while it is of use."""
+"""Requests to one HTTP server, over a reused connection."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 __all__ = ("Answer", "BusyError", "HttpServer", "RefusedError", "shown_url")
 
 _MOST_BYTES = 64 * 1024 * 1024
-"""Of an answer."""
+"""The maximum bytes of a response."""
 _SHOWN = 300
 _HTTP_1_1 = 11
 _BUSY = frozenset({408, 409, 425, 429})
 
 
 class BusyError(Exception):
-    """The server has no room now, or is in the middle of the same request."""
+    """The server rejects load, or is still processing an earlier attempt of the request."""
 
 
 class RefusedError(Exception):
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def shown(self) -> str:
-        """Its first characters."""
+        """The first characters of the response, for errors."""
         return self.body[: 4 * _SHOWN].decode(errors="replace")[:_SHOWN]
 
 
@@ -116,7 +116,7 @@ class HttpServer:
         return answer
 
     def close(self) -> None:
-        """Close the connection; the next request makes another."""
+        """Close the connection; the next operation opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(OSError):
@@ -151,7 +151,7 @@ def _whole(given: http.client.HTTPResponse) -> bytes:
 
 
 def shown_url(url: str) -> str:
-    """Return an address as a text may show it: without login and query."""
+    """Return a URL for logs and errors: without login and query."""
     parts = _checked(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))

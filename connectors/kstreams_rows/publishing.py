@@ -14,18 +14,18 @@ from kstreams_rows.staging import Files, Receipt, Staging
 __all__ = ("TableLog", "publish_once")
 
 T = TypeVar("T")
-"""A table of the library that writes it."""
+"""The type of a table in the library that writes it."""
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 class TableLog(ABC, Generic[T]):
-    """A table's log, open from batch to batch.
+    """The log of a table, which stays open between batches.
 
     Args:
         open: Opens the table.
-        newest: Returns the newest version of an open one.
-        check: Sees that it is still as the sink needs it.
+        newest: Returns the newest version of an open table.
+        check: Checks that the table still matches the sink.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class TableLog(ABC, Generic[T]):
 
     @property
     def table(self) -> T:
-        """The table as it was looked at."""
+        """The table at the last `look`, which is called at the first use."""
         return self.look() if self._table is None else self._table
 
     def look(self) -> T:
-        """Look at the table's newest version."""
+        """Load and check the newest version of the table; return the table."""
         self._table = self._open() if self._table is None else self._newest(self._table)
         self._check(self._table)
         return self._table
 
     def forget(self) -> None:
-        """Open the table again the next time."""
+        """Drop the open table, so that the next `look` opens it again."""
         self._table = None
 
     @property
@@ -66,14 +66,14 @@ class TableLog(ABC, Generic[T]):
 
     @abstractmethod
     def published(self, lane: str) -> int | None:
-        """Return the number of the batch that the table has of a task; None before the first."""
+        """Return the last batch number of a task in the table; None before its first batch."""
 
     @abstractmethod
     def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:
-        """Make a version with more files of some tasks, which says which batch it has of each.
+        """Add a version to the table with new files, and with the batch number of each task.
 
-        Refuses, by an error that passes, where somebody has said other batches of these tasks
-        since this version was looked at.
+        Raises a temporary error if another writer has changed the batch number of one of these
+        tasks since the last `look`.
         """
 
 

@@ -14,7 +14,7 @@ __all__ = ("Refusals", "reason_of", "refused")
 
 _SHOWN = 500
 _MOST_BYTES = 1024 * 1024
-"""Of bytes that a letter has, which are four times as many there."""
+"""The maximum bytes of a value in a dead letter, where their text is up to four times as long."""
 
 
 class Refusals:
@@ -31,11 +31,11 @@ class Refusals:
         self._told = False
 
     def begin(self) -> None:
-        """Begin to write, for the first time or again.
+        """Start an attempt to write the batch.
 
         Raises:
-            SinkUnavailableError: Rows were refused, and then the connection was lost: what becomes
-                of them is known when the batch comes again.
+            SinkUnavailableError: An earlier attempt has rejected rows before the connection was
+                lost; the batch must be repeated.
         """
         if self._told:
             raise SinkUnavailableError(
@@ -44,7 +44,7 @@ class Refusals:
             )
 
     def tell(self, rows: Sequence[RefusedRow]) -> None:
-        """Refuse rows.
+        """Reject rows, by the policy of the sink.
 
         Raises:
             RecordRefusedError: The sink's policy is to fail.
@@ -80,7 +80,7 @@ def refused(
 
 
 def reason_of(exc: BaseException) -> str:
-    """Return an exception as the reason of a refusal."""
+    """Return the text of an exception as the reason of a rejection."""
     return f"{type(exc).__name__}: {exc}"
 
 
@@ -94,5 +94,5 @@ def _json(found: object) -> bytes | None:
 
 
 def _text(found: object) -> str:
-    """Return as text what JSON has no form for; of many bytes the first."""
+    """Return the text of a value that JSON cannot represent; long bytes are truncated."""
     return str(found[:_MOST_BYTES] if isinstance(found, (bytes, bytearray)) else found)

@@ -117,7 +117,7 @@ def retried(
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """Return a text without secrets, in any spelling that they have in addresses."""
+    """Return a text without secrets, also in the encodings that URLs use for them."""
     spelt = {form for secret in secrets for form in (secret, quote(secret), quote(secret, safe=""))}
     for form in sorted(spelt - {""}, key=len, reverse=True):
         text = text.replace(form, _HIDDEN)

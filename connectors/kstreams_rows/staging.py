@@ -22,7 +22,7 @@ __all__ = ("Attempt", "Files", "Receipt", "Staging", "lane_name")
 
 _FOLDER = "_kstreams"  # readers and clean-up of tables pass over what begins with _
 _DIGITS = 16
-"""Of a lane's name, in hex."""
+"""The number of hexadecimal digits in a lane's name."""
 _AT_ONCE = 8
 _SWEEPS = 2
 
@@ -31,11 +31,11 @@ class Files(Protocol):
     """The storage of a table's files. It raises the storage's own errors."""
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file of a new name, whole."""
+        """Write a file with a new name, atomically."""
         ...
 
     def read(self, name: str) -> bytes:
-        """Return a file's bytes; raises `FileNotFoundError`."""
+        """Return a file's bytes; raises `FileNotFoundError` if it does not exist."""
         ...
 
     def list(self, folder: str) -> list[str]:
@@ -47,13 +47,13 @@ class Files(Protocol):
         ...
 
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; a missing file is no error."""
         ...
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Names what one attempt at a task's part of a batch writes; its id is in all of the names."""
+    """The names of the files that one attempt of a task writes in a batch; all have its id."""
 
     lane: str
     batch: int
@@ -61,7 +61,7 @@ class Attempt:
 
     @staticmethod
     def at(commit: CommitId) -> Attempt:
-        """Return a new one."""
+        """Return a new attempt of a commit."""
         return Attempt(lane_name(commit), commit.batch, str(uuid4()))
 
     @property
@@ -71,7 +71,7 @@ class Attempt:
 
     @property
     def manifest(self) -> str:
-        """The name of its manifest."""
+        """The name of the attempt's manifest."""
         return f"{_FOLDER}/{self.lane}/{self.name}.json"
 
 
@@ -80,8 +80,8 @@ class Receipt:
     """The input of `publish` for an attempt.
 
     Attributes:
-        manifest: The name of its manifest.
-        entries: Its files, as log entries of the table.
+        manifest: The name of the attempt's manifest.
+        entries: The attempt's files, as log entries of the table.
     """
 
     manifest: str
@@ -93,10 +93,10 @@ class Receipt:
 
     @staticmethod
     def of(text: str) -> Receipt:
-        """Return one from its text.
+        """Parse a receipt.
 
         Raises:
-            SinkError: It is none.
+            SinkError: The text is not a receipt.
         """
         try:
             found = json.loads(text)
@@ -133,10 +133,10 @@ class Staging:
         _each(self._files.delete, [receipt.manifest for receipt in receipts])
 
     def check(self, receipts: Iterable[Receipt]) -> None:
-        """See that staged files are there.
+        """Check that the staged files exist.
 
         Raises:
-            SinkError: One is not.
+            SinkError: A file is missing.
         """
         for receipt in receipts:
             try:
@@ -152,9 +152,9 @@ class Staging:
                 )
 
     def _sweep(self, attempt: Attempt) -> None:
-        """Remove what attempts at batches before have left: at a writer's first two batches.
+        """Delete staged files of earlier batches, at the first two batches of a writer.
 
-        Others may have died at the first before this writer began.
+        The second time is needed for files of other attempts at this writer's first batch.
         """
         swept = self._swept.setdefault(attempt.lane, set())
         if len(swept) == _SWEEPS or attempt.batch in swept:
@@ -174,13 +174,13 @@ class Staging:
 
 
 def lane_name(commit: CommitId) -> str:
-    """Return the prefix of the names of all files of a task, and of no others."""
+    """Return the unique prefix of the names of a task's files."""
     named = json.dumps([commit.epoch, commit.sink]).encode()
     return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
 
 
 def _each(work: Callable[[str], None], names: Iterable[str]) -> None:
-    """Do work for each name, in order for one, several at once for more."""
+    """Call a function for each name; in parallel if there are several names."""
     found = list(names)
     if len(found) < 2:
         for name in found:

@@ -1,4 +1,4 @@
-"""Writes a task's results of a batch as files that a table is to have."""
+"""Writes a task's results of a batch as staged files of a table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DataFiles:
 
 
 class TableFormat(Protocol):
-    """A table as a worker sees it."""
+    """The format of a table's data files, as a worker uses it."""
 
     @property
     def place(self) -> str:
@@ -49,7 +49,7 @@ class TableFormat(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns."""
+        """The columns of the table."""
         ...
 
     @property
@@ -58,11 +58,11 @@ class TableFormat(Protocol):
         ...
 
     def check(self, row: Columns) -> None:
-        """Refuse a row that the table would not give back as it is; raises `ValueError`."""
+        """Raise `ValueError` for a row that the table would not return unchanged."""
         ...
 
     def data_files(self, rows: pa.Table, attempt: Attempt) -> DataFiles:
-        """Make a file of the rows of each partition."""
+        """Return one file per partition with its rows."""
         ...
 
 
@@ -71,8 +71,8 @@ class TableWriter(Writer[K, V]):
 
     Args:
         table: Opens the table, at the first batch.
-        row: Makes a row of key and value.
-        retried: Does work again while the storage does not answer.
+        row: Builds a row from key and value.
+        retried: Runs an operation, with retries while the storage does not answer.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class TableWriter(Writer[K, V]):
         return (self._retried(lambda: _staged(table, staging, rows, commit)),)
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing, because the writer holds no resources."""
 
     def _columns(
         self, table: TableFormat, to_columns: ToColumns, record: Record[Any, Any]

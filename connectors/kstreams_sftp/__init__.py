@@ -1,6 +1,6 @@
-"""Directories of SFTP servers: files as a source, and a place for a sink's files.
+"""Directories of SFTP servers: files as a source, and storage for the files of a sink.
 
-Read `Sftp` first: server, directory, and by which key the server is known. `sftp_folder` makes a
+Read `Sftp` first: server, directory, and the known keys of the server. `sftp_folder` makes a
 log of the files there, for `TopologyBuilder.add_source`; `kstreams_objects.Objects(Sftp(...))`
 writes results there. Depends on paramiko and on the core's contracts.
 

@@ -28,7 +28,7 @@ _FAILURE = errno.EIO
 
 
 class _Answer(paramiko.Message):
-    """An answer whose texts may be any bytes, as names of files may be."""
+    """A response whose texts may be any bytes, as file names may be."""
 
     def get_text(self) -> str:
         """Return a text; bytes that are not UTF-8 are escaped as in Python's file names."""
@@ -36,10 +36,10 @@ class _Answer(paramiko.Message):
 
 
 class Client(paramiko.SFTPClient):
-    """paramiko's, of which one name that is no UTF-8 cannot stop a listing."""
+    """paramiko's client, whose listings also support file names that are not UTF-8."""
 
     def sync(self, file: SFTPFile) -> None:
-        """Let the server bring a file to its disk, if it can be asked to."""
+        """Flush a file to the server's disk, if the server supports that."""
         try:
             self._request(protocol.CMD_EXTENDED, "fsync@openssh.com", file.handle)  # type: ignore[attr-defined]  # not in its stubs
         except OSError as exc:
@@ -101,7 +101,7 @@ class Connection:
         self.client.sock.settimeout(settings.answer_timeout.total_seconds())
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._ssh.close()
 
 

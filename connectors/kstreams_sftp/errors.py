@@ -20,4 +20,4 @@ class HostKeyError(SftpError):
 
 
 class LoginError(SftpError):
-    """The server does not let this user in, or the key of the user's cannot be read."""
+    """The server rejects this user, or the user's private key cannot be read."""

@@ -74,9 +74,10 @@ def sftp_folder(
             be the server, because SFTP cannot create a file atomically.
         pattern: The pattern of file names: `*.csv`.
         recursive: Whether to read subdirectories.
-        partitions: Number of tasks that read at once, each another file; must never change.
-        steady_for: Time for which a file must have had the same size and modification time before
-            it is read, if its writer does not rename it. The first poll waits that long.
+        partitions: The number of tasks that read at the same time, each task a different file; it
+            must never change.
+        steady_for: The time for which a file must have had the same size and modification time
+            before it is read, if its writer does not rename it. The first poll waits that long.
         look_every: The interval between polls for new files.
         when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
             `MoveTo("_done")`; see `FileLog`.
@@ -99,7 +100,7 @@ def sftp_folder(
 
 @dataclass(frozen=True)
 class _SftpFiles(FinishedFiles):
-    """A `Files` of a server's directory."""
+    """The `Files` of a server's directory."""
 
     place: Sftp
     pattern: str
@@ -107,7 +108,7 @@ class _SftpFiles(FinishedFiles):
 
     @property
     def label(self) -> str:
-        """Server, directory and pattern."""
+        """A description of server, directory and pattern."""
         return f"{self.place.place}, {self.pattern}"
 
     @override
@@ -226,7 +227,7 @@ class _SftpData(FileData):
         return file
 
     def _check_path(self, client: Client, path: bytes) -> None:
-        """Refuse a file that a link has led to since it was listed."""
+        """Reject a file whose path has become a link since it was listed."""
         root = client.normalize(self._place.root).rstrip("/")
         found = client.normalize(path)
         if found != f"{root}/{self.name}" or stat.S_ISLNK(client.lstat(path).st_mode or 0):
@@ -264,16 +265,16 @@ def _info(name: str, found: SFTPAttributes) -> FileInfo:
 
 
 def _path(place: Sftp, name: str) -> bytes:
-    """Return a path below the directory, as the server has it."""
+    """Return the path of a name below the directory, in the server's encoding."""
     path = f"{place.root.rstrip('/')}/{name}".rstrip("/") or "/"
     return path.encode(errors="surrogateescape")
 
 
 def _step(name: str, place: Sftp) -> str:
-    """Return a name that a server has listed, if it is one of its directory.
+    """Return a listed name, if it is a plain file name.
 
     Raises:
-        SourceError: It leads elsewhere: the server is none to be believed.
+        SourceError: The name leads to another directory, so the server cannot be trusted.
     """
     if "/" in name or "\0" in name or name in ("", ".", ".."):
         raise SourceError(f"{place.place} lists a file {name[:80]!r}, which leads elsewhere")
@@ -282,5 +283,5 @@ def _step(name: str, place: Sftp) -> str:
 
 @lru_cache(maxsize=8)
 def _session(place: Sftp) -> Session:
-    """Return this process's."""
+    """Return this process's session with a server."""
     return Session(place)

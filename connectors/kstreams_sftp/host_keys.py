@@ -57,7 +57,7 @@ class _Unknown(paramiko.MissingHostKeyPolicy):
         self._settings = settings
 
     def missing_host_key(self, client: SSHClient, hostname: str, key: PKey) -> None:
-        """Refuse, unless any key is believed."""
+        """Reject the key, unless any key is allowed."""
         if not self._settings.any_host_key:
             raise HostKeyError(
                 f"{self._settings.place} answers with the key {key.get_name()} {key.fingerprint}, "

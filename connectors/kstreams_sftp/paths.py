@@ -1,4 +1,4 @@
-"""Whether there is something under a path, and directories above it."""
+"""Existence of paths, and creation of their parent directories."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def exists(client: Client, path: str) -> bool:
 
 
 def make_parents(client: Client, path: str) -> None:
-    """Make the directories above a path; the one of the settings is there."""
+    """Create the directories above a path; the directory of the settings must exist."""
     parent = dirname(path)
     if exists(client, parent):
         return

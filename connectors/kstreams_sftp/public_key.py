@@ -1,4 +1,4 @@
-"""A server's public key, as tools of SSH write it."""
+"""Parsing of a server's public key in the format of SSH tools."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KINDS = ("ssh-", "ecdsa-", "sk-")
 
 
 def parsed_key(line: str) -> tuple[str, str]:
-    """Return kind and base64 of a key as `ssh-keyscan` or a `.pub` file has it.
+    """Return the type and the base64 text of a key from `ssh-keyscan` or a `.pub` file.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The line is not a key.
     """
     words = line.split()
     for kind, data in pairwise(words):

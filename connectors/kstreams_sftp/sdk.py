@@ -1,4 +1,4 @@
-"""The one place where paramiko is imported."""
+"""The only module that imports paramiko."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection that is made when it is needed, and again when it was lost."""
+"""A connection that is opened at the first use, and reopened when it is lost."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Session:
         return work(connection.client)
 
     def close(self) -> None:
-        """Close the connection; the next request makes another."""
+        """Close the connection; the next operation opens a new one."""
         with self._mutex:
             self._forget()
 

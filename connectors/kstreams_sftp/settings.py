@@ -32,11 +32,11 @@ class Sftp:
         known_hosts: The file of known keys to use if `host_keys` is empty.
         any_host_key: Accept any key. Use it only where no other server can answer.
         password: The password of the user.
-        key_file: The user's private key; the file is there on the driver and on each worker.
+        key_file: The user's private key; the file must exist on the driver and on each worker.
         passphrase: The passphrase of the key file.
         connect_timeout: The maximum time to wait for a connection, and for the login.
         answer_timeout: The maximum time to wait for the next byte of a response.
-        give_up_after: The time to retry a request before it is an error.
+        give_up_after: The maximum time to retry a request before it is an error.
 
     Raises:
         ValueError: The URL or a key is invalid; the error never contains a secret.
@@ -105,7 +105,7 @@ class Sftp:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Effectively once: SFTP does not say what of a file survives the server's death."""
+        """Effectively once: SFTP does not guarantee that files survive a crash of the server."""
         return "effectively-once"
 
     @property
@@ -115,7 +115,7 @@ class Sftp:
         return tuple(each for each in found if each)
 
     def open(self) -> SftpStore:
-        """Return the storage; nothing is asked of the server before it is used."""
+        """Return the storage; the first request is sent when it is used."""
         return SftpStore(self)
 
     @property

@@ -1,4 +1,4 @@
-"""A directory of a server as storage for a sink of files."""
+"""A directory of an SFTP server as storage for a file sink."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PART = ".part"
 
 
 class SftpStore:
-    """Files below the directory of the settings, each seen whole: written aside, then renamed.
+    """Files below the directory of the settings, written under temporary names and renamed.
 
-    Safe for threads. Pickles as its settings: a process makes its own connection. Links below the
-    directory are no files of it.
+    Thread-safe. Pickles as its settings: a process opens its own connection. Links below the
+    directory are ignored.
 
     Args:
-        settings: See there.
+        settings: The settings of the server and the directory.
     """
 
     def __init__(self, settings: Sftp) -> None:
@@ -95,7 +95,7 @@ class SftpStore:
         replaces it.
 
         Raises:
-            SftpError: As for `put_if_absent`.
+            SftpError: The server rejects the request, or does not answer.
             ValueError: A name is not a relative path of plain parts.
         """
         path, target = self._path(name), self._path(to)
@@ -148,7 +148,7 @@ class SftpStore:
             self._session.run(f"delete {name!r}", partial(_remove, path=self._path(name)))
 
     def close(self) -> None:
-        """Close the connection; the next request makes another."""
+        """Close the connection; the next operation opens a new one."""
         self._session.close()
 
     def _path(self, name: str) -> str:
@@ -165,7 +165,7 @@ def _remove(client: Client, path: str) -> bool:
 
 
 def _replace(client: Client, path: str, target: str) -> None:
-    """Rename a file to a name that another may have: at one moment, where the server can."""
+    """Rename a file, and replace an existing file of the new name; atomically if supported."""
     try:
         client.posix_rename(path, target)
     except OSError as exc:

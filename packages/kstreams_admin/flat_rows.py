@@ -138,5 +138,5 @@ def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_R
     """
     kind = view.spec.kind
     if times != (None, None) and not kind.has_times:
-        raise StoreKindError(f"a {kind.name} store keeps no times")
+        raise StoreKindError(f"a {kind.name} store keeps no times; leave out the time options")
     return view.scan_key(key, lambda store: kind.flat_of_key(store, key, times))

@@ -1,7 +1,7 @@
 """The command line: `kstreams topics`, `state`, `run`, `describe`, `reset`.
 
-Read `kstreams_cli.program` first, which lists the commands, one a file. Needs the extra
-`cli`; nothing of the library imports this package.
+Read `kstreams_cli.program` first, which lists the commands; each command has its own file. Needs
+the extra `cli`; the rest of the library does not import this package.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ("main",)
 
 
 def main() -> None:
-    """Run the command line on this process's arguments; ends the process."""
+    """Run the command line with the arguments of this process; ends the process."""
     try:
         program = import_module("kstreams_cli.program")
     except ImportError as exc:

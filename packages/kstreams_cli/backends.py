@@ -17,8 +17,8 @@ def state_backend(name: str) -> StateBackend:
     """Return a state backend with its own defaults.
 
     Raises:
-        WrongUsageError: There is none of this name, or it is a durable log.
-        ImportError: It needs an extra that is not installed.
+        WrongUsageError: No state backend has this name, or it names a durable log.
+        ImportError: The backend needs an extra that is not installed.
     """
     names = plugin_names("kstreams.stores")
     if name not in names:

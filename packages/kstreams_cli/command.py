@@ -1,4 +1,4 @@
-"""Turn a function into a command: its help, its errors, the options that many share."""
+"""Conversion of functions to commands: help, error output and shared options."""
 
 from __future__ import annotations
 

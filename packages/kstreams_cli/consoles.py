@@ -23,7 +23,7 @@ _UNLIMITED = 10_000
 
 
 def stdout() -> Console:
-    """Return a console for results. Nothing is cut or wrapped where there is no terminal."""
+    """Return a console for results, which cuts and wraps lines only on a terminal."""
     return _wide(Console(highlight=False, soft_wrap=False))
 
 

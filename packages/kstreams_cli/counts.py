@@ -1,4 +1,4 @@
-"""`kstreams counts`: how many records have gone through each node of an app."""
+"""`kstreams counts`: the numbers of records that each node of an app has processed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ __all__ = ("DiagramFormat", "TargetArgument", "describe")
 
 _NODE = r"(?m)^ *(?P<bold>\w+:) (?P<cyan>\S+)(?P<dim> \(.*\))?$"
 _ARROW = r"(?m)^ *(?P<green>-->|<--)"
-"""Lines of the text; groups are named after the styles they get."""
+"""A pattern for parts of the output; its groups are named after the styles of the parts."""
 
 TargetArgument = Annotated[
     str,

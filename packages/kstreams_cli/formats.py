@@ -62,7 +62,7 @@ RegistryOption = Annotated[
 
 
 class _AnyJson(Serde[Any]):
-    """Whatever JSON can say, as compact text in UTF-8; for looking and typing only."""
+    """Any JSON value, as compact UTF-8 text; only for input and output of the command line."""
 
     __slots__ = ()
     name = "json"
@@ -105,7 +105,7 @@ class Format:
         """Return the value of bytes and True; or the bytes and False if the serde cannot read them.
 
         Raises:
-            KStreamsError: A service that the serde needs does not answer.
+            KStreamsError: A service that the serde needs does not respond.
         """
         if data is None:
             return None, True
@@ -181,7 +181,7 @@ SERDES_HELP = (
 
 
 def offered(name: str) -> SerdeByText | None:
-    """Return the serde text of a name, built-in or of an installed package; None if there is none.
+    """Return the `SerdeByText` of a name, built-in or of an installed package; None if unknown.
 
     Raises:
         PluginError: A package offers another kind of object under the name.
@@ -208,12 +208,12 @@ def offered_names() -> list[str]:
 def find_format(
     text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
 ) -> Format:
-    """Return the format that a text means; see `find_serde`."""
+    """Return the format of a serde that is given as text; see `find_serde`."""
     return Format(find_serde(text, topic=topic, part=part, registry=registry))
 
 
 def formats_of(topic: str, key: str, value: str, registry: str | None) -> tuple[Format, Format]:
-    """Return the formats of a topic's keys and values, by the options that name them."""
+    """Return the formats of a topic's keys and values, given the texts of their options."""
     with for_option("--key-serde"):
         keys = find_format(key, topic=topic, part="key", registry=registry)
     with for_option("--value-serde"):
@@ -232,7 +232,7 @@ def find_serde(
         registry: The address of a schema registry, if there is one.
 
     Raises:
-        WrongUsageError: There is no such serde; the message has similar names.
+        WrongUsageError: The serde does not exist; the message has similar names.
     """
     name, _, more = text.partition(":")
     known: SerdeByText | None = None
@@ -261,7 +261,7 @@ def find_serde(
 
 
 def _own(text: str) -> Serde[Any]:
-    """Return the serde that `MODULE:SERDE` means."""
+    """Load the serde that `MODULE:SERDE` names."""
     if ":" in text:
         found = load_object(text)
         if not isinstance(found, Serde):
@@ -282,9 +282,9 @@ def _own(text: str) -> Serde[Any]:
 
 
 def recorded_serde(name: str) -> Serde[Any] | None:
-    """Return the serde that reads values of a serde whose name is recorded with a store.
+    """Return the serde whose name is recorded with a store.
 
-    None if the name is not enough: the serdes of types and schemas need those.
+    None if the name is not enough: some serdes also need a type or a schema.
     """
     return composite_named(name, _recorded_single) or _recorded_single(name)
 

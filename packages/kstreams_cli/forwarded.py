@@ -30,7 +30,7 @@ def networks_of(given: str | None) -> tuple[str, ...]:
     """Return the networks of the option.
 
     Raises:
-        WrongUsageError: One is neither an address nor a network.
+        WrongUsageError: An item is neither an address nor a network.
     """
     found = () if given is None else tuple(text.strip() for text in given.split(","))
     try:

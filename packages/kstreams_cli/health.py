@@ -1,4 +1,4 @@
-"""`kstreams health`: does an app do its work? For probes that run a command."""
+"""`kstreams health`: the health of an app, for probes that run a command."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _Told:
 
     Attributes:
         logs: The names of its logs.
-        live: The current activity; None if it is outdated, or never existed.
+        live: The current activity; None if the telemetry is outdated or missing.
     """
 
     logs: frozenset[str]
@@ -112,7 +112,7 @@ class _Query:
     def of(
         cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
     ) -> _Query:
-        """Return the health from the ends of topics and the telemetry about logs."""
+        """Return the health of a query, from the ends of topics and the telemetry of logs."""
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
         live = None if told.live is None else told.live.queries.get(status.query)
@@ -129,7 +129,7 @@ class _Query:
 
     @property
     def is_well(self) -> bool:
-        """Whether it has nothing to do, or does it."""
+        """Whether the query is healthy: it has committed recently, or has no unread records."""
         return self.waiting == 0 and not self.unknown
 
     @property
@@ -145,7 +145,7 @@ class _Query:
         return f"{named} has committed {since}, and does not say what {logs} has to read"
 
     def to_json(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return the health as a JSON object."""
         return {
             "query": self.status.query,
             "batch": self.status.batch,
@@ -167,7 +167,7 @@ def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
 
 
 def _waiting(place: Place, status: QueryStatus, topics: Collection[str]) -> int:
-    """Return how many records of topics a query has not committed."""
+    """Return the number of records of topics that a query has not committed."""
     if not topics:
         return 0
     known = {where: offset for where, offset in status.positions.items() if where.topic in topics}
@@ -176,7 +176,7 @@ def _waiting(place: Place, status: QueryStatus, topics: Collection[str]) -> int:
 
 
 def _beginnings(place: Place, topics: Collection[str]) -> dict[TopicPartition, int]:
-    """Return where topics begin, of which a query has not read any yet."""
+    """Return the start offsets of the partitions of topics."""
     with closing(place.connection.admin()) as admin:
         return {
             TopicPartition(topic, partition): offset

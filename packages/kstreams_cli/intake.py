@@ -1,4 +1,4 @@
-"""`kstreams intake`: messages of a source that gives each once go into a topic."""
+"""`kstreams intake`: write the messages of a webhook, queue or event stream to a topic."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _span(text: str, option: str) -> timedelta:
 
 
 class _Logged:
-    """Logs the progress every few seconds, if there is any."""
+    """Logs the progress every few seconds, if there is new progress."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Log lines as JSON, one object a line, for those who search logs by fields."""
+"""Log lines as JSON, one object per line, so that logs can be searched by field."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class JsonFormatter(logging.Formatter):
     """Formats a record of a log as a JSON object.
 
     Fields: `time` (ISO, UTC), `level`, `logger`, `message`; `app`; `query`, `batch` and `trace_id`
-    where the line is about a batch; of an error `error.type`, the parts of its place that are
-    known, such as `group` and `partition`, the key apart, and `traceback`.
+    if the line is about a batch; for an error `error.type`, `traceback` and the known parts of
+    its location, such as `group` and `partition`, but not the key.
 
     Args:
-        app: Id of the app.
+        app: The app id.
     """
 
     def __init__(self, app: str) -> None:
@@ -31,7 +31,7 @@ class JsonFormatter(logging.Formatter):
         self._app = app
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line."""
+        """Return the JSON line of a log record."""
         when = datetime.fromtimestamp(record.created, timezone.utc)
         content: dict[str, object] = {
             "time": when.isoformat(timespec="milliseconds"),

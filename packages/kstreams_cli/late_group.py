@@ -1,4 +1,4 @@
-"""Groups of commands, each of which is imported when it is called or its help is shown.
+"""Groups of commands; a command is imported when it is called or its help is shown.
 
 Installed packages add commands to the program by entry points of the group `kstreams.commands`.
 """
@@ -33,7 +33,7 @@ def late_group(places: Mapping[str, str], *, open_to_plugins: bool = False) -> t
     """
 
     class LateGroup(TyperGroup):
-        """Has these commands, and after them its own groups."""
+        """A group that lists the lazily loaded commands first, then its subgroups."""
 
         def __init__(self, **given: Any) -> None:  # noqa: ANN401  # whatever typer says of it
             super().__init__(**given)
@@ -57,7 +57,7 @@ def late_group(places: Mapping[str, str], *, open_to_plugins: bool = False) -> t
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name; a text is the place of a command that is not loaded yet."""
+    """Commands by name; a command that is not loaded yet is a text, MODULE:NAME."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # typer's classes are its own
         found = super().__getitem__(name)

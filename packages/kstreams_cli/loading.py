@@ -22,15 +22,15 @@ __all__ = ("load_connection", "load_object", "load_topology")
 
 
 def load_topology(target: str) -> Topology:
-    """Return the topology that `MODULE:NAME` means; the current directory is importable.
+    """Return the topology that `MODULE:NAME` names; the current directory is importable.
 
     NAME is a `Topology`, a `TopologyBuilder`, or a function without arguments that
-    returns one. Without `:NAME` the module's only topology is meant, or its only builder
-    where it has no topology. MODULE may be the path of a file below the current directory.
+    returns one. Without `:NAME`, it is the module's only topology, or its only builder
+    if it has no topology. MODULE may be the path of a file below the current directory.
 
     Raises:
-        WrongUsageError: There is no such module or name, or it is something else.
-        Exception: Whatever the user's code raises, `TopologyError` above all.
+        WrongUsageError: The module or the name does not exist, or it is not a topology.
+        Exception: An error of the user's code, mostly `TopologyError`.
     """
     module, name = _split(target)
     found = _attribute(module, name) if name else _only_topology(module)
@@ -59,10 +59,10 @@ def load_object(target: str) -> object:
 
 
 def load_connection(target: str) -> Connection:
-    """Return the connection that `--connection MODULE:NAME` means.
+    """Return the connection that `--connection MODULE:NAME` names.
 
     Raises:
-        WrongUsageError: There is no such module or name, or it is something else.
+        WrongUsageError: The module or the name does not exist, or it is not a connection.
     """
     with for_option("--connection"):
         found: Any = load_object(target)
@@ -80,7 +80,7 @@ def _split(target: str) -> tuple[ModuleType, str]:
 
 
 def _dotted(path: str) -> str:
-    """Turn the path of a file below the current directory into a module's name."""
+    """Return the module name of the path of a file below the current directory."""
     if not path.endswith(".py"):
         return path
     file = Path(path).absolute()
@@ -103,7 +103,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _make_importable(directory: Path) -> None:
-    """Put a directory first on the path: of this process, and of Python workers to come."""
+    """Put a directory first on the import path of this process and of future Python workers."""
     place = str(directory)
     if place not in sys.path:
         sys.path.insert(0, place)
@@ -163,7 +163,7 @@ def _others(module: ModuleType) -> str:
 
 
 def _topologies(module: ModuleType) -> list[str]:
-    """Return the names of a module's topologies; of its builders where it has none."""
+    """Return the names of a module's topologies; without topologies, those of its builders."""
     return _names_of(module, Topology) or _names_of(module, TopologyBuilder)
 
 

@@ -1,4 +1,4 @@
-"""Times and spans as people type them, and the points of a topic that they name."""
+"""Parsing of times, time spans, and start positions in topics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Start:
     number: int = 0
 
     def offsets(self, admin: TopicAdmin, topic: str) -> dict[int, int]:
-        """Return the offset to begin at for each partition, none outside of the topic."""
+        """Return the start offset of each partition, limited to the offsets that it has."""
         first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
         match self.kind:
             case "beginning":
@@ -47,10 +47,10 @@ class Start:
 
 
 def parse_start(text: str) -> Start:
-    """Read a point of a topic: `beginning`, `end`, `42`, `-10` (ten before the end) or a time.
+    """Parse a start position: `beginning`, `end`, `42`, `-10` (ten before the end) or a time.
 
     Raises:
-        WrongUsageError: It is none of these.
+        WrongUsageError: The text is not a start position.
     """
     if text in ("beginning", "end"):
         return Start("beginning" if text == "beginning" else "end")
@@ -68,13 +68,13 @@ def parse_start(text: str) -> Start:
 
 
 def parse_moment(text: str) -> int:
-    """Read a time, and return milliseconds since the epoch.
+    """Parse a time, and return milliseconds since the epoch.
 
     Args:
-        text: ISO 8601, in UTC where it names no zone, or `@` and milliseconds.
+        text: ISO 8601, in UTC if it names no zone, or `@` and milliseconds since the epoch.
 
     Raises:
-        WrongUsageError: It is neither.
+        WrongUsageError: The text is not a time.
     """
     try:
         return ms_of(text)
@@ -86,10 +86,10 @@ def parse_moment(text: str) -> int:
 
 
 def parse_span(text: str) -> timedelta:
-    """Read a span of time such as `100ms`, `2s`, `1.5m` or `1h`; `0` needs no unit.
+    """Parse a time span such as `100ms`, `2s`, `1.5m` or `1h`; `0` needs no unit.
 
     Raises:
-        WrongUsageError: It is none.
+        WrongUsageError: The text is not a time span.
     """
     found = _SPAN.fullmatch(text.strip())
     if found is None and text.strip() == "0":

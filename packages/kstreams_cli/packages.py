@@ -1,4 +1,4 @@
-"""The user's files for executors, as options give them and commands show them."""
+"""The text that shows the user's files for executors."""
 
 from __future__ import annotations
 

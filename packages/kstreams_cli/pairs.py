@@ -11,7 +11,7 @@ __all__ = ("pairs_of", "read_pairs")
 
 
 def pairs_of(given: Iterable[str], option: str) -> dict[str, str]:
-    """Return the values of a repeated option, by name; a later one wins.
+    """Return the values of a repeated option, by name; the last value of a name wins.
 
     The error does not repeat the user's text, because it may be a secret.
 

@@ -1,4 +1,4 @@
-"""`kstreams pause` and `resume`: an app that plans nothing, until somebody says otherwise."""
+"""`kstreams pause` and `resume`: a paused app plans no batches until it is resumed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def pause(
     ] = "no reason was given",
     checkpoint: CheckpointOption = None,
 ) -> None:
-    """Let an app plan no further batch, running or not, until it is resumed.
+    """Pause an app, running or not: it plans no further batch until it is resumed.
 
-    A batch under way ends. Punctuators rest, too. A running app sees it within a second, with a
-    checkpoint in object storage within some seconds; one that is started finds it. Restarts
-    change nothing, a reset ends it. A run to the end of the topics is refused meanwhile.
+    The current batch completes. Punctuators do not run, either. A running app sees the pause within
+    a second, or within some seconds if its checkpoint is in object storage. The pause outlasts
+    restarts; a reset ends it. Runs to the end of the topics (--until end) are rejected meanwhile.
 
     Example:
         kstreams pause word-count --reason "database migration"

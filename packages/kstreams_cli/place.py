@@ -82,12 +82,12 @@ OptionsFileOption = Annotated[
 
 @dataclass(frozen=True)
 class Place:
-    """A connection, and how to speak of it.
+    """A connection of topics, with its label for messages.
 
     Attributes:
         connection: `Embedded(...)` or `Kafka(...)`.
-        label: Names it without secrets.
-        is_kafka: Whether it is a cluster.
+        label: The name of the connection in messages, without secrets.
+        is_kafka: Whether it is a Kafka cluster.
     """
 
     connection: Connection
@@ -96,7 +96,7 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables with this place for another command.
+        """The environment variables that give another command this connection.
 
         Client options among them may be secret.
         """
@@ -108,7 +108,7 @@ class Place:
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
-        """Return the place with exactly-once results, as embedded topics have them."""
+        """Return this place, with exactly-once results also on Kafka."""
         if isinstance(self.connection, Embedded):
             return self
         from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
@@ -118,7 +118,7 @@ class Place:
         return replace(self, connection=replace(self.connection, delivery="exactly-once"))
 
     def missing_topic_hint(self, name: str) -> str:
-        """Return the command that creates a topic, after the nearest name of one that exists."""
+        """Return a hint: the most similar existing topic, and the command to create the topic."""
         near: list[str] = []
         with suppress(KStreamsError), closing(self.connection.admin()) as admin:
             near = get_close_matches(name, admin.topics(), n=1)

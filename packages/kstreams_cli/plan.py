@@ -1,4 +1,4 @@
-"""`kstreams plan`: what starting a topology would do to an app's state, before it is deployed."""
+"""`kstreams plan`: the effects of a start of a topology on an app's state, in advance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kstreams_cli.usage import for_option
 __all__ = ("plan",)
 
 _CHANGES = 3
-"""Exit code: it starts, and state is changed."""
+"""The exit code if the app starts and its state is changed."""
 
 
 def plan(
@@ -108,7 +108,7 @@ def plan(
 
 
 def _changes_state(made: UpgradePlan) -> bool:
-    """Return whether a store's contents do not stay; a new store has none."""
+    """Return whether a store's contents are lost or migrated; a new store has no contents."""
     return any(
         change.action != "keep" and change.verdict is not StoreChangeKind.NEW
         for change in made.stores
@@ -116,7 +116,7 @@ def _changes_state(made: UpgradePlan) -> bool:
 
 
 def _sizes(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, int]:
-    """Return by group how many bytes its tasks restore where a worker has no copy."""
+    """Return, by group, the number of bytes that a restore of all its tasks reads."""
     found: dict[str, int] = {}
     for status in query_statuses(checkpoint, objects):
         for task, size in status.state_bytes.items():

@@ -1,4 +1,4 @@
-"""Errors on the console, with the next step."""
+"""Output of errors on the console, with hints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show_problem(error: Exception, *, debug: bool) -> None:
 
     Args:
         error: The error that ended the command.
-        debug: Whether to write the whole traceback above it.
+        debug: Whether to write the whole traceback above the error.
     """
     console = stderr()
     if debug:
@@ -63,7 +63,7 @@ def _body(error: Exception, *, debug: bool) -> tuple[Text, str]:
 
 
 def _own_frame(error: Exception) -> str:
-    """Return the innermost line that is neither the library's nor an installed package's."""
+    """Return the innermost traceback line in the user's code."""
     paths = sysconfig.get_paths()
     installed = [
         *library_folders(),

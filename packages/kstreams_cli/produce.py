@@ -1,4 +1,4 @@
-"""`kstreams topics produce`: lines of text become records."""
+"""`kstreams topics produce`: append lines of text to a topic as records."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def produce(
         ),
     ] = None,
 ) -> None:
-    r"""Append lines of text to a topic, one record a line: key, tab, value.
+    r"""Append lines of text to a topic, one record per line: key, tab, value.
 
     A line without a separator is a value without a key. Records go to the partition of
-    their key, as from a topology's sink. A line that is not what its serde writes ends
-    the command; the lines before it are in the topic. Objects are typed in as JSON.
+    their key, as with a topology's sink. A line that its serde
+    rejects ends the command; earlier lines are in the topic. Objects are given as JSON.
 
     Example:
         printf 'ann\t3\nbob\t5\n' | kstreams topics produce orders --value-serde int64
@@ -108,7 +108,7 @@ def produce(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Makes key, value and timestamp of a line."""
+    """Parses the key, value and timestamp of a line."""
 
     key: Format
     value: Format
@@ -162,7 +162,7 @@ def _opened(source: Path | None) -> Iterator[TextIO]:
 
 
 def _append(place: Place, name: str, lines: TextIO, reader: _Reader, headers: Headers) -> int:
-    """Append all lines as they come; wait for the oldest when many are under way."""
+    """Append all lines as they arrive; if many writes are pending, wait for the oldest."""
     topic: Topic[Any, Any] = Topic(
         name, reader.key.serde, reader.value.serde, nulls="pass", null_keys="pass"
     )

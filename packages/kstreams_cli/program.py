@@ -31,7 +31,7 @@ APPS = {
     "serdes": "serdes:list_serdes",
     "warm-up": "warm_up:warm_up",
 }
-"""The place of each command, in the order of the help; see `late_group`."""
+"""The function (MODULE:NAME) of each command, in the order of the help; see `late_group`."""
 
 TOPICS = {
     "create": "topics:create",
@@ -42,7 +42,7 @@ TOPICS = {
     "replay": "topics_replay:replay",
     "delete": "topics:delete",
 }
-"""Those of `kstreams topics`."""
+"""The commands of `kstreams topics`, as in `APPS`."""
 
 STATE = {
     "list": "state:list_stores",
@@ -55,7 +55,7 @@ STATE = {
     "fork": "savepoints:fork",
     "restore": "state_restore:restore",
 }
-"""Those of `kstreams state`."""
+"""The commands of `kstreams state`, as in `APPS`."""
 
 PROGRAM = typer.Typer(
     name="kstreams",

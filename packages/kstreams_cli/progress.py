@@ -45,7 +45,7 @@ class _Query:
     logged_at: float = float("-inf")
 
     def rate(self, now: float) -> float:
-        """Return records a second of late."""
+        """Return the recent number of records per second."""
         while self.recent and now - self.recent[0][0] > _WINDOW_SECONDS:
             self.recent.popleft()
         if not self.recent:
@@ -55,11 +55,11 @@ class _Query:
 
 
 class Progress:
-    """Counts what batches report; any thread may call.
+    """Counts the records of batch reports; thread-safe.
 
     Args:
-        queries: Names of the queries, in their order.
-        logs: Whether to log a line a query every few seconds.
+        queries: The names of the queries, in their order.
+        logs: Whether to log one line per query every few seconds.
     """
 
     def __init__(self, queries: Iterable[str], *, logs: bool) -> None:
@@ -70,7 +70,7 @@ class Progress:
         self.status = "starting Spark"
 
     def begin(self) -> None:
-        """Say that queries run now: rates count from here, not from Spark's start."""
+        """Start the clock for rates and durations: the queries run now, after Spark's start."""
         self._running_since = time.monotonic()
 
     def note(self, report: BatchReport) -> None:
@@ -89,11 +89,15 @@ class Progress:
                 _LOG.info("%s", self._line(report.query, query, query.rate(now)))
 
     def seconds(self) -> float:
-        """Return how long the app has run."""
+        """Return the seconds since `begin`."""
         return time.monotonic() - self._began
 
     def table(self, *, final: bool = False) -> Table:
-        """Return a row a query; with rates over the whole run at its end."""
+        """Return a table with one row per query.
+
+        Args:
+            final: Whether the run has ended, so that rates are those of the whole run.
+        """
         now = time.monotonic()
         seconds = self._running_seconds()
         table = new_table("query", *_NUMBERS, "dropped", numbers=_NUMBERS)
@@ -111,7 +115,7 @@ class Progress:
         return table
 
     def lines(self) -> Iterator[str]:
-        """Yield the summary as plain text, a line for each query whose counts are not logged."""
+        """Yield the summary as text: one line per query whose counts were not logged."""
         seconds = self._running_seconds()
         with self._mutex:
             for name, query in self._queries.items():
@@ -136,7 +140,7 @@ def _reasons(dropped: Counter[str]) -> str:
 
 @contextmanager
 def shown_live(progress: Progress, console: Console, title: str) -> Iterator[None]:
-    """Keep a table of the progress at the end of the terminal; nothing where there is none."""
+    """Show a table of the progress at the end of the terminal; nothing without a terminal."""
     if not console.is_terminal:
         yield
         return

@@ -47,7 +47,7 @@ RepeatCallsOption = Annotated[
     ),
 ]
 MostBytesOption = Annotated[int | None, typer.Option("--most-bytes", hidden=True)]
-"""The memory limit of this process, which `kstreams serve` sets for its child processes."""
+"""The memory limit of this process in bytes; `kstreams serve` sets it for child processes."""
 
 
 def replayed_app(
@@ -67,7 +67,7 @@ def replayed_app(
         topology: The topology, as MODULE:NAME.
         connection: The connection of its topics, as MODULE:NAME.
         repeat_calls: Whether calls of external systems may be repeated.
-        most_bytes: The memory limit of this process; None: no limit.
+        most_bytes: The memory limit of this process in bytes; None: no limit.
     """
     if most_bytes is not None:
         limit_memory(most_bytes)

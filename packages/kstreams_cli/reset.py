@@ -77,7 +77,7 @@ def _show_gone(sentence: str) -> None:
 
 
 def _tell_nothing(_: str) -> None:
-    """Do nothing: it was shown with the question."""
+    """Do nothing: the question to the user had the same text."""
 
 
 def _show(found: Survey) -> None:
@@ -111,7 +111,7 @@ def _show(found: Survey) -> None:
 
 
 def _log_is_elsewhere(found: Survey) -> bool:
-    """Return whether an app with commits has no log in its checkpoint directory."""
+    """Return whether an app with commits has its log outside of the checkpoint directory."""
     if found.checkpoint is None or not (found.checkpoint.path / "queries").is_dir():
         return False
     return not (found.checkpoint.path / "state").is_dir()

@@ -17,14 +17,15 @@ _TIME = "_ms"
 
 
 class RowTexts:
-    """Makes text of rows.
+    """Converts rows to text.
 
     Args:
-        columns: Names of the columns. A name that ends in `_ms` marks milliseconds since the epoch.
-        serdes: Serdes of the values, for their own way to show them.
+        columns: The names of the columns. A name that ends in `_ms` marks milliseconds since the
+            epoch.
+        serdes: The serdes of the values, which may define their own text.
 
     Attributes:
-        headings: Names of the columns as people read them: `start` for `start_ms`.
+        headings: The column headings: `start` for `start_ms`.
     """
 
     def __init__(self, columns: Sequence[str], *serdes: Serde[Any]) -> None:

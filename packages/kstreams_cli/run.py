@@ -1,4 +1,4 @@
-"""`kstreams run`: a topology as an app, in this process."""
+"""`kstreams run`: run a topology as an app, in this process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ("LogFormat", "Until", "run")
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _PANEL = "Spark"
 _SUMMARIZED = ("stopped", "failed")
-"""States that the summary names, with the time that the run has taken."""
+"""The final states that the summary shows, with the duration of the run."""
 
 
 class LogFormat(str, Enum):
@@ -55,7 +55,7 @@ class LogFormat(str, Enum):
 
 
 class Until(str, Enum):
-    """When a run is over by itself."""
+    """The condition that ends a run."""
 
     END = "end"
 

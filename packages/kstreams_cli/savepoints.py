@@ -1,4 +1,4 @@
-"""`kstreams state savepoint|fork`: keep a version, and begin another app on it."""
+"""`kstreams state savepoint|fork`: keep a version, and start another app from it."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ def fork(
         ),
     ] = None,
 ) -> None:
-    """Make a checkpoint that begins with a copy of a savepoint's state.
+    """Create a checkpoint for a new app from a savepoint of another app.
 
-    The original is left alone. Run the new app with its id and checkpoint: it begins with
-    that state, and reads on where the savepoint was. A changed topology is upgraded then.
+    The original app is not changed. Run the new app with its id and checkpoint: it starts with
+    the state and the offsets of the savepoint. A changed topology is upgraded at that start.
 
     Example:
         kstreams state fork .kstreams/word-count@before-upgrade word-count-2

@@ -1,4 +1,4 @@
-"""`kstreams serdes`: which serdes commands know, and how they are called."""
+"""`kstreams serdes`: list the serdes that commands accept."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ("list_serdes",)
 
 
 def list_serdes() -> None:
-    """List the serdes that `--key-serde`, `--value-serde`, `--key` and `--value` take.
+    """List the serdes that `--key-serde`, `--value-serde`, `--key` and `--value` accept.
 
-    Values are typed in and shown as text, numbers, true and false; all others as JSON.
-    Serdes of your own are MODULE:SERDE, a module of the current directory and a name in it;
-    MODULE may be a file, such as jobs/orders.py. They are shown as JSON too, and typed in so
-    if they are made for a dataclass.
+    Texts, numbers and booleans are given and shown as plain text, other values as JSON. A serde of
+    your own is MODULE:SERDE, a module of the current directory and a name in it; MODULE may be a
+    file, such as jobs/orders.py. Its values are shown as JSON, too; they can be given as JSON if
+    the serde is for a dataclass.
 
     Example:
         kstreams serdes

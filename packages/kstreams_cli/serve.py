@@ -1,4 +1,4 @@
-"""`kstreams serve`: queries over HTTP on committed state, by a process of its own."""
+"""`kstreams serve`: serve queries on committed state over HTTP, in a separate process."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def serve(
 
 
 def _announce(server: Server, tokens: Tokens) -> None:
-    """Show where a server answers, and its tokens if they are new."""
+    """Show the URL of a server, and its tokens if they are new."""
     names = ", ".join(server.apps)
     tokens.show()
     stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
@@ -228,7 +228,7 @@ def _spec(
 def _code(
     checkpoint: str, topology: str | None, log: str | None, connection: str | None
 ) -> tuple[str, ...] | None:
-    """Return the options by which a process of its own finds an app and its code."""
+    """Return the options with which a child process finds an app and its code; or None."""
     if topology is None:
         return None
     place = checkpoint if is_url(checkpoint) else str(checkpoint_of(checkpoint).named)

@@ -51,7 +51,7 @@ class ServeBeside:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, checkpoint: str) -> None:
-        """Start it; for an app whose checkpoint is there. A second call does nothing."""
+        """Start the server; the checkpoint must exist. A second call does nothing."""
         if self._process is None:
             environment = {**os.environ, **self._topics}
             if self._token is not None:
@@ -63,7 +63,7 @@ class ServeBeside:
             )
 
     def stop(self) -> None:
-        """End it, if it runs."""
+        """Stop the server, if it runs."""
         process = self._process
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""Limits of `kstreams serve`, as options name them."""
+"""The option with limits of `kstreams serve`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LIMIT = "--limit"
 
 
 def limits_of(given: Iterable[str]) -> Limits:
-    """Return the limits of a server, of which some are given as `NAME=VALUE`.
+    """Return the limits of a server: the given ones, as `NAME=VALUE`, and defaults.
 
     Raises:
-        WrongUsageError: A name is no limit, or a value is not positive.
+        WrongUsageError: A name is not that of a limit, or a value is not positive.
     """
     from kstreams_serve.settings import Limits  # noqa: PLC0415  # needs the extra
 

@@ -1,4 +1,4 @@
-"""Tokens of `kstreams serve`: of a file, of the environment, or new ones."""
+"""The tokens of `kstreams serve`: from a file or the environment, or new ones."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Tokens:
     """The tokens of a server.
 
     Attributes:
-        roles: By token.
-        holders: The names of those who have a token, by token.
-        are_new: Whether they were made for this start, so that they have to be shown.
+        roles: The roles, by token.
+        holders: The names of the tokens' owners, by token.
+        are_new: Whether the tokens were created at this start, so that they must be shown.
     """
 
     roles: dict[str, Role] = field(repr=False)
@@ -33,17 +33,17 @@ class Tokens:
     are_new: bool = False
 
     def show(self) -> None:
-        """Show the tokens that were made for this start, on stderr."""
+        """Print new tokens to stderr; nothing if the tokens are not new."""
         for token, role in self.roles.items() if self.are_new else ():
             kind = "token" if role.name == "DATA" else f"token of the role {role.name.lower()}"
             stderr().print(f"{kind} {token}", soft_wrap=True, highlight=False)
 
 
 def tokens_of(file: Path | None, *, allow_actions: bool) -> Tokens:
-    """Return the tokens of a file, else of the environment, else new ones.
+    """Return the tokens of a file, else of the environment, else new tokens.
 
     Raises:
-        ServeError: The file cannot be read, or others may read it.
+        ServeError: The file cannot be read, or other users may read it.
     """
     from kstreams_serve.roles import Role  # noqa: PLC0415  # needs the extra
     from kstreams_serve.settings import ServeSettings, read_tokens  # noqa: PLC0415  # likewise

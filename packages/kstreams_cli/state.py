@@ -1,4 +1,4 @@
-"""`kstreams state list|get|scan`: look into the stores of an app, running or not."""
+"""`kstreams state list|get|scan`: show the stores of an app, running or not."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _VALUE_AND_TIME = ("value", "timestamp_ms")
 def list_stores(
     app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None
 ) -> None:
-    """List an app's stores, loops and savepoints, with the version that is committed.
+    """List an app's stores, loops and savepoints, with the committed version.
 
-    The app may run meanwhile; it is not disturbed. The size is that of a group's state in
-    the durable log, compressed, all its stores together. Of a loop it says how many records
-    are under way: the next batch reads them.
+    The app may run meanwhile. The size is the compressed size of a group's state in the durable
+    log, all its stores together. A loop is shown with its pending records, which the next batch
+    reads.
 
     Example:
         kstreams state list word-count
@@ -88,7 +88,7 @@ def list_stores(
 
 
 def _show_loops(state: AppState) -> None:
-    """Show how many records are under way in each loop, if there are loops."""
+    """Show the number of pending records of each loop, if there are loops."""
     table = new_table("loop", "group", "under way", "version", numbers=("under way", "version"))
     for group, parts in state.checkpoint.shape.items():
         for loop in sorted(parts.get("loops", {})):
@@ -153,7 +153,9 @@ def get(
         times = _times(from_, to)
         if times != (None, None) and not view.spec.kind.has_times:
             kind = view.spec.kind.name
-            raise WrongUsageError(f"a {kind} store keeps no times", "--from / --to")
+            raise WrongUsageError(
+                f"a {kind} store keeps no times; leave out the time options", "--from / --to"
+            )
         found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
         columns = view.spec.kind.columns_of_key
     shown = 1 if columns == _VALUE_AND_TIME and not timestamps else len(columns)
@@ -186,7 +188,7 @@ def scan(
 ) -> None:
     """Show the rows of a store in order: by key, or windows, sessions and buffered records by time.
 
-    With --start and --end only those of some keys; where rows lie by time, all are looked at.
+    --start and --end select a range of keys; a store in the order of time is read completely.
     All partitions are shown at one committed version, with times in UTC. Keys and values of
     serdes that cannot be found by their recorded name are shown as bytes, with a note: give
     --topology, or --key and --value.

@@ -55,8 +55,8 @@ def diff(
 ) -> None:
     """Show the rows of a store that differ between two versions: `-` before, `+` after.
 
-    Both versions are whole commits, over all partitions. A row that has changed is shown twice,
-    in the order of the store: of keys, as a rule.
+    Both versions are whole commits, over all partitions. A changed row is shown twice. Rows are
+    in the order of the store, which is mostly that of keys.
 
     Example:
         kstreams state diff shop counts before-upgrade

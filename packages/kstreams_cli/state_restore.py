@@ -98,7 +98,7 @@ def restore(
 
 
 def _shown(job: ChangelogRestore, specs: Sequence[StoreSpec[Any]]) -> int:
-    """Rebuild, with a line a task and every few thousand records; return how many records."""
+    """Rebuild the stores, and print the progress; return the number of records."""
     total = 0
 
     def show(rebuilt: Rebuilt) -> None:

@@ -1,4 +1,4 @@
-"""`kstreams state verify`: is all there that the retained versions are made of?"""
+"""`kstreams state verify`: check that all objects of the retained versions exist."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def verify(
     The command reads all objects of the retained versions and savepoints, recomputes the version id
     of versions from the deltas, and checks that commits and plans are consecutive and that each
     finished batch has a commit. The exit code is 1 if an object is missing or differs from the
-    committed one. Objects that a running app's cleanup removes meanwhile are no problem. Files of
-    others are listed.
+    committed one. Objects that a running app's cleanup removes meanwhile are not a problem. Files
+    that do not belong to the app are listed.
 
     --replay N also replays N random retained batches of tasks with stores, with the code of
     --topology, from their state and records, and compares the changes byte by byte: a difference

@@ -116,7 +116,7 @@ class AppState:
 
     @classmethod
     def find(cls, app: str, named: str | None, log: str | None) -> AppState:
-        """Return an app's state, or raise `NoCheckpointError`."""
+        """Return the state of an app; raises `NoCheckpointError` without a checkpoint."""
         home = find_home(app, named)
         checkpoint = Checkpoint.load(home)
         if checkpoint.app != app:
@@ -139,7 +139,7 @@ class AppState:
         value: str | None,
         as_of: str | None,
     ) -> View[Any]:
-        """Return a view of a store, by the user's definition or the recorded one."""
+        """Return a view of a store, with the user's definition or the recorded one."""
         batch = as_of is not None and re.fullmatch("-?[0-9]{1,18}", as_of)
         version = int(as_of) if as_of is not None and batch else as_of
         spec = self.spec(store, topology=topology, key=key, value=value)
@@ -184,7 +184,7 @@ def find_home(app: str, named: str | None) -> CheckpointHome:
 
 
 def load_log(target: str) -> ObjectStoreSettings:
-    """Return the settings of a durable log that `MODULE:NAME` means, or a backend's."""
+    """Return the settings of a durable log; `MODULE:NAME` names these or a state backend."""
     with for_option("--log"):
         found: Any = load_object(target)
     settings = found if callable(getattr(found, "open", None)) else None
@@ -207,7 +207,7 @@ def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
 
 
 def note_undecoded(spec: StoreSpec[Any]) -> None:
-    """Print a note if keys or values are shown as bytes, because their serde is not known here."""
+    """Print a note if keys or values are shown as bytes because their serde is not known."""
     note = undecoded(spec.key, spec.value)
     if note:
         stderr().print(
@@ -217,7 +217,7 @@ def note_undecoded(spec: StoreSpec[Any]) -> None:
 
 
 def typed_key(serde: Serde[Any], given: str | None, text: str) -> object:
-    """Return the key that a text means: by a serde that `--key` names, or by the store's own."""
+    """Parse the text of a key with the serde of `--key`, or with the serde of the store."""
     parse = find_format(given).parse if given else parser_of(serde)
     try:
         return parse(text)

@@ -57,9 +57,9 @@ def tail(
     r"""Show a topic's records: partition, offset, time in UTC, key, value, headers.
 
     Each partition is in the order of its offsets; partitions are merged by time. Bytes
-    that the serde cannot read are shown as Python writes them, such as b'\xff', and a note
+    that the serde cannot read are shown as Python literals, such as b'\xff', and a note
     counts them at the end.
-    Headers with a name that is not UTF-8 cannot be shown, which is said.
+    Headers with a name that is not UTF-8 are replaced by a note.
 
     Example:
         kstreams topics tail totals --value-serde int64 --from -10
@@ -98,7 +98,7 @@ def _note_undecoded(part: str, form: Format) -> None:
 def _records(
     admin: TopicAdmin, reader: TopicReader, topic: str, start: Mapping[int, int], *, follow: bool
 ) -> Iterator[RawRecord]:
-    """Yield the current records, then new ones."""
+    """Yield the current records, and with `follow` new records until interrupted."""
     positions = dict(start)
     while True:
         ends = admin.end_offsets(topic)
@@ -134,7 +134,7 @@ def _as_json(record: RawRecord, key: Format, value: Format) -> None:
 
 
 class _TextWriter:
-    """Writes lines: in columns and colours on a terminal, else divided by tabs."""
+    """Writes records as lines: in colored columns on a terminal, else separated by tabs."""
 
     def __init__(self, *, flush: bool) -> None:
         self._console = stdout()
@@ -161,7 +161,7 @@ class _TextWriter:
 
 
 def _shown(form: Format, data: bytes | None) -> tuple[str, str]:
-    """Return a key's or value's text and style."""
+    """Return the text and the style of a key or value."""
     value, reads = form.read(data)
     if not reads:
         return printable(repr(value)), "red"

@@ -203,7 +203,7 @@ def known_topic(admin: TopicAdmin, name: str, place: Place) -> int:
     """Return a topic's partition count.
 
     Raises:
-        UnknownTopicError: There is none; the hint is the command line's.
+        UnknownTopicError: The topic does not exist; the hint has the command that creates it.
     """
     try:
         return admin.partition_count(name)
@@ -219,7 +219,7 @@ def _records(admin: TopicAdmin, name: str) -> dict[int, int]:
 
 
 def _at_most(place: Place) -> str:
-    """On Kafka, compaction and transactions leave offsets without records."""
+    """Return a note that counts are upper bounds on Kafka, where some offsets have no record."""
     return "records (at most)" if place.is_kafka else "records"
 
 

@@ -1,4 +1,4 @@
-"""`kstreams topics replay`: bring dead letters back."""
+"""`kstreams topics replay`: write dead letters back to their topics."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def replay(
     No dead letter is replayed twice, also after a kill: the replayed offsets are stored with the
     records. On Kafka that is one transaction, for readers of committed records; the cluster stores
     the offsets in the group kstreams-redelivery/DLQ, for a week by default
-    (offsets.retention.minutes). Embedded topics store them beside the topic. Dead letters that
-    arrive during the command wait for the next run. Dead letters of repartition edges and files
-    have no topic, and are skipped.
+    (offsets.retention.minutes). Embedded topics store the offsets next to the topic's data. Dead
+    letters that arrive during the command wait for the next run. Dead letters of repartition edges
+    and files have no topic, and are skipped.
 
     Example:
         kstreams topics replay orders-dead --dry-run

@@ -1,4 +1,4 @@
-"""`kstreams trace`: where did a record go?"""
+"""`kstreams trace`: the effects of a record."""
 
 from __future__ import annotations
 

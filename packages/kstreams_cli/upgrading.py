@@ -1,4 +1,4 @@
-"""Options that decide what becomes of stores after a change of the topology."""
+"""Options that rename, migrate or reset stores after a change of the topology."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ class StoreDecisions:
 
         Args:
             topology: The topology.
-            reset: The names of stores.
-            rename: `OLD=NEW` each.
-            migrate: `STORE=MODULE:NAME` each.
+            reset: The names of stores to reset.
+            rename: Renamed stores, each as `OLD=NEW`.
+            migrate: Migrations, each as `STORE=MODULE:NAME`.
 
         Raises:
-            WrongUsageError: A text has another form, names no store of the topology or no
+            WrongUsageError: A text has another form, or does not name a store of the topology or a
                 migration; or two options name the same store.
         """
         stores = {store.name: store for store in topology.stores}
@@ -128,7 +128,7 @@ def _loaded(target: str) -> Migration:
 
 @contextmanager
 def naming_this_command(context: typer.Context) -> Iterator[None]:
-    """Put the command that was called into the hint of a refused start."""
+    """Put the current command into the hint of an error that rejects a start."""
     try:
         yield
     except CheckpointMismatchError as exc:
@@ -137,7 +137,7 @@ def naming_this_command(context: typer.Context) -> Iterator[None]:
 
 
 def this_command(context: typer.Context) -> str:
-    """Return the command that was called, without options that may hold secrets."""
+    """Return the text of the current command, without options that may contain secrets."""
     words = context.command_path.split()
     for param in context.command.params:
         name = param.name or ""

@@ -1,4 +1,4 @@
-"""The error of a command that is called wrongly, and how it becomes typer's."""
+"""The error of wrong usage of a command, and its conversion to typer's error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("WrongUsageError", "for_option", "shown_by_typer")
 
 
 class WrongUsageError(Exception):
-    """An argument or option means nothing; `option` names it, in quotes, once known."""
+    """An argument or option is invalid; `option` is its quoted name, empty until known."""
 
     def __init__(self, message: str, option: str = "") -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class WrongUsageError(Exception):
 
 @contextmanager
 def for_option(option: str) -> Iterator[None]:
-    """Name the option in an error that comes out of reading its text."""
+    """Add the name of the option to a `WrongUsageError` of the code in this context."""
     try:
         yield
     except WrongUsageError as exc:
@@ -31,7 +31,7 @@ def for_option(option: str) -> Iterator[None]:
 
 @contextmanager
 def shown_by_typer() -> Iterator[None]:
-    """Hand wrong usage to typer, which shows it with the command's usage; exit code 2."""
+    """Convert `WrongUsageError` to typer's error, which shows the usage; exit code 2."""
     try:
         yield
     except WrongUsageError as exc:

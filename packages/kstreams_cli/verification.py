@@ -27,7 +27,7 @@ _PARALLEL_READS = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A query or a savepoint.
+    """The result of checking a query or a savepoint.
 
     Attributes:
         label: The name.
@@ -47,8 +47,8 @@ class Verification:
 
     Attributes:
         problems: The problems, by the name of the faulty object.
-        strays: The names of files and objects of others.
-        checked: The names of the read objects, with their version id.
+        strays: The names of files and objects that do not belong to the app.
+        checked: The version ids of the objects that were read, by object name.
     """
 
     def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
@@ -59,7 +59,7 @@ class Verification:
         self.checked: dict[str, Link | None] = {}
 
     def parts(self) -> Iterator[Part]:
-        """Check part after part; yield each when it is done."""
+        """Check all queries and savepoints; yield each result when it is complete."""
         for query in self._checkpoint.queries:
             yield self._query(query)
         savepoints = Savepoints(self._checkpoint, self._objects)
@@ -118,7 +118,7 @@ class Verification:
         return found
 
     def _check_order(self, query: str, commits: Sequence[Commit]) -> None:
-        """Each commit names the one before it."""
+        """Check that each commit names the previous commit."""
         for before, commit in pairwise(commits):
             if commit.after not in (None, before.id):
                 self.problems[f"{query}, batch {commit.batch}"] = (
@@ -146,7 +146,7 @@ class Verification:
     def _check_plans(
         self, plans: PlanLog, written: Mapping[int, Plan], commits: Sequence[Commit]
     ) -> None:
-        """Each commit is that of its plan."""
+        """Check that each commit matches the plan of its batch."""
         for commit in commits:
             plan = written.get(commit.batch)
             if plan is not None and commit.plan not in ("", plan.digest):
@@ -157,7 +157,7 @@ class Verification:
                 self.problems[f"plan {commit.batch}"] = "its batch was committed by another plan"
 
     def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
-        """Check what versions are made of, as far as they are retained when that is done."""
+        """Check the objects of commits; objects that cleanup removes meanwhile are not problems."""
         refs = {r for c in commits for p in c.pointers().values() for r in p.objects()}
         parts = {part for commit in commits for part in commit.sent}
         loops = sorted(parts, key=lambda part: (part.name, part.start))

@@ -11,8 +11,8 @@ def warm_up() -> None:
     """Make the next starts of apps quicker on this machine.
 
     Archives the classes that Spark loads, for this Java and this Spark, in the cache
-    ($KSTREAMS_CACHE); takes a minute. The first app to run on a machine has it made when it has
-    ended: this is for images of containers, whose first app should start quickly too.
+    ($KSTREAMS_CACHE); takes a minute. Without this command, the first app on a machine creates the
+    archive when it ends. Use the command in container images, so that the first app starts quickly.
 
     Example:
         kstreams warm-up

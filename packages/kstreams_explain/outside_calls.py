@@ -25,7 +25,7 @@ def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
     if found:
         raise ReplayError(
             f"running the batch again would repeat its external calls: {', '.join(found)}",
-            hint="--repeat-calls lets it; a party that answers otherwise now gives other results.",
+            hint="--repeat-calls allows this; a system that replies differently changes results.",
         )
 
 

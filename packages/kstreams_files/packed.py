@@ -69,7 +69,7 @@ class Packed(Format[K, V]):
         if count > most:
             raise DeserializationError(
                 f"its {data.size:,} bytes become more than {most:,}",
-                hint=f"raise max_ratio of {type(self).__name__}, if the file is legitimate.",
+                hint=f"if the file is legitimate, raise max_ratio of {type(self).__name__}.",
             )
 
 

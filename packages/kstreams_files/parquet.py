@@ -82,7 +82,7 @@ class Parquet(Format[None, V]):
                 raise DeserializationError(
                     f"its row group {group + 1} has {about.num_rows:,} rows, more than "
                     f"{self.max_group_rows:,}",
-                    hint="raise max_group_rows of Parquet, if the file is legitimate.",
+                    hint="if the file is legitimate, raise max_group_rows of Parquet.",
                 )
             place += max(about.total_byte_size, 1)
             row += about.num_rows

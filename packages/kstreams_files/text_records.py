@@ -114,7 +114,7 @@ class TextRecords(Format[K, V]):
     def _too_long(self, record: int) -> DeserializationError:
         return DeserializationError(
             f"record {record + 1} has more than {self.max_record_bytes:,} bytes",
-            hint="raise max_record_bytes of its format, if the file is legitimate.",
+            hint="if the file is legitimate, raise max_record_bytes of its format.",
         )
 
 

@@ -64,6 +64,6 @@ class Whole(Format[str, V]):
             if size > self.max_bytes:
                 raise DeserializationError(
                     f"it has more than {self.max_bytes:,} bytes",
-                    hint="raise max_bytes of its format, if the file is legitimate.",
+                    hint="if the file is legitimate, raise max_bytes of its format.",
                 )
         return b"".join(blocks)

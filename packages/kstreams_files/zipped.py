@@ -122,7 +122,7 @@ class _Directory(Seekable):
         if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
             raise DeserializationError(
                 f"its directory has {size:,} bytes, too many for {self._most:,} members",
-                hint="raise max_members of Zip, if the file is legitimate.",
+                hint="if the file is legitimate, raise max_members of Zip.",
             )
         found = super().read(size)
         if found.startswith(_ENTRY) and (count := found.count(_ENTRY)) > self._most:
@@ -133,7 +133,7 @@ class _Directory(Seekable):
 def _too_many(count: int, most: int) -> DeserializationError:
     return DeserializationError(
         f"it has {count:,} members, more than {most:,}",
-        hint="raise max_members of Zip, if the file is legitimate.",
+        hint="if the file is legitimate, raise max_members of Zip.",
     )
 
 

@@ -1,4 +1,4 @@
-"""One thing that can be asked of a server."""
+"""An action of a server: a route with its required role."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Action:
     """A route with its required role; routes can only be added as actions.
 
     The role is checked before the call of `run`. `refuse` creates the response for an exception of
-    `run`: `Problem` and errors of the library have their status, other exceptions are 500, with
-    their text only in the server's log.
+    `run`: `Problem` and errors of the library determine the status; other exceptions give 500, and
+    only the server's log has their text.
 
     Attributes:
         method: The HTTP method. Reads use GET; a POST has a JSON body, unless it belongs to a
             `page`.
-        path: The path, with names of parts in braces. A part is looked up in a list: it is not a
-            key, and never a step of a path on disk.
+        path: The path, with the names of its parameters in braces. Their values are only looked up
+            among known names; they are neither keys nor used in paths on disk.
         role: The required role.
         run: The function; the first line of its docstring is the description.
         query: The parameters of the query string, by name, as JSON schemas.
-        body: The fields of the body, likewise; those of `needed` are required.
+        body: The fields of the JSON body, by name, as JSON schemas.
         needed: The names of required parameters and fields.
-        answer: The schema of a JSON response; None for others.
+        answer: The schema of a JSON response; None for responses that are not JSON.
         media: The media types of the response.
         page: Whether it is a web page, which `/openapi.json` omits.
         refuse: Creates the response for a problem; by default `application/problem+json`. Pages
-            have HTML, and redirect visitors without a token (401) to the login page.
+            return HTML, and redirect visitors without a token (401) to the login page.
     """
 
     method: Literal["GET", "POST"]

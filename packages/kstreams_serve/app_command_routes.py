@@ -1,4 +1,4 @@
-"""Orders to apps over HTTP."""
+"""Commands to apps over HTTP."""
 
 from __future__ import annotations
 

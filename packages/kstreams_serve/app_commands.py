@@ -27,7 +27,7 @@ _LONGEST = 500
 _NO_REASON = "no reason was given"
 
 ORDERS: Mapping[str, str | None] = {"pause": "reason", "resume": None, "savepoint": "name"}
-"""The commands, each with its field."""
+"""The commands, each with the name of its field; None for a command without a field."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Giver:
 
     @classmethod
     def of(cls, request: Request) -> Giver:
-        """Return who asks."""
+        """Return the sender of a request."""
         address = "" if request.client is None else request.client.host
         return cls(request.scope["visitor"], address)
 
@@ -55,10 +55,10 @@ class Giver:
 
 @dataclass(frozen=True)
 class Order:
-    """One order, as it was understood.
+    """A parsed command.
 
     Attributes:
-        what: One of `ORDERS`.
+        what: The command, a key of `ORDERS`.
         text: The reason of a pause, or the name of a savepoint.
     """
 
@@ -70,10 +70,10 @@ class Order:
         """Parse a command.
 
         Args:
-            given: `order`, and its field: `reason`, which is optional, or `name`.
+            given: `order` (the command) and its field: `reason`, which is optional, or `name`.
 
         Raises:
-            Problem: The fields are not a command.
+            Problem: The fields are not a valid command.
         """
         what = given.get("order")
         if not isinstance(what, str) or what not in ORDERS:
@@ -99,10 +99,10 @@ class Order:
 
 
 class Orders:
-    """Executes commands; a command is done before its response, and may be repeated.
+    """Executes commands; a command is complete before its response, and may be repeated.
 
-    A pause and a savepoint are written like those of the command line: a running or stopped app
-    finds them. The log has the sender of each command; a pause also shows it.
+    Pauses and savepoints are stored as the command line stores them: a running app sees them soon,
+    a stopped app at its next start. The log and a pause name the sender of the command.
 
     Args:
         context: The shared context of routes.
@@ -168,7 +168,7 @@ class Orders:
 
 
 def _problem(exc: Exception) -> Exception:
-    """Return the problem of a failed command for its sender."""
+    """Return the problem to report to the sender of a failed command."""
     if isinstance(exc, SavepointError):
         return Problem(409, text_of(exc.message), hint=text_of(exc.hint))
     if isinstance(exc, OSError):

@@ -32,13 +32,13 @@ TOLD: Mapping[str, tuple[str, str]] = {
     "kstreams_log_requests_total": ("counter", "Requests to the durable log."),
     "kstreams_log_bytes_total": ("counter", "Bytes of the durable log that were asked for."),
 }  # fmt: skip
-"""All of these metrics, with their descriptions."""
+"""The metrics of this module by name, each with its type and description."""
 
 _MS = 1000
 
 
 def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
-    """Add the last known activity of an app.
+    """Add the last known activity of an app to metrics.
 
     Args:
         found: The metrics, by name.
@@ -52,7 +52,7 @@ def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
 
 
 def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
-    """Add the uncommitted data that sources retain for an app's logs.
+    """Add to metrics the uncommitted data that sources retain for an app's logs.
 
     Args:
         found: The metrics, by name.
@@ -70,7 +70,7 @@ def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
 def add_counters(
     found: Mapping[str, Family], app: str, query: str, counters: QueryCounters
 ) -> None:
-    """Add the sums of a query since the start of the app.
+    """Add to metrics the sums of a query since the start of the app.
 
     Args:
         found: The metrics, by name.

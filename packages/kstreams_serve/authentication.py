@@ -1,4 +1,4 @@
-"""The ways in: a token with each request, or once, for a browser's cookie."""
+"""Authentication: a token with each request, or a token sent once for a browser cookie."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _ANYBODY = Visitor(Role.OPEN)
 
 
 class Doors:
-    """Knows which token has which role, and who has it; for HTTP, its cookies and gRPC alike.
+    """Maps tokens to their roles and owners, for HTTP requests, cookies and gRPC calls.
 
-    A valid token is accepted, whatever its address has sent before: many clients may share the
-    address of a proxy. Wrong tokens of one address get 429 after some in a minute. A browser's
-    cookie never holds the token: it is a note of this server's, signed by a secret of the
-    process, with a role, a name and an end.
+    A valid token is accepted even if its address has sent wrong ones: many clients may share the
+    address of a proxy. An address that sends too many wrong tokens in a minute gets 429. A
+    browser's cookie does not contain the token, but a role, the owner's name and an expiry time,
+    signed with a secret of this process.
 
     Args:
-        settings: The server's.
-        now: Seconds that only rise.
+        settings: The settings of the server.
+        now: Returns the time of a monotonic clock, in seconds.
     """
 
     def __init__(self, settings: Listening, now: Callable[[], float]) -> None:
@@ -78,7 +78,7 @@ class Doors:
         raise no_token("the token is none of this server's")
 
     def _digest(self, token: str) -> bytes:
-        """Return a digest, whose comparison takes the same time for all tokens of any length."""
+        """Return a token's digest; comparing digests takes equal time for tokens of any length."""
         return hmac.digest(self._secret, b"token:" + token.encode("utf-8", "replace"), sha256)
 
     def _recent(self, address: str) -> deque[float]:
@@ -93,7 +93,7 @@ class Doors:
         """Return the value of a `Set-Cookie` header, for a browser that has sent a token.
 
         Raises:
-            Problem: As `visitor_of`.
+            Problem: The token is unknown; see `visitor_of`.
         """
         found = self._holder_of(token, address)
         note = json.dumps([int(found.role), self._now() + _STAY_SECONDS, found.name]).encode()
@@ -101,7 +101,7 @@ class Doors:
         return self._set_cookie(value, _STAY_SECONDS)
 
     def log_out(self) -> str:
-        """Return the value of a `Set-Cookie` header that ends a browser's stay."""
+        """Return the value of a `Set-Cookie` header that deletes a browser's cookie."""
         return self._set_cookie("", 0)
 
     def visitor_of_cookie(self, value: str) -> Visitor:

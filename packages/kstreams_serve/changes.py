@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class News(Generic[T]):
-    """A change.
+    """A change of a followed store or key.
 
     Attributes:
-        standing: The version.
+        standing: The new version of the store.
         rows: The result for the key's rows; None if each version is followed.
     """
 
@@ -42,7 +42,7 @@ class Changes(Generic[T]):
         store: The store.
         wanted: The key; None follows each version, without rows.
         make: Returns a comparable result for the rows of a key, and its bytes.
-        seen: The last tag of the follower, whose version is not sent again.
+        seen: The tag of the last version that the follower has; this version is not sent again.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Changes(Generic[T]):
         self._rows: T | None = None
 
     async def look(self) -> News[T] | None:
-        """Return the change since the last call; None without one.
+        """Return the change since the last call; None without a change.
 
         Raises:
             Problem: The key has too many rows.

@@ -1,4 +1,4 @@
-"""Runs of an app's code, for a request: by the command line, in a process with limits."""
+"""Runs of an app's code for a request: a `kstreams` command in a process with limits."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class CodeRuns:
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:
-    """Read a stream to its end, or as much of it as an answer may have."""
+    """Read a stream to its end, or up to the maximum size of a response."""
     data = bytearray()
     while stream is not None and len(data) <= _MOST_ANSWER and (more := await stream.read(65536)):
         data += more

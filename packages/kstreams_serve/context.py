@@ -52,7 +52,7 @@ class Context:
         """Return an app.
 
         Raises:
-            Problem: There is none of this name, or nothing can have it.
+            Problem: No app has this name, or the name is invalid.
         """
         found = self.apps.get(name)
         if found is None:

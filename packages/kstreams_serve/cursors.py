@@ -1,4 +1,4 @@
-"""Cursors: the position of the next page, in a text that only this server can create."""
+"""Cursors: signed texts with the position of the next page; only this server can create them."""
 
 from __future__ import annotations
 

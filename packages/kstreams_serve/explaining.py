@@ -71,9 +71,9 @@ class Explaining:
         )
 
     async def explain(self, request: Request) -> Response:
-        """Say which batches have changed a key, and run the last again: which records did it.
+        """List the batches that changed a key, and replay the last to find the causing records.
 
-        The answer is `Explanation.to_json` of `kstreams_explain.explained`.
+        The response is `Explanation.to_json` of `kstreams_explain.explained`.
         """
         given = Parameters.of(
             request.scope["query_string"], ("key", "key_format", "batch", "skip", "limit")
@@ -90,9 +90,9 @@ class Explaining:
         return json_answer(found)
 
     async def trace(self, request: Request) -> Response:
-        """Say where a record went: the batch that has processed it runs again.
+        """Trace a record through the topology by replaying the batch that processed it.
 
-        The answer is `Trace.to_json` of `kstreams_explain.traced`.
+        The response is `Trace.to_json` of `kstreams_explain.traced`.
         """
         given = Parameters.of(request.scope["query_string"], ("topic", "partition", "offset"))
         app = app_of(self._context, request)

@@ -1,4 +1,4 @@
-"""Metrics as text: Prometheus' format, and OpenMetrics for those who ask for it."""
+"""Metrics as text: in Prometheus' format, or in OpenMetrics for clients that request it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ class Family:
         name: The name by Prometheus' conventions: base units, and `_total` for counters.
         kind: The kind of metric.
         help: The description, in one line.
-        samples: The labels and the value of each sample; for a histogram, after the suffix of its
-            name.
+        samples: The suffix of the name (for histograms), the labels and the value of each sample.
     """
 
     name: str
@@ -46,7 +45,8 @@ class Family:
 
         Args:
             bounds: The upper bounds of its buckets, ascending.
-            counts: The count of each bucket, without earlier buckets; one more than bounds.
+            counts: The count of each bucket, not cumulative; the last counts values above all
+                bounds.
             total: The sum of all values.
             labels: The labels.
         """
@@ -92,6 +92,6 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a label's value: names of nodes and reasons may have any characters."""
+    """Return a label value with escapes: names of nodes and reasons may have any characters."""
     shown = safe_text(text, _LONGEST)
     return shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -23,14 +23,13 @@ class TrustedProxies:
     """Proxies whose `X-Forwarded-For` is believed.
 
     Each proxy appends the address that has connected to it. The client's address is the
-    right-most one that is no trusted proxy: everything to the left of it is the client's own
-    text, and may be forged.
+    rightmost one that is not a trusted proxy; addresses to its left may be forged by the client.
 
     Args:
         networks: Addresses and networks of the proxies, such as `10.0.0.7` or `10.0.0.0/8`.
 
     Raises:
-        ValueError: One is neither an address nor a network.
+        ValueError: An item is neither an address nor a network.
 
     Source: `--forwarded-allow-ips` of uvicorn and gunicorn, without the `*` that trusts everyone.
     """
@@ -69,7 +68,7 @@ def _network(text: str) -> IPv4Network | IPv6Network:
 
 
 def _address(text: str) -> _Address | None:
-    """Return an address, of which a proxy may have written the port too; None if it is none."""
+    """Parse an address with or without a port; None if the text is not an address."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

@@ -34,7 +34,7 @@ _OUR_OWN = (
 class Guard:
     """Accepts requests for this server that do not come from a foreign page.
 
-    `scope["role"]` gets the role of the visitor, and `scope["visitor"]` the visitor;
+    It sets `scope["role"]` to the role of the visitor, and `scope["visitor"]` to the visitor;
     `scope["client"]` becomes the address of the client if a trusted proxy has connected. Visitors
     without a token have access to open routes. Responses cannot be framed, load nothing from other
     servers, and are not cached unless they allow it.
@@ -86,7 +86,7 @@ class Guard:
         await self._inner(scope, receive, safe)
 
     def _shared(self, headers: Headers) -> bytes:
-        """Return the foreign origin of a request, if it is allowed."""
+        """Return the origin of a request if the settings allow this foreign origin; else empty."""
         origin = headers.get("origin", "")
         return origin.encode("latin-1") if origin in self._origins else b""
 
@@ -158,7 +158,7 @@ def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, 
 
 
 async def _allow(send: Send, origin: bytes) -> None:
-    """Answer the question that a browser asks before it lets a foreign page ask."""
+    """Answer the preflight (CORS) request of a browser for a page of an allowed origin."""
     given = b"Authorization, Content-Type, If-None-Match, Last-Event-ID"
     headers = [
         (b"access-control-allow-origin", origin),
@@ -171,12 +171,12 @@ async def _allow(send: Send, origin: bytes) -> None:
 
 
 def _is_own(headers: Headers) -> bool:
-    """Return whether the page that asks is of this server."""
+    """Return whether a request comes from a page of this server."""
     return headers.get("origin", "").partition("://")[2].lower() == headers.get("host", "").lower()
 
 
 def _cookie(headers: Headers, name: str) -> str:
-    """Return a cookie's value; empty where it is missing, or there twice."""
+    """Return a cookie's value; empty if the cookie is missing or sent twice."""
     given = headers.getlist("cookie")
     found = [
         value
@@ -190,7 +190,7 @@ def _cookie(headers: Headers, name: str) -> str:
 
 @lru_cache(_HOSTS)  # each request has one of a few
 def _host_of(header: str) -> str:
-    """Return the name in a Host header, without the port; empty where it is none."""
+    """Return the name in a Host header, without the port; empty if the header is invalid."""
     try:
         found = urlsplit(f"//{header}")
         return "" if found.path or found.username else (found.hostname or "")

@@ -1,4 +1,4 @@
-"""Sockets and settings of a server that bounds what its clients may take."""
+"""Sockets and uvicorn settings of a server that limits the resources of its clients."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _BACKLOG = 512
 
 
 def bound(settings: Listening) -> socket.socket:
-    """Return a socket that listens where a server is to.
+    """Return a socket that listens on the address of the settings.
 
     Raises:
-        ServeError: The address is not to be had.
+        ServeError: The address is not available.
     """
     host, port = settings.host, settings.port
     with ExitStack() as failed:
@@ -40,7 +40,7 @@ def bound(settings: Listening) -> socket.socket:
 
 
 def url_of(listener: socket.socket, settings: Listening) -> str:
-    """Return where a socket listens."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     scheme = "http" if settings.certificate is None else "https"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -64,7 +64,7 @@ METRICS: Mapping[str, tuple[str, str]] = {
         "histogram", "How long the server took to answer, until the answer began.",
     ),
 }  # fmt: skip
-"""All metrics, with their descriptions."""
+"""All metrics by name, each with its type and description."""
 
 _MS = 1000
 
@@ -89,15 +89,15 @@ class LagWatch:
         self._thread = threading.Thread(target=self._run, name="kstreams-lag", daemon=True)
 
     def of(self, app: str) -> Mapping[TopicPartition, Unread]:
-        """Return how far an app is behind, as of the last look that went well."""
+        """Return the lag of an app by partition; empty if the last measurement has failed."""
         return self._known.get(app, {})
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start measuring in a background thread."""
         self._thread.start()
 
     def look(self) -> None:
-        """Look once at all apps; of one that cannot be asked nothing is known."""
+        """Measure the lag of all apps once; forget that of apps that cannot be measured."""
         for name, app in self._apps.items():
             try:
                 logs = _logs(app.told())
@@ -113,7 +113,7 @@ class LagWatch:
                 _LOG.warning("how far app %s is behind is not known: %s", name, exc)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -130,8 +130,8 @@ class Metrics:
 
     Args:
         apps: The apps by name.
-        lag: Measures the lag, if this server reads the topics; otherwise, and for logs, the recent
-            telemetry of the app has the lag.
+        lag: Measures the lag, if this server reads the topics. Without it, and for logs, the lag
+            is taken from the recent telemetry of the app.
         requests: The requests of this server.
         clock: The clock.
     """
@@ -142,7 +142,7 @@ class Metrics:
     clock: Clock = field(default_factory=SystemClock)
 
     def families(self) -> Iterator[Family]:
-        """Yield all metrics; those of an app that cannot be read are left out."""
+        """Yield all metrics, without the metrics of apps that cannot be read."""
         found = {name: Family(name, *kind) for name, kind in METRICS.items()}  # type: ignore[arg-type]  # one of two words
         found["kstreams_build_info"].add(1, version=library_version())
         for name, app in self.apps.items():
@@ -201,7 +201,7 @@ class Metrics:
 
 
 def _logs(told: Told) -> frozenset[str]:
-    """Return the names of an app's logs, as far as its telemetry has them."""
+    """Return the names of an app's logs that its telemetry has."""
     nodes = () if told.topology is None else told.topology.logs()
     return frozenset(node.topic for node in nodes)
 

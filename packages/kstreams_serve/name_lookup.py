@@ -11,19 +11,19 @@ __all__ = ("app_of", "store_of")
 
 
 def app_of(context: Context, request: Request) -> ServedApp:
-    """Return the app of the path.
+    """Return the app that the request path names.
 
     Raises:
-        Problem: There is none of this name.
+        Problem: No app has this name.
     """
     return context.app(request.path_params["app"])
 
 
 async def store_of(context: Context, request: Request) -> tuple[ServedApp, ServedStore]:
-    """Return the store of the path, and its app.
+    """Return the store that the request path names, and its app.
 
     Raises:
-        Problem: There is none of this name.
+        Problem: No app or store has this name.
     """
     app = app_of(context, request)
     return app, await app.store(request.path_params["store"])

@@ -1,4 +1,4 @@
-"""The actions of a server, described for programs."""
+"""The OpenAPI description of a server's actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROBLEM_SCHEMA = {
 
 
 def openapi(actions: Sequence[Action]) -> dict[str, Any]:
-    """Return the OpenAPI document of actions, those of pages left out."""
+    """Return the OpenAPI document of actions, without those of web pages."""
     paths: dict[str, Any] = {}
     for each in actions:
         if not each.page:

@@ -1,4 +1,4 @@
-"""Pages of rows: within limits, and gone on with where the last one has stopped."""
+"""Pages of rows, within limits; a next page continues where the previous one ended."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ("Make", "OpenRows", "OpenScans", "Page", "Row", "take_page")
 T = TypeVar("T")
 """The result type for a row."""
 Row = tuple[Any, ...]
-"""A flat row: the key, then the columns of its kind."""
+"""A flat row: the key, then the columns of the store kind."""
 Make = Callable[[Row], "tuple[T, int]"]
-"""Returns the result for a row, and its bytes."""
+"""Returns the result for a row, and the result's size in bytes."""
 
 _CHECK_EVERY = 64
 _OPEN = 16
@@ -35,7 +35,7 @@ class OpenRows:
     Attributes:
         looked: The number of items that were taken from `rows`, including skipped ones.
         last: The bytes of the key of the last row; None before the first.
-        same: The number of consecutive rows with that key.
+        same: The number of consecutive rows with the key of the last row.
     """
 
     def __init__(self, rows: Iterator[Row | None], key_bytes: Callable[[object], bytes]) -> None:
@@ -47,13 +47,13 @@ class OpenRows:
         self.same = 0
 
     def is_at_end(self) -> bool:
-        """Return whether there is nothing more to look at."""
+        """Return whether there are no more items."""
         if not self._next:
             self._next.extend(item for item in (next(self._rows, _END),) if item is not _END)
         return not self._next
 
     def take(self) -> Row | None:
-        """Return the next, or None for one that is none; not at the end."""
+        """Return the next row, or None for a skipped one; not allowed at the end."""
         row = self._next.pop()
         self.looked += 1
         if row is not None:
@@ -68,11 +68,11 @@ _END: Any = object()
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some rows.
+    """A page of rows.
 
     Attributes:
-        rows: The results for the rows.
-        ended: Whether there are no more.
+        rows: The results of `Make`, one per row.
+        ended: Whether no rows follow.
     """
 
     rows: list[T]
@@ -82,14 +82,14 @@ class Page(Generic[T]):
 async def take_page(
     rows: OpenRows, skip: int, count: int, limits: Limits, make: Make[T]
 ) -> Page[T]:
-    """Take rows up to a limit of number, bytes or time; let other requests run in between.
+    """Read rows up to a limit of number, bytes or time; let other requests run in between.
 
     Args:
         rows: The rows.
         skip: The number of rows to skip first.
-        count: The maximum number.
+        count: The maximum number of rows.
         limits: The limits of bytes and times.
-        make: See `Make`.
+        make: Converts rows; see `Make`.
 
     Raises:
         Problem: There are too many rows to skip.
@@ -125,7 +125,7 @@ async def take_page(
 
 
 async def _breath(since: float, limits: Limits) -> float:
-    """Let other tasks run if they have waited; return the start of the next slice."""
+    """Let other tasks run if this slice is over; return the start of the current slice, in s."""
     loop = asyncio.get_running_loop()
     if loop.time() - since <= limits.slice_seconds:
         return since
@@ -134,23 +134,23 @@ async def _breath(since: float, limits: Limits) -> float:
 
 
 class OpenScans:
-    """Rows that a page has left open for some time, so that the next page needs no search.
+    """Scans that stay open for some time after a page, so that the next page needs no search.
 
-    If the rows are not open any more, they are read again up to the same position.
+    If a scan is not open any more, its rows are read again up to the same position.
     """
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, tuple[OpenRows, float]] = OrderedDict()
 
     def put(self, name: str, rows: OpenRows) -> None:
-        """Keep rows; the oldest go."""
+        """Keep a scan; close the oldest ones if there are too many."""
         self._open[name] = rows, asyncio.get_running_loop().time() + _OPEN_SECONDS
         self._drop()
         while len(self._open) > _OPEN:
             self._open.popitem(last=False)
 
     def take(self, name: str, looked: int) -> OpenRows | None:
-        """Return and remove the open rows at this position."""
+        """Return and remove the scan if it is at this position; None without such a scan."""
         self._drop()
         found = self._open.get(name)
         if found is None or found[0].looked != looked:

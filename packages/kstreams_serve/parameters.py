@@ -29,20 +29,20 @@ _FREE_TEXTS = ("key", "start", "end", "prefix", "find")
 
 
 class Parameters(dict[str, str]):
-    """Texts by name, as a query string or a cursor gives them."""
+    """The parameters of a query string or a cursor: texts by name."""
 
     @classmethod
     def of(cls, text: bytes, known: Collection[str]) -> Parameters:
-        """Read a query string, each of whose names is known and there once.
+        """Parse a query string; each name must be known and may occur once.
 
-        Values are lines of text: names, numbers, times. Those of keys may be any text.
+        Values are single lines of text: names, numbers, times. Keys may be any text.
 
         Args:
             text: The query string.
-            known: The names that may be in it.
+            known: The allowed names.
 
         Raises:
-            Problem: Something else is.
+            Problem: A name is unknown or repeated, or a value is invalid.
         """
         try:
             query = text.decode("ascii")
@@ -72,13 +72,13 @@ class Parameters(dict[str, str]):
         return cls(given)
 
     def required(self, name: str) -> str:
-        """Return a parameter that has to be there."""
+        """Return a required parameter; raises `Problem` without it."""
         if name not in self:
             raise Problem(400, f"parameter {name!r} is missing")
         return self[name]
 
     def whole(self, name: str, least: int, most: int) -> int | None:
-        """Return a whole number within bounds."""
+        """Return a whole number from `least` to `most`; None without the parameter."""
         text = self.get(name)
         if text is None:
             return None
@@ -91,7 +91,7 @@ class Parameters(dict[str, str]):
         return number
 
     def flag(self, name: str) -> bool:
-        """Return a parameter that is true or false; false where it is not there."""
+        """Return a parameter that is true or false; false without the parameter."""
         text = self.get(name, "false")
         if text not in ("true", "false"):
             raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
@@ -102,12 +102,12 @@ def check_name(what: str, name: str) -> str:
     """Return a name from a request if it is valid.
 
     Args:
-        what: The named thing: `"the app"`.
+        what: The kind of object that has the name, for the error: `"the app"`.
         name: The name.
 
     Raises:
-        Problem: 400, the name is invalid: it is empty or too long, has control characters, or has
-            steps of a path that lead elsewhere.
+        Problem: 400, the name is invalid: it is empty or too long, has control characters, or is
+            a path with segments such as `..`.
     """
     problem = text_problem(name)
     if not problem and len(name) > _LONGEST_NAME:
@@ -120,7 +120,7 @@ def check_name(what: str, name: str) -> str:
 
 
 def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:
-    """Return the key of a text or a JSON value.
+    """Return the key that a text or a JSON value in a request means.
 
     Args:
         serde: The serde of the keys.
@@ -151,7 +151,7 @@ def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object
 
 
 def _typed(text: str, serde: Serde[Any]) -> str:
-    """Return the text form of the value of a JSON text."""
+    """Return the command-line text of a key that is given as JSON text."""
     value, token = json.loads(text), serde.type_token
     if token is bytes:
         return base64_bytes(value["base64"]).decode("utf-8", "surrogateescape")
@@ -163,6 +163,6 @@ def _typed(text: str, serde: Serde[Any]) -> str:
 
 
 def base64_bytes(text: str) -> bytes:
-    """Return the bytes that base64 means, of either alphabet; `ValueError` where it is none."""
+    """Decode base64 in the standard or URL-safe alphabet; `ValueError` if it is invalid."""
     data = text.rstrip("=").replace("-", "+").replace("_", "/")
     return b64decode(data + "=" * (-len(data) % 4), validate=True)

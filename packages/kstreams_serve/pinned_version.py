@@ -1,4 +1,4 @@
-"""One version of the stores that a request reads."""
+"""The version of stores that a request reads."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Standing:
     """Stores of one query, all at one version.
 
     Attributes:
-        stores: By name.
-        pins: The versions, by the same names.
+        stores: The stores by name.
+        pins: The pinned version of each store, by store name.
     """
 
     stores: Mapping[str, ServedStore]
@@ -42,7 +42,7 @@ class Standing:
 
     @property
     def batch(self) -> int | None:
-        """The batch; None before the first."""
+        """The batch of the version; None before the first commit."""
         return self._one.batch
 
     @property
@@ -52,7 +52,7 @@ class Standing:
 
     @property
     def wall_ms(self) -> int | None:
-        """When it was committed, ms since the epoch by the app's clock."""
+        """The time of the commit, ms since the epoch by the app's clock."""
         return self._one.wall_ms
 
     def reads(self, store: str) -> StoreReads[Any]:
@@ -61,12 +61,12 @@ class Standing:
 
     @property
     def tag(self) -> str:
-        """A text that no other version of the stores has, also after a reset; without quotes."""
+        """A unique text of the version, also unique after a reset; without quotes."""
         return _tag(self.epoch, self.batch)
 
     @property
     def headers(self) -> dict[str, str]:
-        """Say which version it is."""
+        """The response headers that identify the version."""
         one = self._one
         return dict(_headers(one.batch, one.wall_ms))
 
@@ -92,7 +92,7 @@ async def stand(
     limits: Limits,
     partitions: Sequence[int] | None = None,
 ) -> Standing:
-    """Return one version of some stores.
+    """Return stores, all pinned at one version.
 
     Args:
         app: The app.
@@ -134,7 +134,7 @@ def _common(stores: Sequence[ServedStore]) -> int | None:
 async def _committed(
     app: ServedApp, stores: Sequence[ServedStore], least: int, limits: Limits
 ) -> None:
-    """Wait until the newest version is as new as is asked for."""
+    """Wait until the newest version of each store is at least this batch."""
     loop = asyncio.get_running_loop()
     until = loop.time() + limits.wait_seconds
     while any(s.newest.version is None or s.newest.version < least for s in stores):

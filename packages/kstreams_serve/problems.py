@@ -1,4 +1,4 @@
-"""Problems as RFC 9457 has them, with the class, the hint and the place that the library has."""
+"""Problem responses (RFC 9457), with the class, hint and location of the library's errors."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Respo
 
     Args:
         problem: The exception.
-        tells: Whether the caller may see the texts of the library's errors, which name places and
-            may quote stored data; otherwise the response has only the class.
+        tells: Whether the caller may see the texts of the library's errors, which name locations
+            and may quote stored data; otherwise the response has only the class.
     """
     status = status_of(problem)
     content: dict[str, object] = {"status": status, "title": HTTPStatus(status).phrase}

@@ -1,4 +1,4 @@
-"""HTTP on a socket, with bounds on everything that a client sends or leaves unread."""
+"""The HTTP protocol, with limits on all that a client sends or does not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\n" + _CLOSED
 
 
 def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
-    """Return the protocol with these bounds."""
+    """Return the protocol class with these limits."""
     return type("Protocol", (BoundedProtocol,), {"limits": limits})
 
 
@@ -29,11 +29,11 @@ class BoundedProtocol(HttpToolsProtocol):
     Uvicorn limits the time of idle connections only. This class also limits:
 
     - open connections: a connection above the limit gets 503 and is closed;
-    - bytes that are no body: request lines, header lines, chunk sizes and their extensions, and
+    - bytes outside of bodies: request lines, header lines, chunk sizes and their extensions, and
       trailers. The counter restarts at the end of each head and at each piece of a body, so it
       holds for all of them, whatever the state of the connection;
-    - pipelined requests that wait for the answer before them;
-    - the time for a head, and for reading an answer.
+    - pipelined requests that wait for earlier responses;
+    - the time for a head, and for reading a response.
 
     Trailers are discarded: no route uses them, and they must not add to the headers that have
     been checked.
@@ -51,7 +51,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(  # type: ignore[override]  # as uvicorn has it
         self, transport: asyncio.Transport
     ) -> None:
-        """Start to wait for a head, or refuse the connection."""
+        """Start the timer of the first head, or refuse the connection."""
         writes = WholeWrites(transport, self.loop, self.limits.send_seconds)
         super().connection_made(writes)
         if len(self.connections) > self.limits.connections:
@@ -66,7 +66,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes; refuse the connection when too many of them are no body."""
+        """Parse bytes; refuse the connection after too many bytes outside of bodies."""
         if self.transport.is_closing():
             return
         if self._head_timer is None and self._is_idle():
@@ -77,7 +77,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(_TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        """Start a head."""
+        """Start the head of a request."""
         self._in_head = True
         super().on_message_begin()
 
@@ -121,7 +121,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._send_timer = self.loop.call_later(self.limits.send_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Continue: the client has read."""
+        """Resume writing after the client has read."""
         self._stop_send_timer()
         super().resume_writing()
 
@@ -144,7 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_timer = None
 
     def _refuse(self, answer: bytes) -> None:
-        """Close the connection; with this answer, unless another answer has begun."""
+        """Close the connection; send this response first, unless another response has begun."""
         self._stop_head_timer()
         if self._is_idle() or not self.cycle.response_started:
             self.transport.write(answer)

@@ -1,4 +1,4 @@
-"""Queries, whichever protocol brings them: each is answered at one version, within the limits."""
+"""Queries of all protocols; each reads one version, within the limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Answered(Generic[T]):
     Attributes:
         standing: The version.
         rows: The result for the rows.
-        cursor: The position of the next page; None without one.
+        cursor: The position of the next page; None if there is no next page.
     """
 
     standing: Standing
@@ -71,7 +71,7 @@ class Queries:
         self._pages = 0
 
     async def version(self, app: ServedApp, store: ServedStore) -> Standing:
-        """Return the newest version of a store, to be named alone."""
+        """Return the newest version of a store, for an event without rows."""
         return await stand(app, (store,), NEWEST, self._limits, ())
 
     async def keys(
@@ -87,8 +87,8 @@ class Queries:
             app: The app.
             wanted: Keys of stores of one query.
             as_of: The version.
-            make: Called with the reads of each store; returns a function of the flat rows of a key,
-                without the key, that returns their result and its bytes.
+            make: Called with the reads of each store. It returns a function that converts the flat
+                rows of a key (without the key) to a result, and returns its size in bytes too.
 
         Raises:
             Problem: The request is too large; or see `stand`.
@@ -150,11 +150,11 @@ class Queries:
             app: The app.
             store: The store.
             query: The selected rows.
-            limit: The maximum number.
+            limit: The maximum number of rows.
             make: Called with the reads of the store; see `Make`.
 
         Raises:
-            Problem: The version of a cursor is gone; or too many pages are being read; or see
+            Problem: The version of a cursor is not retained; too many pages are being read; or see
                 `stand`.
         """
         rows = self._scans.take(query.name, query.skip) if query.epoch is not None else None
@@ -180,7 +180,7 @@ class Queries:
 
     @contextmanager
     def _one_more(self) -> Iterator[None]:
-        """Count a page that is being read."""
+        """Count a page while it is being read; raises `Problem` if too many are."""
         if self._pages >= self._limits.pages:
             raise Problem(503, "too many pages are being read", headers={"Retry-After": "1"})
         self._pages += 1

@@ -185,7 +185,7 @@ class Reads:
         return key_of(store.spec.key, given, form, self._limits.key_bytes)
 
     def _key_in(self, store: ServedStore, given: object, form: object) -> object:
-        """Return a key of a body: `json` means the value that is there."""
+        """Return a key in a JSON body; with the form `json`, the value itself is the key."""
         return self._key(store, json.dumps(given) if form == "json" else given, form)
 
     def _list(self, body: Mapping[str, Any], name: str) -> list[Any]:
@@ -201,7 +201,7 @@ class Reads:
 
 
 def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Response:
-    """Return an answer of objects, each with its rows."""
+    """Return a response with JSON objects, each with the rows of its key."""
     made = [
         f'{json_text(own)[:-1]}, "rows": {rows}}}'
         for own, rows in zip(content, found.rows, strict=True)

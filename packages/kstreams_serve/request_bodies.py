@@ -1,4 +1,4 @@
-"""Bodies: of requests, read with limits of size and time, and of JSON responses."""
+"""Request bodies, read with limits of size and time; and JSON responses."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _MOST_FIELDS = 10
 
 
 async def json_body(request: Request, limits: Limits) -> Mapping[str, Any]:
-    """Return a request's body, an object of JSON.
+    """Return the body of a request, a JSON object.
 
     Raises:
-        Problem: It is none, too large, or does not come in time.
+        Problem: The body is not a JSON object, too large, or does not arrive in time.
     """
     data = await _body(request, _JSON, limits.body_bytes, limits)
     try:
@@ -40,10 +40,10 @@ async def json_body(request: Request, limits: Limits) -> Mapping[str, Any]:
 
 
 async def form_body(request: Request, limits: Limits) -> Mapping[str, str]:
-    """Return the fields of a form that a page has sent; of one that is there twice the last.
+    """Return the fields of a form that a page has sent; the last value of a repeated field.
 
     Raises:
-        Problem: It is none, too large, or does not come in time.
+        Problem: The body is not a form, too large, or does not arrive in time.
     """
     data = await _body(request, _FORM, _MOST_FORM_BYTES, limits)
     try:
@@ -82,7 +82,7 @@ def json_answer(content: object, headers: Mapping[str, str] | None = None) -> Re
 
 
 def text_answer(text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer of JSON that was written already."""
+    """Return a response with JSON text."""
     try:
         data = text.encode()
     except UnicodeEncodeError:  # a lone surrogate: JSON has an escape for it

@@ -14,19 +14,19 @@ __all__ = ("RequestTimes",)
 
 
 class RequestTimes:
-    """Counts answers by route and status, and how long it took until they began."""
+    """Counts responses by route and status, and the time until each response began."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._durations: dict[tuple[str, int], Durations] = {}
 
     def note(self, route: str, code: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         with self._mutex:
             self._durations.setdefault((route, code), Durations()).add(seconds)
 
     def add_to(self, family: Family) -> None:
-        """Add all of them to a metric."""
+        """Add all counts and times to a metric."""
         with self._mutex:
             for (route, code), found in self._durations.items():
                 family.add_histogram(
@@ -37,7 +37,7 @@ class RequestTimes:
         """Return an application that responds like `app`, and is counted when its response begins.
 
         Args:
-            route: The path of the route, with names of parts in braces.
+            route: The path of the route, with the names of its parameters in braces.
             began: The arrival of the request, by `time.perf_counter`.
             app: The response.
         """

@@ -45,8 +45,8 @@ class Restoring:
         """Return the result of an item of work.
 
         Args:
-            name: Equal for equal work.
-            work: Called in a thread, unless it is running already.
+            name: Identifies the work: calls with equal names share one run.
+            work: Called in a thread, unless work of this name is running.
 
         Raises:
             Problem: The work takes longer; the client should retry.
@@ -72,7 +72,7 @@ class Restoring:
             done.exception()  # a waiting request raises it; otherwise the next request fails again
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Start no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -42,10 +42,10 @@ class Visitor:
 
 
 def require(has: Role, role: Role) -> None:
-    """Make sure that a visitor may have what needs a role: the one place where that is decided.
+    """Check that a visitor has a role; all protocols use this function.
 
     Raises:
-        Problem: They may not.
+        Problem: The visitor's role is lower.
     """
     if has >= role:
         return

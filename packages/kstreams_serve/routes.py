@@ -1,4 +1,4 @@
-"""The routes of a server: every `Action` of every package that has some, and nothing else."""
+"""The routes of a server: the `Action`s of all parts."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
 
 
 def actions_of(context: Context) -> tuple[Action, ...]:
-    """Return all actions: of `PARTS`, and the description of those for programs.
+    """Return the actions of `PARTS`, and the action that describes them as OpenAPI.
 
     Raises:
-        ValueError: Two have one method and path.
+        ValueError: Two actions have the same method and path.
     """
     actions = [action for part in PARTS for action in part(context)]
     document = openapi(actions)
 
     async def describe(_: Request) -> ASGIApp:
-        """Describe all this for programs, as OpenAPI."""
+        """Describe the actions of the server as OpenAPI."""
         return JSONResponse(document)
 
     actions.append(Action("GET", "/openapi.json", Role.VIEW, describe))
@@ -61,7 +61,7 @@ def actions_of(context: Context) -> tuple[Action, ...]:
 
 
 def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
-    """Return the application of the actions, which counts requests; the guard has checked them."""
+    """Return the application that routes requests to actions, and counts them; needs a `Guard`."""
     routes = [Route(each.path, _Endpoint(each, times), methods=[each.method]) for each in actions]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})  # type: ignore[dict-item]  # of the class that it is for
     app.router.redirect_slashes = False
@@ -95,5 +95,5 @@ class _Endpoint:
 
 
 async def _no_route(_: Request, exc: HTTPException) -> Response:
-    """Answer what leads to no action."""
+    """Return the response to a request without a matching action."""
     return answer_of(Problem(exc.status_code, exc.detail, headers=exc.headers))

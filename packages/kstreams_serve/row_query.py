@@ -35,13 +35,13 @@ class RowQuery:
     reverse, it continues with the open rows of the previous page, or counts to the same position.
 
     Attributes:
-        place: The app and the store of a cursor.
+        place: The names of the app and the store.
         choices: The parameters that select rows, as texts.
         as_of: The version.
         epoch: The epoch of a cursor's versions; None without a cursor.
         last_key: The bytes of the first key of a next page.
         skip: The number of rows to skip there.
-        name: The name of the open rows.
+        name: The name under which `OpenScans` keeps the rows.
         key_bytes: The maximum bytes of a key.
     """
 
@@ -92,11 +92,11 @@ class RowQuery:
         return self.choices.get("reverse") == "true"
 
     def rows(self, reads: StoreReads[Any]) -> OpenRows:
-        """Return the rows, those to skip included.
+        """Return the rows, including rows that the page skips.
 
         Raises:
-            Problem: Keys or times mean nothing for the store.
-            StoreKindError: The store has no rows to show, or no times.
+            Problem: The keys or times of the request are invalid for the store.
+            StoreKindError: The store kind has no readable rows, or no times.
         """
         serde = key_serde(reads)
         start, end = self._key(serde, "start"), self._key(serde, "end")
@@ -160,13 +160,13 @@ class RowQuery:
 def _beginning(
     rows: Iterator[_Row | None], serde: Serde[Any], prefix: bytes, *, ends: bool
 ) -> Iterator[_Row | None]:
-    """Yield rows whose keys begin with a prefix, and None for others.
+    """Yield rows whose keys begin with a prefix, and None for other rows.
 
     Args:
         rows: The rows.
         serde: The serde of their keys.
-        prefix: The prefix of the ordered bytes.
-        ends: Whether no greater row precedes one with the prefix.
+        prefix: The prefix of the keys' ordered bytes.
+        ends: Whether rows are ordered by key, so that iteration ends after the prefix.
     """
     ordered = serde.ordered.serialize
     for row in rows:

@@ -51,10 +51,10 @@ _RESTORES = 2
 _LINE = 32
 
 _Older = tuple[str, object]
-"""The line of versions, and the batch, or the commit that a savepoint has kept."""
+"""The epoch of the versions, and the batch or the commit of a savepoint."""
 
 FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
-"""Returns the definition of a store that a checkpoint has."""
+"""Returns the definition of a store, by checkpoint and store name."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class AppSource:
 
     Args:
         home: The checkpoint.
-        find_spec: See there.
+        find_spec: Returns the definition of a store; see `FindSpec`.
         log: The durable log, if it differs from that of the checkpoint.
         partitioner: The partitioner of its keys, if it is not Kafka's default.
         code: The options of `kstreams explain` with its topology and connection; None if its code
@@ -78,7 +78,7 @@ class AppSource:
 
 
 class ServedStore:
-    """One store: the newest versions, and a few requested older ones.
+    """A store: its newest version, and a few requested older versions.
 
     Args:
         source: The app.
@@ -160,7 +160,7 @@ class ServedStore:
         """Return the batch that was the newest at a time.
 
         Raises:
-            Problem: No version of then is retained.
+            Problem: The version at that time is not retained.
         """
         return await self._restoring.result((self, at_ms, "at"), lambda: self._batch_at(at_ms))
 
@@ -177,7 +177,7 @@ class ServedStore:
         return batches[after - 1]
 
     def close(self) -> None:
-        """Forget all working copies."""
+        """Discard all working copies of the store."""
         for reader in (self.newest, *self._older.values()):
             reader.close()
 
@@ -235,20 +235,20 @@ class ServedApp:
 
     @property
     def partitioner(self) -> Partitioner | None:
-        """The rule by which its keys are routed, if it is not Kafka's."""
+        """The partitioner of the app's keys; None is Kafka's default."""
         return self._source.partitioner
 
     def place(self, store: ServedStore) -> StorePlace:
-        """Return where a store is.
+        """Return the location of a store in the checkpoint and the durable log.
 
         Raises:
             NoCheckpointError: The app is being reset.
-            CheckpointMismatchError: It has no such store any more.
+            CheckpointMismatchError: The app no longer has this store.
         """
         return StorePlace.find(self._source.home, self._source.log, store.spec)
 
     def objects(self) -> ObjectStore:
-        """Return its durable log."""
+        """Return the objects of the app's durable log."""
         return (self._source.log or self.checkpoint.log).open()
 
     @property
@@ -265,10 +265,10 @@ class ServedApp:
         return self.checkpoint.stores()
 
     async def store(self, name: str) -> ServedStore:
-        """Return one of the app's stores.
+        """Return the store with this name.
 
         Raises:
-            Problem: It has none of this name, or nothing can have it.
+            Problem: The app has no store of this name, or the name is invalid.
         """
         found = self._stores.get(name)
         if found is not None:
@@ -295,7 +295,7 @@ class ServedApp:
         return [each.name for each in Savepoints(checkpoint, objects).all()]
 
     def statuses(self) -> list[QueryStatus]:
-        """Return the last commits, at most a second old; thread-safe.
+        """Return the last commits of the queries, read at most a second ago; thread-safe.
 
         Raises:
             KStreamsError: The checkpoint or the log cannot be read.
@@ -309,7 +309,7 @@ class ServedApp:
             return found
 
     def told(self) -> Told:
-        """Return the telemetry of the app, at most a second old; ten with object storage.
+        """Return the telemetry of the app, read at most 1 s ago (10 s with object storage).
 
         Unreadable parts are omitted and logged.
         """
@@ -330,7 +330,7 @@ class ServedApp:
         return self._source.home.pause_note() is not None
 
     def follow(self) -> None:
-        """Begin to follow the app; called in the event loop."""
+        """Start to follow the app; called in the event loop."""
         loop = asyncio.get_running_loop()
         self._thread = threading.Thread(
             target=self._run, args=(loop,), name=f"kstreams-serve-{self.name}", daemon=True
@@ -360,7 +360,7 @@ class ServedApp:
         return self._changed
 
     async def moved(self, seconds: float) -> bool:
-        """Wait until a store has a newer version; return whether one has in that time."""
+        """Wait until a store has a newer version; return False if none has after this time."""
         try:
             await asyncio.wait_for(self._changed.wait(), seconds)
         except asyncio.TimeoutError:
@@ -368,7 +368,7 @@ class ServedApp:
         return True
 
     def close(self) -> None:
-        """Stop following, and forget all working copies."""
+        """Stop following, and discard all working copies of stores."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

@@ -30,7 +30,7 @@ from kstreams_serve.topic_reads import TopicReads
 __all__ = ("Beside", "Server")
 
 Beside = Callable[[Context], AbstractAsyncContextManager[None]]
-"""Begins something that runs as long as a server does."""
+"""Returns a context in which another protocol runs as long as the server."""
 
 _SWITCH_SECONDS = 0.0005
 _SECRET_BYTES = 32
@@ -39,7 +39,7 @@ _SECRET_BYTES = 32
 class Server:
     """Serves queries on the committed state of running and stopped apps.
 
-    Reads run in one event loop, where they cost less than in a thread; versions are decoded in one
+    Reads run in one event loop, which is cheaper than in threads; versions are decoded in one
     thread per app. The constructor opens the socket.
 
     Args:

@@ -46,10 +46,10 @@ class Limits:
         restore_seconds: The wait of a request for the restore of a partition.
         pages: The pages that are read at the same time.
         connections: The open connections.
-        streams: The followers.
-        send_seconds: The time in which a client must accept a byte of its response.
+        streams: The open event streams of followers.
+        send_seconds: The time within which a client must accept more bytes of its response.
         stream_seconds: The time of a follower until it must reconnect.
-        failures_a_minute: The wrong tokens per address and minute.
+        failures_a_minute: The accepted number of wrong tokens per address and minute.
         savepoints: The savepoints of an app beyond which commands create no more, because each
             retains its version.
     """
@@ -111,7 +111,7 @@ class Listening:
     forwarded_allow_ips: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check."""
+        """Check the settings."""
         for token in self.tokens:
             if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
                 raise ServeError(
@@ -174,7 +174,7 @@ class ServeSettings(Listening):
     allows_actions: bool = False
 
     def __post_init__(self) -> None:
-        """Check."""
+        """Check the settings."""
         if not self.tokens:
             raise ServeError("there is no token, so no client could read")
         if self.allows_actions and Role.ACT not in self.tokens.values():

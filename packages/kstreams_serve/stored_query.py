@@ -1,4 +1,4 @@
-"""Encoded rows of one partition, as clients ask for them that decode them themselves."""
+"""Queries for encoded rows of one partition, for clients that decode rows themselves."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _Look = Callable[[str, WorkingStore], "tuple[list[Pair], bool]"]
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """Keys of a partition, or a range of them, as bytes.
+    """A query for keys, or a key range, of one partition; keys are bytes.
 
     Attributes:
         partition: The partition of the store.
         version: A batch or a savepoint; None is the newest.
         epoch: The epoch of the client's last read.
-        look: Returns pairs, and whether there are no more.
+        look: Returns pairs of key and value, and whether no pairs follow.
     """
 
     partition: int
@@ -61,10 +61,10 @@ class StoredQuery:
         """Return the rows in the format of `kstreams_client.wire`, and headers with their version.
 
         Raises:
-            Problem: The app has begun again since the client has looked; or the partition is
+            Problem: The app was reset or upgraded since the client's last read; or the partition is
                 being restored.
             StoreError: The version is not retained.
-            SavepointError: There is no such savepoint.
+            SavepointError: The savepoint does not exist.
         """
         self._check_epoch(store.newest.epoch)
         pin = await store.pin(self.version, (self.partition,))

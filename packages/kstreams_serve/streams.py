@@ -1,4 +1,4 @@
-"""Followers: server-sent events of each version that comes, the latest alone for the slow."""
+"""Server-sent events for followers, one per version; slow clients get only the newest."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PULSE_SECONDS = 15.0
 
 
 class Streams:
-    """Counts the followers, and lets no more in than the limit.
+    """Counts the followers, and enforces their limit.
 
     Args:
-        most: The limit.
+        most: The maximum number of followers.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,17 +30,17 @@ class Streams:
         self._count = 0
 
     def enter(self) -> None:
-        """Let one in.
+        """Count a new follower.
 
         Raises:
-            Problem: There are too many.
+            Problem: There are too many followers.
         """
         if self._count >= self._most:
             raise Problem(503, "there are too many followers", headers={"Retry-After": "5"})
         self._count += 1
 
     def leave(self) -> None:
-        """Let one out."""
+        """Stop counting a follower that has disconnected."""
         self._count -= 1
 
 
@@ -63,8 +63,8 @@ class EventStream:
     Args:
         streams: Counts the stream.
         limits: The time limits.
-        look: Returns the newest event; None without a new one.
-        change: Returns the event that is set when there may be one.
+        look: Returns the newest event; None if nothing has changed.
+        change: Returns an `asyncio.Event` that is set when `look` may have an event.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class EventStream:
         self._change = change
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the client leaves, or has been there for long enough."""
+        """Send events until the client disconnects or its time is over."""
         try:
             self._streams.enter()
         except Problem as problem:
@@ -136,6 +136,6 @@ async def _set(event: asyncio.Event) -> None:
 
 
 async def _gone(receive: Receive) -> None:
-    """Wait until the client has left."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -33,7 +33,7 @@ class TopicReads:
         """Return the result of a read.
 
         Args:
-            name: Equal for equal reads.
+            name: Identifies the read: calls with equal names share one run.
             read: Called with the connection, in a thread.
 
         Raises:
@@ -42,5 +42,5 @@ class TopicReads:
         return await self._work.result(name, lambda: read(self._connection))
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Start no more reads."""
         self._work.close()

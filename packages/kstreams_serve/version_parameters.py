@@ -1,4 +1,4 @@
-"""Versions as requests name them."""
+"""The parameters of requests that select a version."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class AsOf:
 
     Attributes:
         version: A batch, or the name of a savepoint.
-        at_ms: The version that was the newest at this time, ms since the epoch by the app's clock.
-        least: Wait until this batch is committed, and use the newest version then.
+        at_ms: Selects the version that was the newest at this time, ms since the epoch by the app's
+            clock.
+        least: Selects the newest version, once this batch is committed.
     """
 
     version: int | str | None = None
@@ -34,7 +35,7 @@ class AsOf:
     least: int | None = None
 
     def __post_init__(self) -> None:
-        """Check that it says one thing."""
+        """Check that at most one attribute is set."""
         if sum(part is not None for part in (self.version, self.at_ms, self.least)) > 1:
             raise Problem(400, "as_of, at and min_version exclude each other")
 
@@ -47,7 +48,7 @@ def as_of_in(given: Mapping[str, Any], name: str = "as_of") -> AsOf:
     """Return the requested version, from query parameters or the fields of a body.
 
     Args:
-        given: The parameters, with numbers as such or as text.
+        given: The parameters; numbers are ints or texts.
         name: The name of the parameter with a batch or a savepoint.
 
     Raises:

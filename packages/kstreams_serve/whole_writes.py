@@ -1,4 +1,4 @@
-"""A connection on which an answer's head leaves together with the beginning of its body."""
+"""A connection that sends the head of a response together with the start of its body."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WholeWrites(asyncio.Transport):
             self.writelines(())
 
     def close(self) -> None:
-        """Close it, once all is written, or after the time to linger."""
+        """Close the connection once all data is written, or after `linger_seconds`."""
         self._flush()
         if self._inner.is_closing():
             return
@@ -58,20 +58,20 @@ class WholeWrites(asyncio.Transport):
         self._inner.close()
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         self._held = b""
         self._inner.abort()
 
     def is_closing(self) -> bool:
-        """Return whether it is closed, or about to be."""
+        """Return whether the connection is closed or being closed."""
         return self._inner.is_closing()
 
     def pause_reading(self) -> None:
-        """Take no bytes for the protocol."""
+        """Stop passing received bytes to the protocol."""
         self._inner.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take bytes again."""
+        """Pass received bytes to the protocol again."""
         self._inner.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  # as the base

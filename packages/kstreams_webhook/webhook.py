@@ -87,7 +87,7 @@ class Webhook(Intake):
     def __post_init__(self) -> None:
         if self.signature is None and not self.tokens:
             raise ValueError(
-                "a webhook needs a signature or tokens: anybody could write to its topic"
+                "a webhook needs a signature or tokens; otherwise anybody could write to its topic"
             )
         if not self.path.startswith("/") or set(self.path) & set("{}?# ") or self.path == HEALTH:
             raise ValueError(f"path is {self.path!r}; expected such as '/orders'")

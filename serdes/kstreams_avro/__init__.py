@@ -1,14 +1,15 @@
-"""Avro as a format of keys and values: typed by Python's own types, evolved by its schemas.
+"""Avro as a format of keys and values, with Python's own types and Avro's schema evolution.
 
-Read `avro_serde` first (`serde.py`). A schema is a tree (`nodes.py`): read from text
-(`parsing.py`), made of a type (`derive.py`), put together with one (`binding.py`), written
-(`canonical.py`). A writer's and a reader's tree become steps (`resolution.py`, `steps/`), which
-read values and columns (`reading.py`, `objects.py`); a reader's tree becomes writers of values
-(`writing.py`) and of columns (`column_writing.py`). `conversions.py` has the logical types.
-The JSON encoding (`json_serde.py`) converts the binary one (`json_datum.py`, `json_content.py`).
+Read `avro_serde` first (`serde.py`). A schema is a tree (`nodes.py`): parsed from text
+(`parsing.py`) or derived from a type (`derive.py`), bound to the classes of a type (`binding.py`),
+and written as text (`canonical.py`). A writer's and a reader's tree give steps (`resolution.py`,
+`steps/`), which read values and columns (`reading.py`, `objects.py`); a reader's tree gives
+functions that write values (`writing.py`) and columns (`column_writing.py`). `conversions.py` has
+the logical types. The JSON encoding (`json_serde.py`) converts the binary one (`json_datum.py`,
+`json_content.py`).
 
-Depends on fastavro (which judges schemas), msgspec (which knows types) and on the public names of
-`kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
+Depends on fastavro (which validates schemas), msgspec (which inspects types) and on the public
+names of `kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A schema and a type, put together: which class a record becomes, which numbers are dates.
+"""Binds a schema to a type: the class of each record, and the conversion of each logical type.
 
-Where the type is nearer to the bytes than a logical type is, it counts: a field of type `int`
-gets the number of a timestamp.
+If the type asks for the value without the logical type, it prevails: a field of type `int` gets the
+number of a timestamp.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RAW: dict[type[inspect.Type], tuple[tuple[str, ...], type]] = {
     inspect.StrType: (("string",), str),
     inspect.BytesType: (("bytes",), bytes),
 }
-"""Primitive types that a type of Python takes as they are, and that type."""
+"""By msgspec's type: the Avro types that need no conversion, and the Python type."""
 
 _CONVERTED = {
     inspect.DateTimeType: "datetime",
@@ -61,10 +61,10 @@ _STRUCTURE = ("type", "item_type", "key_type", "value_type", "encoding", "cls", 
 
 
 def bind(node: Node, type_: object) -> Node:
-    """Return a schema whose values are those of a type.
+    """Return a schema whose values have the classes of a type.
 
     Raises:
-        TypeError: They do not go together; names the field.
+        TypeError: The schema and the type do not match. The message has the field.
     """
     try:
         return _Binder().bind(node, inspect.type_info(type_))
@@ -73,7 +73,7 @@ def bind(node: Node, type_: object) -> Node:
 
 
 class _Binder:
-    """Binds nodes; records once, as records can be in themselves."""
+    """Binds nodes; each record only once, because a record may contain itself."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, type], Record] = {}
@@ -108,7 +108,7 @@ class _Binder:
             raise exc.within("[]") from None
 
     def _union(self, node: Node, info: inspect.UnionType) -> Node:
-        """Give each branch the first member that fits it."""
+        """Bind each branch of a union to the first matching member of the Python union."""
         if not isinstance(node, Union):
             raise _unlike(node, info)
         left = list(info.types)
@@ -162,7 +162,7 @@ class _Binder:
 
 
 def _same_class(branch: Node, members: list[inspect.Type]) -> list[inspect.Type]:
-    """Return the classes that a branch is named as."""
+    """Return the members whose class has the name of a union's branch, without its namespace."""
     if not isinstance(branch, (Record, Enum)):
         return []
     own = branch.name.rpartition(".")[2]

@@ -27,7 +27,7 @@ _BITS = {"int": 31, "long": 63}
 
 
 def branch_finder(union: Union) -> Callable[[Any], tuple[int, Any]]:
-    """Return a function that returns the number of a value's branch, and the value to write there.
+    """Return a function that returns the number of a value's branch, and the value to write.
 
     It raises `Malformed` for values of no branch. A pair of a record's name and a dict belongs to
     that record. In a union of null and one other branch, all values except None are left to the
@@ -59,7 +59,7 @@ def branch_finder(union: Union) -> Callable[[Any], tuple[int, Any]]:
 
 
 def _test(node: Node) -> Callable[[Any], bool]:
-    """Return whether a value is of a type, as far as it takes to choose."""
+    """Return a check of whether a value belongs to a branch; it checks no more than needed."""
     match node:
         case Primitive(conversion=None, name="null"):
             return lambda value: value is None

@@ -1,7 +1,7 @@
 """The canonical text of a schema: equal trees have equal texts.
 
 Unlike Avro's parsing canonical form, it keeps what evolution needs: defaults, aliases and
-logical types. Names are full; documentation, order and properties of others are left out.
+logical types. Names are full; documentation, sort order and unknown properties are omitted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def layout_text(node: Node) -> str:
 
 
 def _layout(schema: Json) -> Json:
-    """Return a schema without what matters to its readers alone."""
+    """Return a schema without the properties that only readers use."""
     if isinstance(schema, list):
         return [_layout(part) for part in schema]
     if not isinstance(schema, dict):
@@ -64,7 +64,7 @@ def _json(node: Node, named: set[str], space: str) -> Json:
 
     Args:
         node: The type.
-        named: The names that are defined already.
+        named: The named types that are defined already.
         space: The enclosing namespace.
     """
     match node:

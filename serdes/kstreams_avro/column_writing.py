@@ -1,7 +1,7 @@
-"""Writing whole columns: the bytes of all values at once, a field at a time.
+"""Writes whole columns: the bytes of all values at once, field by field.
 
-What values give singly, and the same bytes. Maps are not among it: their keys would have to be
-put in order, and one of several alike be taken.
+The bytes are equal to those of values that are written singly. Maps are not supported, because
+their keys would have to be sorted and deduplicated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kstreams_avro.varints import put_long
 __all__ = ("WriteColumn", "column_writer", "written")
 
 WriteColumn: TypeAlias = Callable[[pa.Array], pa.Array]
-"""Makes a `binary` column of one without nulls. Raises `Malformed`."""
+"""Converts a column without nulls to a `binary` column of Avro data. Raises `Malformed`."""
 
 _NOTHING = pa.scalar(b"", pa.binary())
 _END = pa.scalar(b"\x00", pa.binary())
@@ -42,7 +42,7 @@ _RAW = {"int": pa.int32(), "long": pa.int64(), "string": pa.string(), "bytes": p
 def column_writer(node: Node) -> WriteColumn | None:
     """Return a function that writes columns of a type; None if values are written singly.
 
-    The columns have the type that reading returns.
+    The columns have the `arrow_type` that `Reading` returns.
     """
     if all(map(_has_columns, parts_of(node))):
         return _writer(node)
@@ -50,7 +50,7 @@ def column_writer(node: Node) -> WriteColumn | None:
 
 
 def written(write: WriteColumn, column: pa.Array) -> pa.Array:
-    """Write the values that are there; null stays null."""
+    """Write the values of a column; null stays null."""
     if not column.null_count:
         return write(column)
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
@@ -188,7 +188,7 @@ def _numbers_of(column: pa.Array, symbols: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _fixed(numbers: npt.NDArray[np.generic], width: int) -> pa.Array:
-    """Return numbers as they are in memory, as a `binary` column."""
+    """Return a `binary` column with the bytes that numbers have in memory."""
     count = len(numbers)
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
     data = np.ascontiguousarray(numbers)
@@ -198,7 +198,7 @@ def _fixed(numbers: npt.NDArray[np.generic], width: int) -> pa.Array:
 
 
 def _longs(numbers: npt.NDArray[np.integer]) -> pa.Array:
-    """Return numbers as `long` is written, as a `binary` column."""
+    """Return a `binary` column of numbers in the encoding of `long`."""
     longs = numbers.astype(np.int64)
     bits = ((longs << 1) ^ (longs >> 63)).view(np.uint64)
     most = int(bits.max()) if len(bits) else 0

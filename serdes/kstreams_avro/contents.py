@@ -1,4 +1,4 @@
-"""The fields of a value that is to be written as a record, in the order of the schema."""
+"""Extraction of the fields of a value that is written as a record, in schema order."""
 
 from __future__ import annotations
 

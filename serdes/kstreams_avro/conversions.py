@@ -1,6 +1,6 @@
 """Logical types: dates, times, decimals and UUIDs, singly and by columns.
 
-An unknown logical type, or one at the wrong type, is ignored, as the specification requires.
+An unknown logical type, or one on the wrong Avro type, is ignored, as the specification requires.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _IS_UUID = re.compile(_UUID_FORM).fullmatch
 _MICROS = {"ms": 1000, "us": 1}
 _UNITS = {"millis": "ms", "micros": "us"}
 _DIGITS = 38
-"""As many as Arrow's decimals of 128 bits have."""
+"""The maximum number of digits of Arrow's decimals of 128 bits."""
 
 
 class Conversion(ABC):
@@ -53,8 +53,8 @@ class Conversion(ABC):
     Attributes:
         name: The name of the logical type.
         kind: The Python type of its values.
-        arrow: The Arrow type of its columns; None without one.
-        properties: The further properties in the schema.
+        arrow: The Arrow type of its columns; None if it has no columns.
+        properties: The additional properties in the schema, such as precision and scale.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Conversion(ABC):
 
     @abstractmethod
     def read(self, raw: Datum) -> Datum:
-        """Return a value; raises `Malformed`."""
+        """Convert a raw number, text or bytes to a value; raises `Malformed`."""
 
     @abstractmethod
     def write(self, value: Datum) -> Datum:
@@ -72,11 +72,11 @@ class Conversion(ABC):
 
     @abstractmethod
     def column(self, raw: pa.Array) -> pa.Array:
-        """Return a column of `arrow`, without nulls; raises `Malformed`."""
+        """Convert a raw column without nulls to the type `arrow`; raises `Malformed`."""
 
     @abstractmethod
     def objects(self, column: pa.Array) -> list[Any]:
-        """Return the values of a column without nulls."""
+        """Return the Python values of a column without nulls."""
 
 
 def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
@@ -113,7 +113,7 @@ def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
 
 
 class Timestamp(Conversion):
-    """An instant, as a `datetime` in UTC; or a local time, as one without a time zone.
+    """An instant, as a `datetime` in UTC; or a local time, as a `datetime` without a time zone.
 
     Times are rounded down to the unit, as in Java.
     """
@@ -131,13 +131,13 @@ class Timestamp(Conversion):
         self._last = ((_LAST_DAY + 1) * _DAY_MICROS - 1) // self._micros
 
     def read(self, raw: int) -> datetime:
-        """Return the time; the years are 1 to 9999."""
+        """Return the time; raises `Malformed` for years outside of 1 to 9999."""
         if not self._first <= raw <= self._last:
             raise Malformed(f"{raw} is no {self.name} of the years 1 to 9999")
         return self._epoch + timedelta(microseconds=raw * self._micros)
 
     def write(self, value: object) -> int:
-        """Return the number; a zone must be there, or must not."""
+        """Return the number; an instant must have a time zone, a local time must not."""
         if not isinstance(value, datetime):
             raise Malformed(f"expected a datetime, got {type(value).__name__}: {value!r:.40}")
         if (value.utcoffset() is None) is not self._local:
@@ -146,12 +146,12 @@ class Timestamp(Conversion):
         return (value - self._epoch) // timedelta(microseconds=self._micros)
 
     def column(self, raw: pa.Array) -> pa.Array:
-        """Check the years, and name the type."""
+        """Check that years are 1 to 9999, and cast to `arrow`."""
         _check_range(raw, self._first, self._last)
         return raw.view(self.arrow)
 
     def objects(self, column: pa.Array) -> list[datetime]:
-        """Go through numpy, which knows no zones."""
+        """Convert by way of numpy, which has no time zones."""
         numbers = column.view(pa.int64()).to_numpy(zero_copy_only=False)
         times: list[datetime] = numbers.view(f"datetime64[{self._unit}]").tolist()
         return times if self._local else [each.replace(tzinfo=_UTC) for each in times]
@@ -165,19 +165,19 @@ class Days(Conversion):
     arrow = pa.date32()
 
     def read(self, raw: int) -> date:
-        """Return the date; the years are 1 to 9999."""
+        """Return the date; raises `Malformed` for years outside of 1 to 9999."""
         if not _FIRST_DAY <= raw <= _LAST_DAY:
             raise Malformed(f"{raw} is no date of the years 1 to 9999")
         return date.fromordinal(raw + _EPOCH_DAY)
 
     def write(self, value: object) -> int:
-        """Return the day's number; a datetime is none."""
+        """Return the number of the day; a datetime is rejected."""
         if not isinstance(value, date) or isinstance(value, datetime):
             raise Malformed(f"expected a date, got {type(value).__name__}: {value!r:.40}")
         return value.toordinal() - _EPOCH_DAY
 
     def column(self, raw: pa.Array) -> pa.Array:
-        """Check the years, and name the type."""
+        """Check that years are 1 to 9999, and cast to `arrow`."""
         _check_range(raw, _FIRST_DAY, _LAST_DAY)
         return raw.view(pa.date32())
 
@@ -200,21 +200,21 @@ class DayTime(Conversion):
         self._micros = _MICROS[unit]
 
     def read(self, raw: int) -> time:
-        """Return the time; a day has 24 hours."""
+        """Return the time; raises `Malformed` outside of the 24 hours of a day."""
         micros = raw * self._micros
         if not 0 <= micros < _DAY_MICROS:
             raise Malformed(f"{raw} is no {self.name} of a day")
         return (_LOCAL_EPOCH + timedelta(microseconds=micros)).time()
 
     def write(self, value: object) -> int:
-        """Return the number; a time with a zone is refused."""
+        """Return the number; a time with a time zone is rejected."""
         if not isinstance(value, time) or value.tzinfo is not None:
             raise Malformed(f"expected a time without a zone, got {value!r:.60}")
         seconds = (value.hour * 60 + value.minute) * 60 + value.second
         return (seconds * 1_000_000 + value.microsecond) // self._micros
 
     def column(self, raw: pa.Array) -> pa.Array:
-        """Check the range, and name the type."""
+        """Check that times are within a day, and cast to `arrow`."""
         _check_range(raw, 0, _DAY_MICROS // self._micros - 1)
         return raw.view(self.arrow)
 
@@ -243,14 +243,14 @@ class Decimals(Conversion):
         self._context = decimal.Context(prec=precision + 1)
 
     def read(self, raw: bytes) -> decimal.Decimal:
-        """Return the number; more digits than the schema allows are refused."""
+        """Return the number; more digits than the schema allows are rejected."""
         number = int.from_bytes(raw, "big", signed=True)
         if not raw or not -self._limit < number < self._limit:
             raise Malformed(f"{raw[:40]!r} is no decimal of {self._text}")
         return decimal.Decimal(number).scaleb(-self._scale, self._context)
 
     def write(self, value: object) -> bytes:
-        """Return the bytes; a number that would be rounded is refused."""
+        """Return the bytes; a number that would be rounded is rejected."""
         if not isinstance(value, decimal.Decimal):
             raise Malformed(f"expected a Decimal, got {type(value).__name__}: {value!r:.40}")
         number = self._unscaled(value)
@@ -274,7 +274,7 @@ class Decimals(Conversion):
         return -number if sign else number
 
     def column(self, raw: pa.Array) -> pa.Array:
-        """Turn the bytes round, and fill them up to 16 by their sign."""
+        """Reverse the bytes to little-endian, and extend them to 16 bytes by their sign."""
         data = raw.cast(pa.binary())
         offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset :][: len(data) + 1]
         lengths = np.diff(offsets)
@@ -292,7 +292,7 @@ class Decimals(Conversion):
         return column
 
     def _check_digits(self, digits: npt.NDArray[np.uint8]) -> None:
-        """Refuse numbers beyond the precision."""
+        """Reject numbers with more digits than the precision."""
         halves = digits.reshape(-1, 16).view("<i8")
         low, high = halves[:, 0].view("<u8"), halves[:, 1]
         bound_high, bound_low = divmod(self._limit - 1, 1 << 64)
@@ -316,7 +316,7 @@ class TextUuid(Conversion):
     arrow = pa.string()
 
     def read(self, raw: str) -> UUID:
-        """Return the UUID; other ways to write one are refused."""
+        """Return the UUID; any other text form of a UUID is rejected."""
         if _IS_UUID(raw) is None:
             raise Malformed(f"{raw[:40]!r} is no UUID")
         return UUID(raw)

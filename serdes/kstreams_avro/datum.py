@@ -1,4 +1,4 @@
-"""A datum, and the errors of invalid ones with their place."""
+"""The type of data, and the errors of invalid data with the path of the wrong part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 __all__ = ("MAX_DEPTH", "Datum", "Json", "Malformed", "TooDeepError")
 
 Datum: TypeAlias = Any
-"""A value of whatever type a schema says."""
+"""A value of any type that a schema describes."""
 
 Json: TypeAlias = Any
 """A JSON value: dicts, lists, text, numbers, bools and None."""
@@ -29,22 +29,22 @@ class Malformed(ValueError):
         self._path = ""
 
     def within(self, place: str) -> Malformed:
-        """Return this error, with the place of the wrong part prepended."""
+        """Return this error, with a field name or index prepended to the path."""
         joint = "" if not self._path or self._path.startswith("[") else "."
         self._path = f"{place}{joint}{self._path}"
         return self
 
     def __str__(self) -> str:
-        """Name the field and the problem."""
+        """Return the path of the wrong part and the problem."""
         return f"field {self._path!r}: {self.problem}" if self._path else self.problem
 
 
 class TooDeepError(Malformed):
-    """Records lie in records beyond all measure."""
+    """Records are nested more deeply than `MAX_DEPTH`."""
 
     def __init__(self) -> None:
         super().__init__(f"more than {MAX_DEPTH} records lie in one another")
 
     def within(self, place: str) -> Malformed:  # hundreds of them say nothing
-        """Return this error without the place, which would be as long as it is deep."""
+        """Return this error without a path, which would be too long."""
         return self

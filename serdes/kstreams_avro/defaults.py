@@ -1,4 +1,4 @@
-"""Defaults of fields: JSON in the schema, written as a datum of the field's type."""
+"""Conversion of field defaults, which are JSON in the schema, to Avro data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ("default_bytes",)
 
 
 def default_bytes(node: Node, default: Json) -> bytes:
-    """Return the datum of a default.
+    """Return the Avro data of a default.
 
     Raises:
         Malformed: The default is not of the field's type.

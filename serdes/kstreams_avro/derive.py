@@ -19,7 +19,7 @@ from kstreams_avro.nodes import NO_DEFAULT, PRIMITIVES
 __all__ = ("AVRO", "avro_type", "derived_schema")
 
 AVRO = "avro"
-"""Under which key `avro_type` keeps a schema."""
+"""The key of `msgspec.Meta.extra` under which `avro_type` keeps a schema."""
 
 _IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 _SCALARS: dict[type[inspect.Type], object] = {
@@ -60,13 +60,13 @@ def derived_schema(type_: object, namespace: str) -> Json:
     """Return the schema of a type, as JSON.
 
     Raises:
-        TypeError: The type, or a part of it, has no equivalent; names the field.
+        TypeError: The type, or a part of it, has no Avro equivalent. The message has the field.
     """
     return _Deriver(namespace).schema(inspect.type_info(type_))
 
 
 class _Deriver:
-    """Derives one schema; a class is defined where it comes first."""
+    """Derives a schema; a class is defined at its first use, and named afterwards."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
@@ -100,7 +100,7 @@ class _Deriver:
                 raise TypeError(f"{shown(info)} has no equivalent in Avro: see avro_type")
 
     def _union(self, members: tuple[inspect.Type, ...]) -> list[Any]:
-        """Return a union, null first."""
+        """Return a union with null as its first branch."""
         branches = [self.schema(each) for each in members]
         return sorted(branches, key=lambda branch: branch != "null")
 
@@ -149,7 +149,7 @@ class _Deriver:
 
 
 def _with_first(union: list[Any], default: object) -> list[Any]:
-    """Return a union with the branch of a default first: older readers look for it there."""
+    """Return a union with the branch of the default first, as older readers require."""
     if default is None:
         return union
     own = _JSON_TYPES.get(type(default))
@@ -157,7 +157,7 @@ def _with_first(union: list[Any], default: object) -> list[Any]:
 
 
 def _default(schema: Json, field: inspect.Field) -> object:
-    """Return a field's default as JSON; `NO_DEFAULT` where the schema cannot say it."""
+    """Return a field's default as JSON; `NO_DEFAULT` if the schema cannot express it."""
     value = field.default
     if value is msgspec.NODEFAULT:
         if field.default_factory not in (list, dict, set, frozenset, tuple):

@@ -1,4 +1,4 @@
-"""The content of Avro's JSON encoding, made of a binary datum."""
+"""Conversion of a binary datum to the content of Avro's JSON encoding."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kstreams_avro.steps.step import read_long
 __all__ = ("content_reader",)
 
 _Read: TypeAlias = Callable[[bytes, int], tuple[Json, int]]
-"""Takes a datum and the place of a value in it; returns the content and the place behind it."""
+"""Takes a datum and the offset of a value; returns its content and the offset after it."""
 
 _FLOAT = struct.Struct("<f")
 _DOUBLE = struct.Struct("<d")
 
 
 def content_reader(node: Node) -> Callable[[bytes], Json]:
-    """Return a function from a datum, as `writer_of` writes it, to JSON content.
+    """Return a function that converts a binary datum to JSON content.
 
-    The function trusts the datum: it is for bytes that this process has just written.
+    The function does not check the datum, which this process must have written by `writer_of`.
     """
     read = _Readers().of(node)
     return lambda datum: read(datum, 0)[0]
 
 
 class _Readers:
-    """Makes readers; the reader of a record once, as a record may contain itself."""
+    """Creates reader functions, only one per record type, as a record may contain itself."""
 
     def __init__(self) -> None:
         self._records: dict[int, list[tuple[str, _Read]]] = {}

@@ -1,7 +1,7 @@
 """JSON content as the binary datum of a schema: defaults of fields, and Avro's JSON encoding.
 
-The two forms differ in unions: a default is of the first branch that fits, while the JSON encoding
-names the branch, as in `{"long": 7}`.
+The two forms differ in unions: a default belongs to the first matching branch, while the JSON
+encoding names the branch, as in `{"long": 7}`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ("DEFAULT", "TAGGED", "JsonForm", "branch_name")
 _FLOATS = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 _BITS = {"int": 31, "long": 63}
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-"""JSON has no such numbers; Avro's Java library writes and reads them as text."""
+"""The texts that Avro's Java library uses for numbers that JSON cannot represent."""
 
 
 def branch_name(branch: Node) -> str:
@@ -51,13 +51,13 @@ class JsonForm(ABC):
     """Writes JSON content as a datum; subclasses choose the branch of a union.
 
     Attributes:
-        unknown_fields: Whether records may have fields that the schema does not.
+        unknown_fields: Whether records may have fields that are not in the schema.
     """
 
     unknown_fields: bool
 
     def write(self, node: Node, content: Json) -> bytes:
-        """Return the datum of `content`.
+        """Return the binary datum of JSON content.
 
         Raises:
             Malformed: The content does not fit the schema; the error names the field.
@@ -142,7 +142,7 @@ class JsonForm(ABC):
 
 
 class _DefaultForm(JsonForm):
-    """Defaults of fields: content of a union is of the first branch that fits."""
+    """The form of field defaults: content of a union belongs to the first matching branch."""
 
     unknown_fields = True
 
@@ -156,7 +156,7 @@ class _DefaultForm(JsonForm):
 
 
 class _TaggedForm(JsonForm):
-    """Avro's JSON encoding: content of a union is null, or an object with the branch's name."""
+    """Avro's JSON encoding: content of a union is null, or an object with the branch name."""
 
     unknown_fields = False
 
@@ -175,10 +175,10 @@ class _TaggedForm(JsonForm):
 
 
 DEFAULT = _DefaultForm()
-"""Writes defaults."""
+"""The form that writes field defaults."""
 
 TAGGED = _TaggedForm()
-"""Writes the JSON encoding's content."""
+"""The form that writes content in Avro's JSON encoding."""
 
 
 def _default_datum(field: Field) -> bytes:

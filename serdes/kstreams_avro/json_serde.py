@@ -33,7 +33,7 @@ class AvroJsonSerde(Serde[T]):
     binary datum, and back. As in Avro's Java library, numbers without a JSON form are the texts
     `NaN`, `Infinity` and `-Infinity`, bytes are characters up to U+00FF, and logical types have
     the form of the type that they annotate. Missing fields get their defaults; unknown fields
-    are refused. Equality and pickling follow the binary serde.
+    are rejected. Equality and pickling follow the binary serde.
     """
 
     __slots__ = ("_binary", "_content", "_writer", "arrow_type", "immutable", "name", "type_token")
@@ -69,13 +69,13 @@ class AvroJsonSerde(Serde[T]):
         return self._binary.deserialize_many(self._datums(data))
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert by way of one binary column; as JSON text where Arrow has no type for it."""
+        """Convert to `arrow_type` by way of binary data; JSON text stays if Arrow has no type."""
         if self.arrow_type == pa.binary():
             return data
         return self._binary.to_arrow(self._datums(data))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of `arrow_type`; JSON text stays."""
+        """Convert a column of `arrow_type` to JSON text; a column of JSON text stays."""
         if pa.types.is_binary(column.type):
             return column
         return self._texts(self._binary.from_arrow(column))
@@ -87,7 +87,7 @@ class AvroJsonSerde(Serde[T]):
         return self._binary.field(column, name, kind)
 
     def reading(self, writer: Schema) -> AvroJsonSerde[T]:
-        """Return a serde that makes the same objects of JSON that another schema has written.
+        """Return a serde that creates the same objects from JSON data of another schema.
 
         Raises:
             ValueError: The schemas are not compatible; the error names the field.
@@ -96,7 +96,7 @@ class AvroJsonSerde(Serde[T]):
         return AvroJsonSerde(reading.reading(writer), writer)
 
     def from_json(self, content: object) -> T:
-        """Return a value of typed JSON, in which unions do not name their branch.
+        """Convert a JSON value, whose unions do not name their branch, to a value of the serde.
 
         Raises:
             ValueError: The content does not fit the schema; the error names the field.
@@ -139,7 +139,7 @@ class AvroJsonSerde(Serde[T]):
 
 
 class _Contents:
-    """JSON text and binary datums of one schema."""
+    """Converts between JSON text and binary data of one schema."""
 
     def __init__(self, node: Node) -> None:
         self._node = node

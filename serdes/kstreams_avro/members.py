@@ -1,4 +1,4 @@
-"""msgspec's data about types, as far as Avro needs it."""
+"""Access to msgspec's descriptions of types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("ARRAYS", "RECORDS", "RecordType", "plain_type", "record_fields", "sh
 RecordType: TypeAlias = (
     inspect.StructType | inspect.DataclassType | inspect.TypedDictType | inspect.NamedTupleType
 )
-"""Types with fields."""
+"""Python types with fields, as msgspec describes them."""
 
 RECORDS = (
     inspect.StructType,
@@ -31,7 +31,7 @@ ARRAYS = (
     inspect.VarTupleType,
     inspect.CollectionType,
 )
-"""Types of any number of items."""
+"""Python types of collections, as msgspec describes them."""
 
 _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -45,7 +45,7 @@ def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
     """Return the fields of a class.
 
     Raises:
-        TypeError: A key of a TypedDict may be missing: a field of Avro never is.
+        TypeError: A key of a TypedDict may be missing, but Avro's fields may not.
     """
     for field in info.fields:
         no_default = (
@@ -60,14 +60,14 @@ def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
 
 
 def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:
-    """Return how values of a class are made of their fields.
+    """Return how a class creates values from their fields.
 
     Args:
         info: The class.
         names: The fields of the schema, in their order.
 
     Raises:
-        TypeError: The class does not take its fields.
+        TypeError: The class cannot be called with its fields.
     """
     attributes = {field.encode_name: field.name for field in info.fields}
     wanted = tuple(attributes[name] for name in names)
@@ -82,6 +82,6 @@ def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:
 
 
 def shown(info: inspect.Type) -> str:
-    """Return a type as errors call it."""
+    """Return the name of a type for error texts."""
     cls = getattr(info, "cls", None)
     return type(info).__name__.removesuffix("Type").lower() if cls is None else cls.__qualname__

@@ -1,6 +1,6 @@
-"""A schema as a tree: what text, types, steps and columns are made from.
+"""The tree of a schema, from which texts, steps and column types are created.
 
-Named types are shared, so that the tree of a recursive schema has circles.
+Named types are shared nodes, so the tree of a recursive schema has cycles.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ allows.
 """
 
 NO_DEFAULT = object()
-"""The default of a field that has none; None is the default null."""
+"""Marks a field without a default; None is the default null."""
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
-"""Types that are written by their names alone."""
+"""The names of the primitive types."""
 
 
 @dataclass(frozen=True, eq=False)
 class Primitive:
-    """A type without a name.
+    """A primitive type.
 
     Args:
         name: `null`, `boolean`, `int`, `long`, `float`, `double`, `bytes` or `string`.
-        conversion: The logical type; None for values of the named type.
+        conversion: The logical type; None without a logical type.
         check: Rejects values against a type's constraints with a ValueError.
     """
 
@@ -60,7 +60,7 @@ class Primitive:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """So many bytes."""
+    """A fixed number of bytes."""
 
     name: str
     size: int
@@ -78,7 +78,7 @@ class Enum:
         aliases: Earlier full names.
         default: The symbol for unknown symbols.
         members: The Python value of a symbol; the symbol itself if it is not listed.
-        check: As for a `Primitive`.
+        check: Rejects values by a ValueError; see `Check`.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Array:
     Args:
         items: The type of the items.
         container: The Python container: `list`, `tuple`, `set` or `frozenset`.
-        check: As for a `Primitive`.
+        check: Rejects values by a ValueError; see `Check`.
     """
 
     items: Node
@@ -106,7 +106,7 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Values by text."""
+    """A map from text to values."""
 
     values: Node
     check: Check = None
@@ -117,8 +117,8 @@ class Union:
     """One of several types.
 
     Args:
-        branches: In the order of their numbers.
-        named: Values that are records come as pairs of full name and dict.
+        branches: The branches, in the order of their numbers.
+        named: Whether values of records are pairs of full name and dict.
     """
 
     branches: tuple[Node, ...]
@@ -137,11 +137,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Shape:
-    """The class that a record's values are of.
+    """The class of a record's values.
 
     Args:
         cls: The class; `dict` for a TypedDict.
-        attributes: Names of the attributes, in the order of the fields.
+        attributes: The names of the attributes, in the order of the fields.
         by_position: Whether the class is called with values in the order of the fields.
     """
 
@@ -152,12 +152,12 @@ class Shape:
 
 @dataclass(eq=False)
 class Record:
-    """Fields in their order, which are given once the record can be named in them.
+    """A record; its fields are set after its creation, because they may refer to the record.
 
     Args:
         name: The full name.
-        aliases: Full names that it had.
-        shape: The class of its values; None where they are dicts.
+        aliases: Earlier full names.
+        shape: The class of its values; None for dicts.
     """
 
     name: str
@@ -170,7 +170,7 @@ Node: TypeAlias = Primitive | Fixed | Enum | Array | Map | Union | Record
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the parts of a node."""
+    """Return the direct child types of a node."""
     match node:
         case Array():
             return (node.items,)
@@ -190,7 +190,7 @@ def is_null(node: Node) -> bool:
 
 
 def described(node: Node) -> str:
-    """Return a node's kind as errors call it."""
+    """Return the description of a node for error texts."""
     match node:
         case Primitive() | Fixed():
             kind = "fixed " if isinstance(node, Fixed) else ""

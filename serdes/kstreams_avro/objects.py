@@ -1,4 +1,4 @@
-"""Objects made of columns: of all records at once, a field at a time."""
+"""Creation of objects from columns: for all records at once, field by field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kstreams_avro.nodes import (
 __all__ = ("Objects", "objects_from")
 
 Objects: TypeAlias = Callable[[pa.Array], list[Any]]
-"""Makes the objects of a column; None of null."""
+"""Creates the objects of a column; None for null."""
 
 
 def objects_from(node: Node) -> Objects:

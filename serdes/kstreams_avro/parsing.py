@@ -1,7 +1,7 @@
 """Parse schemas into trees.
 
 `fastavro` validates them: missing, unknown or repeated names, and defaults of the wrong type. This
-module rejects invalid schemas that it accepts.
+module rejects further invalid schemas, which fastavro accepts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _json(source: SchemaSource) -> object:
 
 
 class _Parser:
-    """Reads one schema after another; later ones may name what earlier ones define."""
+    """Parses schemas in sequence; later schemas may refer to types of earlier ones."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -182,7 +182,7 @@ def _name(name: object) -> str:
 
 
 def _aliases(parsed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return full names: an alias without a namespace has the namespace of the type."""
+    """Return full aliases; an alias without a namespace has the namespace of its type."""
     space = parsed["name"].rpartition(".")[0]
     aliases = parsed.get("aliases", ())
     return tuple(f"{space}.{each}" if space and "." not in each else each for each in aliases)

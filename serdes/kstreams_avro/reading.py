@@ -1,4 +1,4 @@
-"""Reading what one schema has written into the values of another: singly, and by columns."""
+"""Reads data of a writer's schema as values or columns of a reader's schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("Reading",)
 
 _SHOWN_BYTES = 40
 _FEW = 16
-"""So many values are made one by one before columns are."""
+"""Up to this number of values, values are created one by one instead of by columns."""
 
 
 class Reading:
@@ -31,8 +31,8 @@ class Reading:
     Args:
         name: The name of the serde, for errors.
         writer: The schema of the data.
-        reader: The schema of the values, without classes, for columns.
-        bound: The schema of the values, with their classes.
+        reader: The schema of the values, without classes; used for columns.
+        bound: The schema of the values, with their classes; used for objects.
 
     Attributes:
         arrow_type: The type of columns; `binary` without columns.
@@ -60,10 +60,10 @@ class Reading:
         }
 
     def one(self, data: bytes) -> Datum:
-        """Make one value.
+        """Deserialize one value.
 
         Raises:
-            DeserializationError: The data is not what its schema says.
+            DeserializationError: The data does not match the writer's schema.
         """
         return self._read(self._one, data)
 
@@ -82,7 +82,7 @@ class Reading:
         )
 
     def many(self, data: pa.Array) -> list[Any] | None:
-        """Make the values of a column of bytes; None where that takes one after the other."""
+        """Return the values of a column of bytes; None if they must be read one by one."""
         if self._objects is None or len(data) < _FEW:
             return None
         try:
@@ -91,10 +91,10 @@ class Reading:
             return None  # one of them is wrong: which one shows one by one
 
     def column(self, data: pa.Array) -> pa.Array:
-        """Make a column of `arrow_type`.
+        """Decode a column of bytes to a column of `arrow_type`.
 
         Raises:
-            DeserializationError: As `one`.
+            DeserializationError: A value does not match the writer's schema.
         """
         if self._columnar:
             try:
@@ -121,13 +121,13 @@ class Reading:
             return None
 
     def objects(self, column: pa.Array) -> list[Any] | None:
-        """Make the values of a column of `arrow_type`; None where it is of another type."""
+        """Return the values of a column of `arrow_type`; None for a column of another type."""
         if self._objects is None or column.type != self.arrow_type:
             return None
         return self._objects(column)
 
     def _column(self, step: Step, data: pa.Array) -> pa.Array:
-        """Decode the values that are there, and put the nulls back."""
+        """Decode the non-null values; null stays null."""
         dense = data.drop_null() if data.null_count else data
         cursor = Cursor.over(dense)
         found = step.column(cursor)

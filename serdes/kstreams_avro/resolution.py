@@ -1,7 +1,7 @@
 """Schema resolution: the steps that read data of one schema as values of another.
 
-Source: "Schema Resolution" of the Avro specification. A branch of a writer's union that the reader
-cannot read is an error only for a value of it.
+Source: "Schema Resolution" of the Avro specification. If the reader cannot
+read a branch of the writer's union, only values of this branch are errors.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def resolve(writer: Node, reader: Node) -> Step:
 
 
 class _Resolver:
-    """Makes steps; those of records once, as records can be in themselves."""
+    """Creates steps, only one per pair of records, because a record may contain itself."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], RecordStep] = {}
@@ -162,7 +162,7 @@ class _Resolver:
         return step
 
     def _parts(self, writer: Record, reader: Record) -> list[tuple[str, Step, bool]]:
-        """Return names and steps in the order of the bytes, and which are wanted."""
+        """Return name and step of each field in byte order, and whether the field is needed."""
         written = _matched(writer, reader)
         parts: list[tuple[str, Step, bool]] = []
         for field in writer.fields:
@@ -191,7 +191,7 @@ class _Resolver:
 
 
 def _matched(writer: Record, reader: Record) -> dict[str, Field]:
-    """Return the reader's field of each of the writer's that it knows, by name or alias."""
+    """Return the reader's fields by the writer's field names, matched by name or alias."""
     written = {field.name for field in writer.fields}
     found: dict[str, Field] = {}
     for field in reader.fields:
@@ -231,7 +231,7 @@ def _same_name(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> 
 
 
 def _distance(writer: Node, reader: Node) -> int:
-    """Return how far two types are from each other: 0 for the same kind and name."""
+    """Return a measure of the difference of two types: 0 for the same kind and name."""
     if type(writer) is not type(reader):
         return 2
     if isinstance(writer, Primitive) and isinstance(reader, Primitive):

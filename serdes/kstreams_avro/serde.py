@@ -1,4 +1,4 @@
-"""The serde of Avro: objects of a type, or dicts, in a schema."""
+"""The serde of Avro, for objects of a type or for dicts."""
 
 from __future__ import annotations
 
@@ -123,11 +123,11 @@ def avro_serde(
         binary: AvroSerde[Any] = AvroSerde(type_, canonical_text(parse(source)))
         return binary if encoding == "binary" else AvroJsonSerde(binary, binary.schema)
     except RecursionError as exc:
-        raise ValueError("a schema whose types lie too deep in one another") from exc
+        raise ValueError("the types of the schema are nested too deeply") from exc
 
 
 def avro_schema(source: SchemaSource) -> Schema:
-    """Return a schema, as `SchemaSerde.reading` takes it.
+    """Return the schema of a source, for `SchemaSerde.reading`.
 
     Args:
         source: JSON text, its file, or its parsed content.
@@ -154,7 +154,7 @@ class _Decoding(Serde[T]):
     _reading: Reading
 
     def _read_by(self, type_: object, writer: Node, reader: Node, bound: Node) -> None:
-        """Say how data is read; the name is given already."""
+        """Set the writer's and the reader's schema; the name must be set already."""
         self._reading = Reading(self.name, writer, reader, bound)
         self.arrow_type = self._reading.arrow_type
         self.type_token = object if type_ is None else type_
@@ -172,13 +172,13 @@ class _Decoding(Serde[T]):
         return super().deserialize_many(data) if found is None else found
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert in one step, without objects; as bytes where Arrow has no type for them."""
+        """Convert to `arrow_type` without objects; bytes stay if Arrow has no type for values."""
         if self.arrow_type == pa.binary():
             return data
         return self._reading.column(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value: without making the others, of bytes."""
+        """Return one field of each value; other fields in bytes are skipped if possible."""
         found = self._part(column, self._reading.names.get(name, name))
         if found is None:
             return super().field(column, name, kind)
@@ -190,7 +190,7 @@ class _Decoding(Serde[T]):
             raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
 
     def _part(self, column: pa.Array, name: str) -> pa.Array | None:
-        """Return a field as the column has it; None where it is not in columns."""
+        """Return a field as a column; None if it has no column."""
         if pa.types.is_binary(column.type):
             found = self._reading.field(column, name)
             if found is not None or self.arrow_type == pa.binary():
@@ -278,13 +278,13 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
                 return self
             return AvroReader(*self._options, writer)
         except RecursionError as exc:
-            raise ValueError("a schema whose types lie too deep in one another") from exc
+            raise ValueError("the types of the schema are nested too deeply") from exc
 
     def from_json(self, content: object) -> T:
         """Convert a JSON value to a value of the serde.
 
-        Dates and times are ISO 8601, decimals text or numbers, bytes text of the characters up
-        to U+00FF, as in defaults.
+        Dates and times are ISO 8601 text, decimals are text or numbers, bytes are text of the
+        characters up to U+00FF, as in defaults.
 
         Raises:
             ValueError: The JSON does not match the type; the error names the field.
@@ -297,7 +297,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         return self.deserialize(bytes(out))
 
     def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
-        """Go from bytes to bytes by way of columns, where there are such."""
+        """Convert bytes of `reader` to bytes of this serde, by way of columns if possible."""
         if self._write_column is None:
             return super().rewritten(data, reader)
         return self.from_arrow(reader.to_arrow(data))
@@ -316,7 +316,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
 
 
 class AvroReader(_Decoding[T]):
-    """The result of `SchemaSerde.reading`: it reads, and does not write."""
+    """The result of `SchemaSerde.reading`, which can only deserialize."""
 
     __slots__ = ("_options",)
 
@@ -332,7 +332,7 @@ class AvroReader(_Decoding[T]):
             raise ValueError(f"{self.name}: {exc}") from None
 
     def serialize(self, value: T) -> bytes:
-        """Raise an error: only the serde of the own schema writes."""
+        """Raise an error, because this serde only reads."""
         raise SerializationError(f"{self.name} reads, and does not write")
 
     def __eq__(self, other: object) -> bool:
@@ -349,7 +349,7 @@ class AvroReader(_Decoding[T]):
 
 
 _MAX_BYTES = (1 << 31) - 1
-"""As many as an array of `binary` holds."""
+"""The maximum number of bytes in an Arrow array of `binary`."""
 
 
 def _check_defaults(node: Node) -> None:

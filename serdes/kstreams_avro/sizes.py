@@ -13,10 +13,10 @@ _LEAST = {"null": 0, "float": 4, "double": 8}
 
 
 def least_bytes(node: Node, around: tuple[Record, ...] = ()) -> int:
-    """Return how many bytes a value takes at least.
+    """Return the minimum number of bytes of a value.
 
     Raises:
-        Malformed: A record is in itself without an end.
+        Malformed: A record contains itself without end.
     """
     if isinstance(node, Fixed):
         return node.size
@@ -42,7 +42,7 @@ def fields_of(node: Node) -> Iterator[Field]:
 
 
 def parts_of(node: Node) -> Iterator[Node]:
-    """Yield a node and all that it is made of, each once."""
+    """Yield a node and all nodes within it, each once."""
     todo, seen = [node], set[int]()
     while todo:
         part = todo.pop()

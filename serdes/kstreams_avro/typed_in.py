@@ -1,4 +1,4 @@
-"""Values typed as JSON, converted by their schema."""
+"""Conversion of JSON from the command line to values of a schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BY_TEXT: dict[type, Callable[[Any], object]] = {
 
 
 def value_from_json(node: Node, content: Json) -> object:
-    """Return the value of JSON for a schema without classes.
+    """Convert JSON to a value of a schema without classes.
 
     Dates and times are ISO 8601, decimals are text or numbers, bytes are text of the characters up
     to U+00FF, as in defaults.
@@ -74,7 +74,7 @@ def _record(node: Record, content: dict[str, Json]) -> dict[str, object]:
 
 
 def _branch(node: Union, content: Json) -> object:
-    """Return the value of the first branch that it fits."""
+    """Convert JSON to a value of the first matching branch of a union."""
     problem = Malformed("a union without branches")
     for branch in node.branches:
         try:

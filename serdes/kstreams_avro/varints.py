@@ -1,4 +1,4 @@
-"""Numbers of variable length, written."""
+"""Encoding of numbers of variable length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BITS = (1 << 64) - 1
 
 
 def put_long(out: bytearray, number: int) -> None:
-    """Append a number of 64 bits, as `int` and `long` are written."""
+    """Append the encoding of a 64-bit number as `int` or `long`."""
     number = ((number << 1) ^ (number >> 63)) & _BITS
     while number > 0x7F:
         out.append((number & 0x7F) | 0x80)

@@ -1,7 +1,7 @@
 """Write values by their schema, and reject values that the schema does not allow.
 
 fastavro's writer accepts 1.5 for an `int` (and writes 1), "1.5" for a `double`, any object for a
-`boolean`, and uses the machine's time zone for times without one; so this module writes values
+`boolean`, and uses the machine's time zone for times without a zone; so this module writes values
 itself.
 """
 
@@ -31,7 +31,7 @@ from kstreams_avro.varints import put_long
 __all__ = ("Write", "writer_of")
 
 Write: TypeAlias = Callable[[Any, bytearray, int], None]
-"""Takes a value, what its bytes are put at the end of, and how many records are around it.
+"""Takes a value, the bytearray to append its bytes to, and the depth of enclosing records.
 Raises `Malformed`."""
 
 _FLOAT = struct.Struct("<f").pack
@@ -45,7 +45,7 @@ def writer_of(node: Node) -> Write:
 
 
 class _Writers:
-    """Makes writers, one per record type, because a record type may contain itself."""
+    """Creates writers, one per record type, because a record type may contain itself."""
 
     def __init__(self) -> None:
         self._records: dict[int, _RecordWriter] = {}
@@ -94,7 +94,7 @@ class _Writers:
 
 
 class _RecordWriter:
-    """Writes a record's fields one after another; `parts` are given later."""
+    """Writes the fields of a record in order; `parts` are set after its creation."""
 
     def __init__(self, node: Record) -> None:
         self.parts: tuple[tuple[str, Write], ...] = ()

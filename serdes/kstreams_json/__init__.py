@@ -1,4 +1,4 @@
-"""JSON as a format of keys and values, typed by Python's own types.
+"""JSON as a format of keys and values, with Python's own types.
 
 Read `json_serde` first. Depends on msgspec and on the public names of `kstreams`; install
 both by `pip install 'kstreams-spark[json]'`.

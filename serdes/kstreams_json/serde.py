@@ -1,4 +1,4 @@
-"""The serde of JSON: typed, strict, and with the wrong field's path in its errors."""
+"""The serde of JSON, which is typed and strict; its errors name the path to the wrong field."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class JsonSerde(TypedSerde[T]):
         return column
 
     def _check_floats(self, data: bytes) -> None:
-        """Refuse what could not be read again: msgspec writes NaN and infinity as null."""
+        """Raise `SerializationError` for NaN and infinity, which msgspec has written as null."""
         try:
             self._decoder.decode(data)
         except ValueError as exc:

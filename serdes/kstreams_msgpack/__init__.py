@@ -1,4 +1,4 @@
-"""MessagePack as a format of keys and values, typed by Python's own types.
+"""MessagePack as a format of keys and values, with Python's own types.
 
 Read `msgpack_serde` first. Depends on msgspec and on the public names of `kstreams`; install
 both by `pip install 'kstreams-spark[msgpack]'`.

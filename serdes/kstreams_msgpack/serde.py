@@ -1,4 +1,4 @@
-"""The serde of MessagePack: JSON's types in half the bytes and half the time."""
+"""The serde of MessagePack, which takes about half the bytes and the time of JSON."""
 
 from __future__ import annotations
 

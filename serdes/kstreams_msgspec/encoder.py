@@ -1,4 +1,4 @@
-"""An encoder that writes equal dictionaries alike, whatever their keys are."""
+"""An encoder with equal bytes for equal dictionaries, for keys of any type."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ("OrderedEncoder", "has_other_keys")
 class OrderedEncoder:
     """Encodes dictionaries in the order of their keys, which may be numbers or bytes too.
 
-    msgspec's own encoders do so for keys of text alone. Keys of one dictionary must be
-    comparable; else encoding is a `TypeError`.
+    msgspec's own encoders sort only text keys. The keys of a dictionary must be comparable;
+    otherwise, encoding raises a `TypeError`.
 
     Args:
         encoder: The class of the format's encoders.
-        native: Types that the format has, which would otherwise become text.
-        enc_hook: For objects of types that msgspec does not know.
+        native: Types that the format supports, and which are not converted to text.
+        enc_hook: Converts objects of types that msgspec does not support.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Many documents of JSON as lines, which msgspec decodes and encodes in one call."""
+"""Many JSON documents as lines, which msgspec decodes and encodes in one call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLOSING[list(b"}]")] = True
 def decode_as_lines(
     decode_lines: Callable[[pa.Buffer], list[Any]], documents: pa.Array
 ) -> list[Any] | None:
-    """Decode all documents together; None if they could run into each other.
+    """Decode all documents together; None if they could be confused with each other.
 
     `decode_lines` treats a line feed as white space, so two truncated documents could be one value,
     and a document with two values could hide it. Here each document is an object or a list from its
@@ -35,7 +35,7 @@ def decode_as_lines(
         documents: A `binary` array without nulls.
 
     Raises:
-        ValueError: As for `decode_lines`.
+        ValueError: `decode_lines` has raised it, for invalid JSON.
     """
     count = len(documents)
     if not count or not isinstance(documents, pa.BinaryArray):
@@ -67,7 +67,7 @@ def encode_as_lines(
         values: The values, without None.
 
     Raises:
-        TypeError: As for `encode_lines`, which may also raise other exceptions.
+        TypeError: `encode_lines` has raised it; it may also raise other exceptions.
     """
     lines = encode_lines(values)
     ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_FEED)

@@ -1,4 +1,4 @@
-"""Decoding one field of many values, and nothing else of them."""
+"""Decoding of only one field of many values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class OneField:
 
 
 def _by_key(key: str, annotation: object) -> type[msgspec.Struct]:
-    """Return a Struct of one field, with its key in the bytes."""
+    """Return a Struct with one field, given the field's key in the bytes."""
     return msgspec.defstruct("OneField", [("field", annotation)], rename={"field": key})
 
 

@@ -1,4 +1,4 @@
-"""A serde of Python's own types, by one of msgspec's encoders and decoders."""
+"""A serde of Python's own types, with one of msgspec's encoders and decoders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 """The type that is decoded to."""
 
 EncHook = Callable[[Any], Any]
-"""Makes something that can be written of an object that cannot."""
+"""Converts an object of an unsupported type to one of a supported type."""
 
 DecHook = Callable[[type, Any], Any]
 """Converts a decoded value back to an object, given the type and the value."""
@@ -49,7 +49,7 @@ class Coding:
 
     Args:
         name: The prefix of the names of serdes.
-        title: The name for readers.
+        title: The name of the format in texts.
         encoder: The class of its encoders.
         decoder: The class of its decoders.
         native: Types of the format that JSON would write as text.
@@ -136,7 +136,7 @@ class TypedSerde(Serde[T]):
         self._encode_lines = getattr(self._encoder, "encode_lines", None)
 
     def _default_name(self, type_: object) -> str:
-        """Return the name for a type, if none is given."""
+        """Return the default name of the serde for a type."""
         return f"{self.coding.name}[{type_name(type_)}]"
 
     @override
@@ -213,13 +213,13 @@ class TypedSerde(Serde[T]):
             return super().field(column, name, kind)  # it names the error
 
     def to_json(self, value: T) -> object:
-        """Return an object in its JSON form, for readers."""
+        """Return the JSON form of an object, for output to people."""
         return msgspec.to_builtins(
             value, str_keys=True, enc_hook=self._options[3], order="deterministic"
         )
 
     def from_json(self, content: object) -> T:
-        """Return the object that `to_json` shows; `ValueError` where it shows none."""
+        """Convert the result of `to_json` back; `ValueError` if the content is invalid."""
         type_, _, strict, _, dec_hook = self._options
         value: T = msgspec.convert(content, type_, strict=strict, dec_hook=dec_hook, str_keys=True)
         return value

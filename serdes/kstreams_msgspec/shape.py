@@ -34,7 +34,7 @@ SCALARS = (
     inspect.EnumType,
     inspect.LiteralType,
 )
-"""Types of values that are not made of others."""
+"""Types of values without parts."""
 _EQUAL_BY_BYTES = (
     inspect.NoneType,
     inspect.BoolType,
@@ -43,11 +43,11 @@ _EQUAL_BY_BYTES = (
     inspect.BytesType,
     inspect.UUIDType,
 )
-"""Scalars of which two are equal exactly when they are written alike."""
+"""Scalars that are equal exactly if their bytes are equal."""
 
 
 def type_name(type_: object) -> str:
-    """Return a type as a user writes it, without modules: moving a class changes nothing."""
+    """Return the text of a type without module names, which stays equal when a class moves."""
     if type_ is None or type_ is type(None):
         return "None"
     origin, arguments = get_origin(type_), get_args(type_)
@@ -61,7 +61,7 @@ def type_name(type_: object) -> str:
 
 
 def classes_of(info: inspect.Type) -> tuple[type, ...]:
-    """Return the classes that values of a type are of; empty when they may be anything."""
+    """Return the possible classes of a type's values; empty if any class is possible."""
     match info:
         case inspect.UnionType(types=members):
             found = [classes_of(member) for member in members]
@@ -131,7 +131,7 @@ def _is_compared_by_bytes(part: inspect.Type) -> bool:
 
 
 def parts_of(info: inspect.Type) -> Iterator[inspect.Type]:
-    """Yield a type and all that it is made of, each once: types may be recursive."""
+    """Yield a type and all types within it, each once; types may be recursive."""
     todo, seen = [info], set[int]()
     while todo:
         part = todo.pop()

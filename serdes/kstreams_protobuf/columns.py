@@ -21,11 +21,11 @@ from kstreams_protobuf.rows import Rows
 __all__ = ("MessageColumns", "columns_of")
 
 _SHORT_BYTES = 4_096
-"""Bytes that may nest too deep become columns only up to this length: each level takes a call, and
-a megabyte of opening tags is more than a stack holds."""
+"""The maximum length of bytes that are decoded to columns although they may be nested too deeply:
+each level takes a call, and a megabyte of opening tags would overflow the stack."""
 
 _CONFIG = ptars.PtarsConfig(timestamp_unit="us", duration_unit="us")
-"""Microseconds reach as far as messages' times do, from year 1 to 9999; nanoseconds to 2262."""
+"""Microseconds cover the years 1 to 9999, as times of messages do; nanoseconds end in 2262."""
 
 
 @cache
@@ -47,11 +47,11 @@ class MessageColumns:
 
     The parser of messages checks all bytes first. If it rejects some, or if columns could differ
     from objects, such as both members of a oneof, the bytes are read as objects, whose errors name
-    the problem, and written plainly. So columns are valid exactly if objects are.
+    the problem, and written as objects. So columns are valid exactly if objects are.
 
     Args:
-        message: The kind of message.
-        handler: Decodes and encodes.
+        message: The descriptor of the message type.
+        handler: Decodes and encodes columns.
 
     Attributes:
         type: A struct of the fields.
@@ -74,7 +74,7 @@ class MessageColumns:
             parse: Reads a message.
 
         Raises:
-            DeserializationError: As `parse`, for the first value that it refuses.
+            DeserializationError: `parse` rejects a value; the error is that of the first one.
         """
         given = data.drop_null() if data.null_count else data
         found = self._decoded(given) if self._rows.are_messages(given) else None
@@ -85,14 +85,14 @@ class MessageColumns:
         return _spread(found, data) if data.null_count else found
 
     def encode(self, column: pa.StructArray, parse: Callable[[bytes], Message]) -> pa.Array:
-        """Return the messages of columns, as objects of them would be written.
+        """Return the encoded messages of columns, with the same bytes as objects.
 
         Args:
-            column: Structs of `type`, or with fewer fields: the others are not set.
+            column: Structs of `type`, or structs with fewer fields; missing fields are not set.
             parse: Reads a message.
 
         Raises:
-            SerializationError: They are of another type, or of no message.
+            SerializationError: The structs have another type, or are not valid messages.
         """
         rows = self._cast(column.drop_null() if column.null_count else column)
         try:
@@ -105,11 +105,11 @@ class MessageColumns:
         return _spread(found, column) if column.null_count else found
 
     def field(self, column: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
-        """Return a number in each message, as an attribute of its object has it.
+        """Return a number field of each message, with the value that objects have.
 
         Raises:
-            AttributeError: There is no such field.
-            DeserializationError: It is no number, or does not fit.
+            AttributeError: The field does not exist.
+            DeserializationError: The field is not a number, or a value does not fit into `kind`.
         """
         field = self._fields.get(name)
         if field is None:
@@ -127,7 +127,7 @@ class MessageColumns:
             raise DeserializationError(f"field {name!r} of {self._name}: {exc}") from exc
 
     def why_not(self, data: bytes) -> str:
-        """Return the problem of bytes; empty if it is unknown."""
+        """Return why bytes cannot be decoded; empty if the reason is unknown."""
         if len(data) > _SHORT_BYTES:
             return ""
         try:
@@ -139,7 +139,7 @@ class MessageColumns:
         return ""
 
     def _decoded(self, data: pa.Array) -> pa.StructArray | None:
-        """Return columns of valid messages, or None if they are refused."""
+        """Return the columns of messages; None if the decoder rejects the bytes."""
         try:
             found = self._handler.array_to_record_batch(data)
         except BaseException as exc:
@@ -152,9 +152,9 @@ class MessageColumns:
         return None if self._doubts is None else self._doubts.found(column)
 
     def _cast(self, column: pa.StructArray) -> pa.StructArray:
-        """Return columns of the fields' own types.
+        """Cast columns to the types of the fields.
 
-        Others would be taken for fields that are not set.
+        The encoder would treat columns of other types as fields that are not set.
         """
         given = {field.name for field in column.type}
         unknown = sorted(given.difference(field.name for field in self.type))
@@ -174,7 +174,7 @@ class MessageColumns:
 
 
 def _rewritten(data: pa.Array, parse: Callable[[bytes], Message], *, known: bool) -> pa.Array:
-    """Return messages as objects write them; `known` leaves out the fields that no schema has."""
+    """Return messages encoded again from objects; `known` omits fields without a schema."""
     found = []
     for item in objects_of(data):
         message = parse(item)
@@ -185,7 +185,7 @@ def _rewritten(data: pa.Array, parse: Callable[[bytes], Message], *, known: bool
 
 
 def _spread(found: pa.Array, data: pa.Array) -> pa.Array:
-    """Return values with nulls where `data` has them."""
+    """Return values, with nulls inserted at the rows where `data` is null."""
     valid = data.is_valid()
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     return found.take(pc.if_else(valid, places, None))
@@ -215,7 +215,7 @@ def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
 
 
 def _has_other_bytes(message: Descriptor) -> bool:
-    """Return whether columns are written in other bytes than objects.
+    """Return whether columns may be encoded to other bytes than objects.
 
     Examples are empty wrappers, maps in another order than that of their keys, and lists that are
     not packed.

@@ -17,7 +17,7 @@ _ALIKE = (
     ("fixed64", "sfixed64"),
     ("string", "bytes"),
 )
-"""Types whose bytes are read as each other's."""
+"""Groups of types that can be read as each other."""
 _CLASSES = {kind: kinds[0] for kinds in _ALIKE for kind in kinds}
 _TYPES = frozenset(FieldDescriptorProto.Type.keys())
 _MESSAGE, _ENUM = "message", "enum"
@@ -26,10 +26,10 @@ _MESSAGE, _ENUM = "message", "enum"
 def check_readable(message: Descriptor, writer: Schema) -> None:
     """Check that a message can read the data of a writer's schema, by field numbers.
 
-    Missing fields are allowed: they are ignored, or have their default.
+    Fields that only one side has are allowed: they are ignored, or have their default.
 
     Raises:
-        ValueError: A field would be skipped or lost; or it is another message.
+        ValueError: A field would be skipped or lost; or the schema is of another message.
     """
     if writer.kind != "PROTOBUF":
         raise ValueError(f"{message.full_name} is protobuf, and was written as {writer.kind}")
@@ -43,7 +43,7 @@ def check_readable(message: Descriptor, writer: Schema) -> None:
 
 
 def _imported(schema: Schema) -> list[str]:
-    """Return the texts of all files that a schema imports, those without imports first."""
+    """Return the texts of all files that a schema imports; imported files precede their users."""
     found: list[str] = []
     for reference in schema.references:
         found.extend([*_imported(reference.schema), reference.schema.text])
@@ -93,7 +93,7 @@ class _Comparison:
             self.compare(field.message_type, inner)
 
     def _kind(self, field: DeclaredField, scope: str) -> tuple[str | None, str | None]:
-        """Return a field's type, and its message's name; None if it is not known."""
+        """Return the type of a field, and the name of its message; None for unknown ones."""
         if f"TYPE_{field.kind.upper()}" in _TYPES:
             return field.kind, None
         name = self._writers.resolved(field.kind, scope)

@@ -1,4 +1,4 @@
-"""The messages that a `.proto` file declares, as far as their bytes depend on it.
+"""The messages that a `.proto` file declares: only the parts that affect their bytes.
 
 This module is not a compiler: it skips unknown parts, because the writer has compiled a registered
 schema.
@@ -52,8 +52,8 @@ class Declared:
     """The declarations of files.
 
     Attributes:
-        messages: Fields by number, by the full names of messages, in order; entries of maps are
-            included, by the names of their fields.
+        messages: The fields of each message by number, by the full name of the message, in order;
+            the entries of a map field are a message with the name of the field.
         enums: The full names of enums.
         outermost: The names of the top-level messages of the last file.
     """
@@ -63,7 +63,7 @@ class Declared:
     outermost: list[str] = field(default_factory=list)
 
     def nested(self, name: str) -> list[str]:
-        """Return the messages right inside of one, or of the file, in order."""
+        """Return the messages directly inside a message or the file, in order."""
         if not name:
             return self.outermost
         inside = name + "."
@@ -74,7 +74,7 @@ class Declared:
         ]
 
     def resolved(self, name: str, scope: str) -> str | None:
-        """Return the full name of a message or enum, as it is called in a scope."""
+        """Return the full name of a message or enum, given its name in a scope; None if unknown."""
         if name.startswith("."):
             return name[1:] if self._has(name[1:]) else None
         parts = scope.split(".") if scope else []
@@ -102,7 +102,7 @@ def declared(text: str, *imported: str) -> Declared:
 
 
 def _plain(text: str) -> str:
-    """Return the text of a file; it may come as a descriptor in base 64."""
+    """Return the text of a file, which may be given as a descriptor in base64."""
     if len(text) > _MOST_CHARS:
         raise ValueError(f"a schema of more than {_MOST_CHARS:,} characters is not looked at")
     try:
@@ -123,7 +123,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 class _Parser:
-    """Reads one file; a recursive descent over what matters."""
+    """Parses one file by recursive descent, and skips statements without declarations."""
 
     def __init__(self, text: str, found: Declared) -> None:
         self._tokens = [*_tokens(text), ""]
@@ -219,7 +219,7 @@ class _Parser:
         self._skip()
 
     def _skip(self) -> None:
-        """Pass over the rest of a statement: up to its end, or over its block."""
+        """Skip the rest of a statement: up to its semicolon, or its block."""
         depth = 0
         while True:
             word = self._take()

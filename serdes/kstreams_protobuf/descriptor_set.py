@@ -1,4 +1,4 @@
-"""Classes of messages without generated code, from the descriptors of `protoc`."""
+"""Message classes without generated code, from the descriptors of `protoc`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def message_class(serialized: bytes, name: str) -> type[Message]:
         name: The message's full name.
 
     Raises:
-        ValueError: They are no such set, it is not whole, or has no such message.
+        ValueError: The bytes are not a `FileDescriptorSet`, or the set is incomplete or does not
+            have the message.
     """
     try:
         files = {file.name: file for file in FileDescriptorSet.FromString(serialized).file}
@@ -55,7 +56,7 @@ def message_class(serialized: bytes, name: str) -> type[Message]:
 
 
 def serialized_set(message: Descriptor) -> tuple[bytes, str]:
-    """Return the arguments with which `message_class` creates the class of a message again."""
+    """Return the arguments with which `message_class` recreates the class of a message."""
     found: dict[str, FileDescriptor] = {}
     _gather(message.file, found)
     files = FileDescriptorSet()
@@ -96,7 +97,7 @@ def _add(
 
 
 def _file(files: dict[str, FileDescriptorProto], name: str) -> FileDescriptorProto:
-    """Return the descriptor of a file: of the set, or of protobuf itself."""
+    """Return the descriptor of a file, from the set or from protobuf itself."""
     if name in files:
         return files[name]
     own = _OF_PROTOBUF.fullmatch(name)

@@ -1,4 +1,4 @@
-"""Column contents that no message can have: signs that bytes must be read one by one."""
+"""Detection of column contents that no valid message has; such bytes are read one by one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ("Doubts",)
 class Doubts:
     """The invalid contents to search for in a column of one kind of message.
 
-    A decoder of columns accepts all input: both members of a oneof, a repeated key of a map, a
-    number that a closed enum does not have, a message without its required fields.
+    The decoder of columns accepts invalid input: both members of a oneof, a repeated key of a map,
+    a number that a closed enum does not have, a message without its required fields.
 
     Attributes:
         name: The name of the message.
@@ -42,8 +42,8 @@ class Doubts:
         """Return the checks, or None if none are needed.
 
         Args:
-            message: The kind of message, which is not recursive.
-            kind: The type of its columns.
+            message: The descriptor of the message type, which is not recursive.
+            kind: The Arrow type of its columns.
         """
         fields = [field for field in message.fields if not is_map(field.message_type)]
         maps = tuple(field.name for field in message.fields if is_map(field.message_type))
@@ -81,10 +81,10 @@ class Doubts:
         return found if any(checks) else None
 
     def found(self, column: pa.StructArray) -> str | None:
-        """Return the problem of messages, none of them null, or None without one.
+        """Return the problem of a column of messages; None if they are valid.
 
         Args:
-            column: All or some of their fields.
+            column: All or some fields of the messages, without null.
         """
         given = {field.name: column.field(field.name) for field in column.type}
         for name in self.required:

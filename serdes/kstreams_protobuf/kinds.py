@@ -1,4 +1,4 @@
-"""The possible content of a kind of message."""
+"""Properties of message types, from their descriptors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def descriptor_of(message: type[Message]) -> Descriptor:
 
 
 def kinds_within(message: Descriptor) -> tuple[Descriptor, ...]:
-    """Return a kind of message and all that one may hold, at any depth."""
+    """Return a message type and all message types within it, at any depth."""
     found = {message: None}
     waiting = [message]
     while waiting:

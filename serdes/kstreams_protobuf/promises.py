@@ -38,7 +38,7 @@ class Promises:
         return found if found.required or found.texts else None
 
     def broken(self, message: Message) -> str | None:
-        """Return the problem of a message, or None."""
+        """Return the problem of a message; None if it is valid."""
         if self.required and not message.IsInitialized():
             missing: Iterable[str] = message.FindInitializationErrors()  # type: ignore[attr-defined]
             return f"required fields are missing: {', '.join(missing)}"
@@ -47,7 +47,7 @@ class Promises:
 
 
 def _wrong_text(message: Message) -> str | None:
-    """Return the name of a text that is none."""
+    """Return the name of a text field that is invalid UTF-8; None if there is none."""
     for field, value in message.ListFields():
         values: Iterable[object] = (value,)
         if isinstance(value, Mapping):

@@ -31,12 +31,12 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\"}
 
 
 def file_text(proto: FileDescriptorProto) -> str:
-    """Return the text of a file: the same for files that mean the same.
+    """Return the canonical text of a file, which is equal for equivalent files.
 
-    Without comments, and sorted where order says nothing: imports, options, fields (by number),
-    reserved ranges, enums and services. Messages stay in their order, by which they are
-    numbered, and so do the values of enums, of which the first is the default. Names of types are
-    full. Options of one's own are left out.
+    It has no comments. Parts without a significant order are sorted: imports, options, fields (by
+    number), reserved ranges, enums and services. Messages keep their order, which determines their
+    index; so do the values of enums, whose first value is the default. Type names are full. Custom
+    options are omitted.
     """
     return "\n".join([*_file(proto), ""])
 
@@ -146,7 +146,7 @@ def _type(field: FieldDescriptorProto) -> str:
 
 
 def _named(field: FieldDescriptorProto) -> str:
-    """Return name, number and options."""
+    """Return the text of a field's name, number and options."""
     options = list(_options(field.options))
     if field.HasField("default_value"):
         options.append(f"default = {_default(field)}")
@@ -231,7 +231,7 @@ def _method(proto: MethodDescriptorProto) -> str:
 
 
 def _options(options: Message) -> Iterator[str]:
-    """Yield the set options that every compiler knows, by name."""
+    """Yield the texts of the options that are set and are standard, in the order of names."""
     for field, value in sorted(options.ListFields(), key=lambda pair: pair[0].name):
         if field.is_extension or field.is_repeated or field.message_type is not None:
             continue

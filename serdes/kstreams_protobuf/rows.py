@@ -1,4 +1,4 @@
-"""All values of a column as one message, which the parser of messages reads in one call."""
+"""Checks all values of a column by parsing them as one message, in one call."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_ROWS = 1 << 16
 
 
 class Rows:
-    """Checks whether values are messages of a kind, with protobuf's parser and without objects.
+    """Checks whether values are messages of a type, with protobuf's parser and without objects.
 
     The check costs a tenth of parsing single messages: the values are the elements of a repeated
     field.
 
     Args:
-        message: The kind.
+        message: The descriptor of the message type.
     """
 
     def __init__(self, message: Descriptor) -> None:
@@ -62,7 +62,7 @@ class Rows:
 
 
 def _joined(data: pa.Array) -> bytes:
-    """Return values as the elements of field 1."""
+    """Return the bytes of a message that has the values as elements of field 1."""
     lengths = pc.binary_length(data).dictionary_encode()
     heads = [_TAG + _varint(length) for length in lengths.dictionary.to_pylist()]
     whole = pc.binary_join_element_wise(

@@ -17,7 +17,7 @@ _OF_PROTOBUF = "google/protobuf/"
 
 @cache
 def schema_of(descriptor: Descriptor) -> Schema:
-    """Return the schema of a message: the text of its file, and its place in the file.
+    """Return the schema of a message: the text of its file, and its position in the file.
 
     Imported files are references, except protobuf's own files, which are known everywhere.
     """

@@ -39,27 +39,26 @@ _MOST_SET_BYTES = 64 << 20
 
 
 def protobuf_serde(message: type[M]) -> ProtobufSerde[M]:
-    """Make a serde of protobuf messages, for a class that `protoc` has generated.
+    """Return a serde of protobuf messages, for a class that `protoc` has generated.
 
-    Equal messages are written alike, by this version of protobuf: other languages may write the
-    same message in other bytes, so a key that came from them has to be repartitioned before it
-    meets ours. Fields that the class does not know are kept while a message is read and written
-    again, and left out of columns. A missing required field of proto2, and text that is no
-    UTF-8, are errors in both directions.
+    Equal messages have equal bytes with the same version of protobuf. Other languages may write
+    other bytes, so their keys must be repartitioned before a join with keys of this serde. Unknown
+    fields are kept when a message is read and written again, but columns do not have them. A
+    missing required field of proto2, and text that is not UTF-8, are errors in both directions.
 
-    `process_batch` gets messages as structs of Arrow, and `field(...)` feeds windows from these:
-    none of either takes an object a record. Times are in microseconds there; a field with presence
-    that is not set is null. Messages that hold messages of their own kind, groups, or fields of
-    `google.type` have no columns, and come as bytes.
+    `process_batch` gets messages as Arrow structs, and `field(...)` reads fields from these, both
+    without an object per record. Their times are in microseconds; a field with presence is null if
+    it is not set. Recursive messages, groups, and fields of `google.type` have no columns; such
+    messages are passed as bytes.
 
-    The name holds the fingerprint of the message's file: a store of messages is refused after an
-    upgrade that changes it, until `App(migrate=...)` says what to do.
+    The name of the serde contains the fingerprint of the message's file: after an upgrade that
+    changes the file, a store of messages is rejected without a migration (`App(migrate=...)`).
 
     Args:
         message: The class, such as `orders_pb2.Order`.
 
     Raises:
-        TypeError: It is no such class.
+        TypeError: The class is not a class of messages.
 
     Example:
         >>> from google.protobuf.wrappers_pb2 import Int64Value
@@ -98,7 +97,7 @@ def descriptor_serde(path: str | Path, message: str) -> ProtobufSerde[Message]:
 
 
 class ProtobufSerde(SchemaSerde[M]):
-    """The result of `protobuf_serde`. Compares and pickles by its class."""
+    """The result of `protobuf_serde`. Compares and pickles by its message class."""
 
     __slots__ = (
         "_columns",
@@ -123,7 +122,7 @@ class ProtobufSerde(SchemaSerde[M]):
         self.arrow_type = pa.binary() if self._columns is None else self._columns.type
 
     def serialize(self, value: M) -> bytes:
-        """Encode; another class, and a missing required field, is a `SerializationError`."""
+        """Encode; a message of another class or without a required field raises an error."""
         if type(value) is not self._message:
             raise SerializationError(
                 f"expected {self.name}, got {type(value).__name__}: {value!r:.{_SHOWN_BYTES}}"
@@ -134,7 +133,7 @@ class ProtobufSerde(SchemaSerde[M]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
     def deserialize(self, data: bytes) -> M:
-        """Decode; the error has the problem of the bytes."""
+        """Decode; a `DeserializationError` has the reason."""
         try:
             value = self._parse(data)
         except DecodeError as exc:
@@ -172,7 +171,7 @@ class ProtobufSerde(SchemaSerde[M]):
             return self._one_by_one(data)
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decode fields to columns, without an object a message."""
+        """Decode messages to columns, without an object per message."""
         if self._columns is None:
             return data
         try:
@@ -182,29 +181,29 @@ class ProtobufSerde(SchemaSerde[M]):
             raise
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode columns of fields, without an object a message; bytes pass as they are."""
+        """Encode columns to messages, without an object per message; bytes stay unchanged."""
         if self._columns is None or not pa.types.is_struct(column.type):
             return super().from_arrow(column)
         return self._columns.encode(column, self._parse)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take a number out of each message, from columns where there are such."""
+        """Return a number field of each message, from columns if the message has columns."""
         if self._columns is None or not pa.types.is_struct(column.type):
             return super().field(column, name, kind)
         return self._columns.field(column, name, kind)
 
     def reading(self, writer: Schema) -> ProtobufSerde[M]:
-        """Return this serde: messages are read by the numbers of their fields.
+        """Return this serde, because messages are read by field number.
 
         Raises:
-            ValueError: A field of the writer's has another type under the same number, so that
-                it would be passed over.
+            ValueError: A field of the writer has another type under the same number, so that it
+                would be skipped.
         """
         check_readable(descriptor_of(self._message), writer)
         return self
 
     def to_json(self, value: M) -> object:
-        """Return the protobuf JSON of a message, for readers and the command line.
+        """Return the protobuf JSON of a message, for output to people and the command line.
 
         Raises:
             SerializationError: JSON cannot represent the message, for example because of an invalid
@@ -217,7 +216,7 @@ class ProtobufSerde(SchemaSerde[M]):
             raise SerializationError(f"{self.name} has no JSON for this: {exc}") from exc
 
     def from_json(self, content: object) -> M:
-        """Return the message of protobuf JSON.
+        """Convert protobuf JSON to a message.
 
         Raises:
             SerializationError: The JSON does not match the message.
@@ -230,7 +229,7 @@ class ProtobufSerde(SchemaSerde[M]):
             raise SerializationError(f"expected JSON of {self.name}: {exc}") from exc
 
     def _one_by_one(self, data: pa.Array) -> list[M | None]:
-        """Decode, and name the row that is refused."""
+        """Decode values one by one; the error of a rejected value names its row."""
         values: list[M | None] = []
         for row, item in enumerate(objects_of(data)):
             try:
@@ -247,7 +246,7 @@ class ProtobufSerde(SchemaSerde[M]):
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare the class."""
+        """Compare the message class."""
         return isinstance(other, ProtobufSerde) and self._message is other._message
 
     def __hash__(self) -> int:
@@ -255,7 +254,7 @@ class ProtobufSerde(SchemaSerde[M]):
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the class where its module can be imported, else by its descriptor."""
+        """Pickle by the message class if it can be imported, else by its descriptor."""
         module, path = self._message.__module__, self._message.__qualname__
         if _class_at(module, path) is self._message:
             return _of_module, (module, path)

@@ -1,4 +1,4 @@
-"""Schema registries: topics whose records say by which schema they were written.
+"""Schema registries: records of topics contain the id of the schema they were written with.
 
 Read `confluent` first, then `SchemaRegistry`. Depends on the public names of `kstreams` and the
 standard library; `json_schema` on jsonschema-rs and msgspec

@@ -17,13 +17,13 @@ __all__ = ("BY_TEXT",)
 
 
 class _ByWriters(Serde[Any]):
-    """Data of any schema in the registry, read by the writer's schema and written by the last one.
+    """Reads data of any schema in the registry; writes with the last schema of a subject.
 
     Values are JSON.
 
     Args:
         registry: The registry.
-        subject: The subject whose last schema is written.
+        subject: The subject whose last schema is used to write.
         any_json: The serde of any JSON.
     """
 
@@ -35,7 +35,7 @@ class _ByWriters(Serde[Any]):
         self._known: dict[int | bytes, Serde[Any]] = {}
 
     def deserialize(self, data: bytes) -> object:
-        """Read by the schema of the id in front."""
+        """Read data with the schema whose id precedes the data."""
         try:
             frame = parse_frame(data, indexed=False)
         except ValueError as exc:
@@ -52,7 +52,7 @@ class _ByWriters(Serde[Any]):
         return found
 
     def serialize(self, value: object) -> bytes:
-        """Write by the subject's last schema."""
+        """Write a value with the subject's last schema."""
         latest = self._registry.latest(self._subject)
         if latest is None:
             raise SerializationError(f"the registry has no subject {self._subject!r}")
@@ -86,7 +86,7 @@ def _make(request: SerdeRequest) -> Serde[Any]:
 
 
 def _registry(url: str) -> SchemaRegistry:
-    """Return the registry of an address, which may have user and password in it."""
+    """Return the registry of a URL, which may contain user and password."""
     parts = urlsplit(url)
     if parts.username is None:
         return SchemaRegistry(url)

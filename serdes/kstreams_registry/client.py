@@ -1,4 +1,4 @@
-"""The few requests that serdes need of a schema registry with Confluent's API."""
+"""The client of a schema registry with Confluent's API, for the requests of serdes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MISSING = 404
 _DEEPEST = 50
 _KINDS: dict[str, SchemaKind] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON": "JSON"}
 _KNOWN: dict[RegistrySettings, Known] = {}
-"""One a registry and process: what one serde has asked for, others need not."""
+"""The caches of this process by registry, which all serdes share."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Registered:
         id: The id, unique among all schemas.
         version: The version within the subject.
         schema: The schema.
-        guid: The name of its content, if the registry has one.
+        guid: The GUID of the schema; None if the registry does not support GUIDs.
     """
 
     id: int
@@ -39,7 +39,7 @@ class Registered:
 
 
 class SchemaRegistry:
-    """A schema registry that speaks Confluent's API: Confluent's own, Apicurio, Karapace, Redpanda.
+    """A schema registry with Confluent's API: Confluent's own, Apicurio, Karapace, Redpanda.
 
     Compares by its settings, and can be pickled. Each process requests a schema once.
 
@@ -99,9 +99,9 @@ class SchemaRegistry:
     # ----------------------------------------------------------------- reading
 
     def schema(self, name: int | bytes) -> Schema | None:
-        """Return the schema of an id, or of a GUID in 16 bytes; None if there is none.
+        """Return the schema of an id, or of a GUID in 16 bytes; None if it does not exist.
 
-        It is asked for once a process; what there is not, once a minute.
+        Each process requests a schema once, and a missing schema at most once a minute.
 
         Raises:
             RegistryUnavailableError: The registry does not answer.
@@ -118,12 +118,12 @@ class SchemaRegistry:
         return None if answer is None else self._parsed(answer)
 
     def latest(self, subject: str) -> Registered | None:
-        """Return the last version of a subject, by its whole name; None if there is none."""
+        """Return the last version of a subject, given its full name; None without a version."""
         answer = self._answer(path("subjects", subject, "versions", "latest"))
         return None if answer is None else self._registered(answer)
 
     def find(self, subject: str, schema: Schema) -> Registered | None:
-        """Return exactly this schema under a subject, whatever its spelling; None if there is none.
+        """Return this schema as registered under a subject, in any equal form; None if missing.
 
         Raises:
             RegistryUnavailableError: The registry does not answer.
@@ -135,7 +135,7 @@ class SchemaRegistry:
         return None if answer is None else self._registered(answer, schema)
 
     def level(self, subject: str) -> str | None:
-        """Return a subject's compatibility level, or that of all subjects."""
+        """Return a subject's compatibility level, or the global level; None if unknown."""
         answer = self._answer(path("config", subject, defaultToGlobal="true"))
         if answer is None:
             answer = self._answer(path("config"))
@@ -145,7 +145,7 @@ class SchemaRegistry:
     # ----------------------------------------------------------------- writing
 
     def misfits(self, subject: str, schema: Schema) -> tuple[str, ...]:
-        """Return why a schema does not fit the versions of a subject; nothing if it does.
+        """Return why a schema is incompatible with a subject's versions; empty if compatible.
 
         Raises:
             RegistryUnavailableError: The registry does not answer.
@@ -159,7 +159,7 @@ class SchemaRegistry:
         return tuple(str(each) for each in said)
 
     def register(self, subject: str, schema: Schema) -> Registered:
-        """Register a schema under a subject, after its references; may be repeated.
+        """Register a schema under a subject, after its references; idempotent.
 
         Raises:
             ValueError: The registry rejects the schema. The message has the reason.
@@ -179,7 +179,7 @@ class SchemaRegistry:
     # ----------------------------------------------------------------- requests
 
     def _answer(self, place: str, body: dict[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return an answer, or None where the registry has no such thing."""
+        """Return the JSON reply to a request; None if the requested object does not exist."""
         answer = request(self._settings, place, body)
         if isinstance(answer, Refusal):
             if answer.status == _MISSING:
@@ -192,7 +192,7 @@ class SchemaRegistry:
     def _body(
         self, schema: Schema, *, register: bool, partly: bool = False
     ) -> dict[str, Any] | None:
-        """Return a schema as it is sent; None if something that it refers to is not registered."""
+        """Return the request body for a schema; None if a referenced schema is not registered."""
         references = []
         for each in schema.references:
             if register:
@@ -216,7 +216,7 @@ class SchemaRegistry:
                 None if guid is None else UUID(str(guid)),
             )
         except ValueError as exc:
-            raise self._strange(f"an invalid GUID: {str(guid)[:40]!r}") from exc
+            raise self._strange(f"with an invalid GUID: {str(guid)[:40]!r}") from exc
 
     def _parsed(self, answer: dict[str, Any], depth: int = 0) -> Schema:
         kind, text = answer.get("schemaType") or "AVRO", answer.get("schema")
@@ -253,13 +253,13 @@ class SchemaRegistry:
     # ----------------------------------------------------------------- as a value
 
     def __repr__(self) -> str:
-        """Show the address alone."""
+        """Show only the URL, without secrets."""
         return f"SchemaRegistry({self.url!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Compare settings."""
+        """Compare the settings."""
         return isinstance(other, SchemaRegistry) and self._settings == other._settings
 
     def __hash__(self) -> int:
-        """Hash the address."""
+        """Hash the URL."""
         return hash(self.url)

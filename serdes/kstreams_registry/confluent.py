@@ -43,7 +43,7 @@ _END = (1 << 31) - 1
 """A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
 
 _Reading = Callable[[pa.Array], pa.Array]
-"""Turns bytes behind a frame into those of the plain serde."""
+"""Converts the bytes after a frame to bytes of the plain serde."""
 
 
 def confluent(
@@ -54,7 +54,7 @@ def confluent(
     register: Register = "never",
     zigzag: bool = True,
 ) -> Serde[T]:
-    """Prepend the id of a schema to the bytes of a serde, and read bytes by their ids.
+    """Return a serde that prepends schema ids to bytes, and reads bytes by their schema ids.
 
     For the values of a topic; read the guide before you use it for keys. At the start of an app,
     the driver requests the id of exactly the serde's schema for written topics, and checks for read
@@ -87,7 +87,7 @@ def confluent(
 
 
 class ConfluentSerde(FramedSerde[T]):
-    """The result of `confluent`. Compares and pickles by its options and its found ids."""
+    """The result of `confluent`. Compares and pickles by its options and its known ids."""
 
     def __init__(
         self,
@@ -125,10 +125,10 @@ class ConfluentSerde(FramedSerde[T]):
         return self if place == self._place else self._anew(place, None)
 
     def prepare(self, *, writes: bool) -> None:
-        """Ask for the id to write, or whether the last schema can be read.
+        """Request the id of the written schema, or check that the last schema can be read.
 
         Raises:
-            SchemaRefusedError: The schema is not there, does not fit, or cannot be read.
+            SchemaRefusedError: The schema is not registered, is incompatible, or cannot be read.
             RegistryUnavailableError: The registry does not answer.
         """
         subject = self._subject()
@@ -164,7 +164,7 @@ class ConfluentSerde(FramedSerde[T]):
             ) from exc
 
     def _wanted(self, subject: str) -> Registered:
-        """Return the serde's schema as the registry has it, after registering it if so asked."""
+        """Return the registered schema of the serde; register it first, if `register` allows it."""
         registry, schema = self._registry, self._serde.schema
         found = registry.find(subject, schema)
         if found is None and self._options[1] == "if-compatible":
@@ -242,7 +242,7 @@ class ConfluentSerde(FramedSerde[T]):
     # ----------------------------------------------------------------- reading
 
     def deserialize(self, data: bytes) -> T:
-        """Deserialize the bytes after the frame, by the writer's schema."""
+        """Deserialize the bytes after the frame with the writer's schema."""
         try:
             frame = parse_frame(data, indexed=self._indexed, zigzag=self._options[2])
         except ValueError as exc:
@@ -261,7 +261,7 @@ class ConfluentSerde(FramedSerde[T]):
                 self._registry.schema(frame.name)
 
     def to_plain(self, data: pa.Array) -> pa.Array:
-        """Take the ids off; rows of other schemas become what this one writes."""
+        """Remove the ids; convert rows of other schemas to this serde's schema."""
         found = self._frames(data)
         bad = np.flatnonzero(found.numbers == -2)
         if len(bad):
@@ -284,16 +284,17 @@ class ConfluentSerde(FramedSerde[T]):
         return frames_of(data, indexed=self._indexed, zigzag=self._options[2])
 
     def _converted(self, frame: Frame, data: pa.Array) -> pa.Array:
-        """Convert rows that all have one frame, or are null."""
+        """Convert rows that are null or have the same frame."""
         rest = pc.binary_slice(data, len(frame.data), _END)
         reading = self._reading(frame)
         return rest if reading is None else reading(rest)
 
     def _reading(self, frame: Frame) -> _Reading | None:
-        """Return how bytes behind a frame become plain ones; None where they are.
+        """Return the conversion of bytes after a frame to plain bytes; None if not needed.
 
         Raises:
-            DeserializationError: The registry has no such schema, or this type is not read by it.
+            DeserializationError: The registry does not have the schema, or the schema cannot be
+                read as this type.
             RegistryUnavailableError: The registry does not answer.
         """
         known = self._readings.get(frame.data, self)
@@ -346,7 +347,7 @@ class ConfluentSerde(FramedSerde[T]):
         return self._serde, self._registry, self._options, self._place
 
     def __eq__(self, other: object) -> bool:
-        """Compare the plain serde, the registry and options."""
+        """Compare the plain serde, the registry and the options."""
         return isinstance(other, ConfluentSerde) and self._values() == other._values()
 
     def __hash__(self) -> int:
@@ -354,7 +355,7 @@ class ConfluentSerde(FramedSerde[T]):
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the arguments and the found id."""
+        """Pickle by the arguments and the id that was looked up."""
         return _made, (self._serde, self._registry, self._options, self._place, self._written)
 
 

@@ -1,4 +1,4 @@
-"""The difference of two schemas, for readers."""
+"""The difference of two schemas, as text for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_LINES = 40
 
 
 def difference(registered: Schema, own: Schema) -> str:
-    """Return the lines that differ, `-` in the registry and `+` in the program, with one around."""
+    """Return the differing lines (`-` registry, `+` program), with one line of context."""
     if registered.kind != own.kind:
         return f"  - {registered.kind}\n  + {own.kind}"
     lines = difflib.unified_diff(_lines(registered), _lines(own), n=1, lineterm="")

@@ -1,8 +1,8 @@
-"""The frames of Confluent's wire format: what says by which schema bytes were written.
+"""The frames of Confluent's wire format, which identify the schema of bytes.
 
-A magic byte 0 and an id (u32, big-endian), or in headers 1 and a GUID of 16 bytes. Of protobuf then
-which message of its file it is: how many indexes follow, and these, as zigzag varints; `[0]`, the
-first, is the one byte 0.
+A frame is the byte 0 and an id (u32, big-endian), or in headers the byte 1 and a GUID of 16 bytes.
+For protobuf, the indexes of the message in its file follow: their count and the indexes, as zigzag
+varints; the indexes `[0]`, the first message, are encoded as the single byte 0.
 
 Source: `io.confluent.kafka.serializers.schema.id.SchemaId`.
 """
@@ -33,7 +33,7 @@ class Frame:
     """A parsed frame.
 
     Attributes:
-        data: The bytes.
+        data: The bytes of the frame.
         name: The id of the schema, or its GUID in 16 bytes.
         indexes: The indexes of the message; only for protobuf.
     """
@@ -43,18 +43,18 @@ class Frame:
     indexes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        """Name the schema."""
+        """Return the description of the schema for error texts."""
         return f"id {self.name}" if isinstance(self.name, int) else f"GUID {self.name.hex()}"
 
 
 def frame_bytes(name: int | bytes, indexes: Sequence[int] | None, *, zigzag: bool = True) -> bytes:
-    """Return a frame; None is no indexes."""
+    """Return the bytes of a frame; without message indexes if `indexes` is None."""
     head = b"\0" + name.to_bytes(4, "big") if isinstance(name, int) else bytes([_GUID]) + name
     return head + (b"" if indexes is None else index_bytes(indexes, zigzag=zigzag))
 
 
 def index_bytes(indexes: Sequence[int], *, zigzag: bool = True) -> bytes:
-    """Return the indexes of a message as they are written."""
+    """Return the encoded indexes of a message."""
     if list(indexes) == [0] and zigzag:
         return b"\0"
     found = bytearray()
@@ -72,7 +72,7 @@ def parse_frame(data: bytes, *, indexed: bool, zigzag: bool = True) -> Frame:
 
     Args:
         data: The frame, and at least a part of the framed bytes.
-        indexed: Whether there are indexes of a message.
+        indexed: Whether the frame has indexes of a message, as for protobuf.
         zigzag: False for the format of Python clients before 2021.
 
     Raises:
@@ -137,7 +137,7 @@ class Frames:
 
     Attributes:
         frames: The distinct frames.
-        numbers: The number of each row's frame; -1 for null, -2 without a frame.
+        numbers: The index in `frames` of each row's frame; -1 for null, -2 without a frame.
     """
 
     frames: list[Frame]
@@ -147,7 +147,7 @@ class Frames:
 def frames_of(data: pa.Array, *, indexed: bool, zigzag: bool = True) -> Frames:
     """Read the frames of a `binary` column.
 
-    Rows with the same frame are found together: no object a row.
+    Rows with the same frame are found together, without an object per row.
     """
     count = len(data)
     numbers = np.full(count, -1)
@@ -176,7 +176,7 @@ def frames_of(data: pa.Array, *, indexed: bool, zigzag: bool = True) -> Frames:
 
 
 def _starting_with(start: bytes, data: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return which rows start with some bytes; null does not."""
+    """Return a mask of the rows that start with these bytes; False for null."""
     found = pc.starts_with(data, pattern=start)
     same: npt.NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
     return same

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Known:
-    """Schemas by id or GUID. Threads may share it: each id is asked for once."""
+    """A cache of schemas by id or GUID, thread-safe; each id is requested once."""
 
     def __init__(self) -> None:
         self._schemas: dict[int | bytes, Schema] = {}
@@ -28,7 +28,7 @@ class Known:
         self._lock = threading.Lock()
 
     def schema(self, name: int | bytes, ask: Callable[[], Schema | None]) -> Schema | None:
-        """Return the schema of an id, asking for it at the first time; None if there is none."""
+        """Return the schema of an id, which is requested at the first call; None if missing."""
         found = self._schemas.get(name)
         if found is not None:
             return found

@@ -1,4 +1,4 @@
-"""Requests to a registry: bounded in time, in size and in number, with secrets in no text."""
+"""Requests to a registry, with limits of time, size and number, and no secrets in texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPE = "application/vnd.schemaregistry.v1+json"
 _MOST_BYTES = 16 * 1024 * 1024
 _SHOWN_CHARS = 500
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that another attempt may better."""
+"""The HTTP statuses that are retried."""
 _REFUSED = frozenset({401, 403})
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
@@ -33,7 +33,7 @@ _LONGEST_WAIT_S = 5.0
 class RegistrySettings:
     """The address and the request settings of a registry.
 
-    Texts have no secrets; pickles have them, for workers.
+    Texts contain no secrets, but pickles do, for workers.
     """
 
     url: str
@@ -48,7 +48,7 @@ class RegistrySettings:
     attempts: int = 6
 
     def __post_init__(self) -> None:
-        """Check what can be checked without asking."""
+        """Check the settings, without a request."""
         parts = urlsplit(self.url)
         if parts.username or parts.password:
             raise ValueError("a registry's url has no user and password: give them by themselves")
@@ -80,7 +80,7 @@ class Refusal:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows nothing: the next place would get the secrets."""
+    """Follows no redirects, because the other server would get the secrets."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -89,7 +89,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def path(*parts: str | int, **options: str) -> str:
-    """Return the path of a request; names may have any characters."""
+    """Return the quoted path of a request; names may have any characters."""
     joined = "".join("/" + quote(str(part), safe="") for part in parts)
     return joined + ("?" + "&".join(f"{k}={v}" for k, v in options.items()) if options else "")
 
@@ -97,11 +97,11 @@ def path(*parts: str | int, **options: str) -> str:
 def request(
     settings: RegistrySettings, place: str, body: Mapping[str, Any] | None = None, method: str = ""
 ) -> Any:  # noqa: ANN401  # whatever JSON has
-    """Ask, as often as it takes or is allowed, and return the answer or a `Refusal`.
+    """Send a request, with retries; return the JSON reply or a `Refusal`.
 
     Raises:
-        RegistryUnavailableError: Nothing that a registry says came back, or it wants to know who
-            asks.
+        RegistryUnavailableError: There was no valid reply, or the registry requires other
+            credentials.
     """
     wait = _FIRST_WAIT_S
     last = ""

@@ -1,4 +1,4 @@
-"""Under which subject of a registry the schemas of a topic are."""
+"""The names of the registry subjects with the schemas of a topic."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class SubjectName(Enum):
     """
 
     TOPIC = "topic"
-    """`<topic>-key` or `<topic>-value`: one schema and its versions a topic."""
+    """`<topic>-key` or `<topic>-value`: one schema, with its versions, per topic."""
 
     RECORD = "record"
-    """The record's or message's full name: one schema wherever it is written."""
+    """The record's or message's full name: one schema in all topics."""
 
     TOPIC_RECORD = "topic-record"
     """`<topic>-<full name>`: several kinds of records in one topic."""

@@ -1,4 +1,4 @@
-"""JSON by a schema, as registries have it: the schema of a Python type, or one that is given."""
+"""JSON with a JSON Schema, which is given or derived from a Python type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def json_schema(serde: Serde[T], schema: str | Mapping[str, Any] | None = None) 
             by default that of the serde's type, by `msgspec`.
 
     Raises:
-        TypeError: There is no schema, and the serde's type has none.
+        TypeError: No schema is given, and none can be derived from the serde's type.
         ValueError: The schema is invalid.
 
     Example:
@@ -79,7 +79,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
             raise ValueError(f"no JSON Schema: {exc}") from exc
 
     def serialize(self, value: T) -> bytes:
-        """Encode, and check."""
+        """Encode a value, and check the result against the schema."""
         data = self._serde.serialize(value)
         problem = self._problem(data)
         if problem:
@@ -95,7 +95,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return found
 
     def deserialize(self, data: bytes) -> T:
-        """Decode data that the schema accepts."""
+        """Check data against the schema, and decode it."""
         if self._given:
             problem = self._problem(data)
             if problem:
@@ -103,12 +103,12 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return self._serde.deserialize(data)
 
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Decode columns of data that the schema accepts."""
+        """Check a column of data against the schema, and decode it."""
         self._check(data)
         return self._serde.deserialize_many(data)
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decode columns of data that the schema accepts to Arrow."""
+        """Check a column of data against the schema, and decode it to Arrow."""
         self._check(data)
         return self._serde.to_arrow(data)
 
@@ -150,7 +150,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return next(filter(None, (self._problem(item) for item in items if item is not None)), None)
 
     def _problem(self, data: bytes) -> str | None:
-        """Return the problem of a datum with its place."""
+        """Return the problem of a datum and its path; None if the datum is valid."""
         try:
             self._validator.validate(msgspec.json.decode(data))
         except jsonschema_rs.ValidationError as exc:
@@ -197,7 +197,7 @@ def _text_of(serde: Serde[Any], schema: str | Mapping[str, Any] | None) -> str:
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put the definition of a schema's own type where the reference to it is."""
+    """Replace the top-level reference to a schema's own type by the definition."""
     prefix, own = "#/$defs/", schema.get("$ref", "")
     if set(schema) != {"$ref", "$defs"} or not own.startswith(prefix):
         return schema
@@ -209,7 +209,7 @@ def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401  # whatever JSON has
-    """Leave out what says nothing of values; names of properties are no keywords."""
+    """Omit keywords that do not constrain values; names of properties are not keywords."""
     if isinstance(schema, list):
         return [_canonical(each) for each in schema]
     if not isinstance(schema, dict):

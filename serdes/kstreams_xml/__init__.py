@@ -1,6 +1,6 @@
-"""XML as a format of values, typed by Python's own types.
+"""XML as a format of values, with Python's own types.
 
-Read `xml_serde` first; `ATTRIBUTE` and `CONTENT` mark fields that are no elements. Depends on
+Read `xml_serde` first; `ATTRIBUTE` and `CONTENT` mark fields that are not elements. Depends on
 lxml, on msgspec and on the public names of `kstreams`; install all by
 `pip install 'kstreams-spark[xml]'`.
 """

@@ -1,4 +1,4 @@
-"""XML parsed with all switched off that reaches outside of the bytes, or grows."""
+"""Safe parsing of XML: without external references and without expansion of entities."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _THREAD = threading.local()
 
 
 def parsed(data: bytes) -> etree._Element:
-    """Return the root of a document; there is no DTD, and no entity but XML's own five.
+    """Return the root of a document without a DTD or entities other than XML's own five.
 
     Raises:
-        ValueError: It is none, has a DTD, or is nested deeper than 255 elements.
+        ValueError: The document is invalid, has a DTD, or is nested deeper than 255 elements.
     """
     try:
         root = etree.fromstring(data, _parser())
@@ -36,10 +36,10 @@ def parsed(data: bytes) -> etree._Element:
 
 
 def parsed_together(documents: Sequence[bytes]) -> list[etree._Element]:
-    """Return the roots of many documents, parsed as one: half the time.
+    """Return the roots of documents, parsed as one document, which takes half the time.
 
     Raises:
-        ValueError: One is no document by itself, or cannot be read among others.
+        ValueError: A document is invalid, or must be parsed by itself.
     """
     found: list[etree._Element] = []
     for start in range(0, len(documents), _TOGETHER):
@@ -64,10 +64,10 @@ def _parsed_as_one(documents: Sequence[bytes]) -> list[etree._Element]:
 
 
 def element_at(root: etree._Element, path: Sequence[str]) -> etree._Element:
-    """Return the one element at a path of tags that begins with the root's.
+    """Return the only element at a path of tags, which starts with the root's tag.
 
     Raises:
-        ValueError: There is none, or more than one.
+        ValueError: The path has no element, or more than one.
     """
     if root.tag != path[0]:
         raise ValueError(f"expected <{path[0]}>, got <{root.tag}>")
@@ -81,7 +81,7 @@ def element_at(root: etree._Element, path: Sequence[str]) -> etree._Element:
 
 
 def _parser() -> etree.XMLParser:
-    """Return this thread's parser: lxml's are locked while they parse."""
+    """Return the parser of this thread; lxml locks a parser while it is in use."""
     made: etree.XMLParser | None = getattr(_THREAD, "parser", None)
     if made is None:
         made = etree.XMLParser(

@@ -1,4 +1,4 @@
-"""Types as elements: read from lxml's trees into plain objects, and written as text."""
+"""Types as elements: read from lxml's trees to plain objects, and written as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("ATTRIBUTE", "CONTENT", "Element", "Marker", "element_of")
 
 @dataclass(frozen=True)
 class Marker:
-    """The place of a field other than an element: an argument of `Annotated`.
+    """Marks a field that is not an element, as an argument of `Annotated`.
 
     Args:
         place: `attribute` or `content`.
@@ -53,9 +53,9 @@ class Element:
     """The content of a type's elements.
 
     Attributes:
-        is_text: Whether it is a scalar: only text.
-        is_number: Whether it is a whole number, whose text may have a sign and leading zeros.
-        is_exact: Whether spaces of the text count.
+        is_text: Whether the type is a scalar, whose element has only text.
+        is_number: Whether the type is a whole number, whose text may have a sign and leading zeros.
+        is_exact: Whether spaces around the text are significant.
         attributes: The fields by the name of their attribute.
         content: The field of the element's text.
         children: The fields by the tag of their elements.
@@ -81,7 +81,7 @@ class Element:
         return self._read_fields(element)
 
     def read_text(self, text: str) -> str | int:
-        """Return the value of a scalar's text, without spaces around values other than text."""
+        """Return the value of a scalar's text; spaces around values other than text are removed."""
         if self.is_exact:
             return text
         bare = text.strip()
@@ -116,7 +116,7 @@ class Element:
         return found
 
     def write(self, value: Any, tag: str, out: list[str], enc_hook: EncHook | None) -> None:  # noqa: ANN401  # of any type
-        """Append an element.
+        """Append the text of an element.
 
         Args:
             value: The content.
@@ -156,10 +156,10 @@ class _Field:
         name: The name in Python.
         key: The name in XML, without a namespace.
         element: The content.
-        is_many: Whether it is a list: one element for each item.
-        is_set: Whether it is a set: items are written in their order.
-        is_nullable: Whether it, or an item of it, may be None.
-        is_required: Whether it has no default.
+        is_many: Whether the field is a list, with one element for each item.
+        is_set: Whether the field is a set, whose items are written in sorted order.
+        is_nullable: Whether the field, or an item of it, may be None.
+        is_required: Whether the field has no default.
         defaults_to_none: Whether a missing field is None.
     """
 
@@ -174,7 +174,7 @@ class _Field:
 
 
 def element_of(shape: inspect.Type, namespace: str) -> Element:
-    """Return the elements of a type.
+    """Return the content of a type's elements.
 
     Args:
         shape: msgspec's description of the type.

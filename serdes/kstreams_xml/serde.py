@@ -1,4 +1,4 @@
-"""The serde of XML: typed, and deaf to all in a document that is no data."""
+"""The serde of XML, which is typed; it ignores all parts of a document that are not data."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ class XmlSerde(Serde[T]):
             return super().deserialize_many(data)
 
     def to_json(self, value: T) -> object:
-        """Return an object in its JSON form, for readers."""
+        """Return the JSON form of an object, for output to people."""
         return msgspec.to_builtins(value, str_keys=True, enc_hook=self._enc_hook)
 
     def from_json(self, content: object) -> T:
-        """Return the object that `to_json` shows; `ValueError` where it shows none."""
+        """Convert the result of `to_json` back; `ValueError` if the content is invalid."""
         type_, *_, dec_hook = self._arguments
         value: T = msgspec.convert(content, type_, dec_hook=dec_hook)
         return value

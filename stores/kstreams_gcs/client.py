@@ -1,4 +1,4 @@
-"""A client of Google's with the settings that this package counts on."""
+"""Creates Google's client with the options that this package needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 
 
 def make_client(settings: GCS) -> storage.Client:
-    """Return a client for one process; many threads may use it, none may inherit it by a fork.
+    """Return a client for one process; threads may share it, but forks must not inherit it.
 
     Raises:
         GcsAccessError: The file of credentials cannot be read.

@@ -22,8 +22,8 @@ class GcsError(StoreError, SourceError):
 
 
 class GcsAccessError(GcsError):
-    """There are no credentials, or they may not do this; give others, or widen their roles."""
+    """Credentials are missing or lack a permission; give others, or widen their roles."""
 
 
 class GcsUnavailableError(GcsError, SourceUnavailableError):
-    """The storage did not do it in spite of many tries; the batch can be retried."""
+    """The storage did not execute a request in spite of many tries; the batch can be retried."""

@@ -1,4 +1,4 @@
-"""From the errors of Google's client to ours."""
+"""Convert errors of Google's client to the library's errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILURES = (
 _PASSING = frozenset({408, 429})
 _ACCESS = frozenset({401, 403})
 _QUERY = re.compile(r"\?[^\s'\"]*")
-"""The query of an address, which may grant access to an upload."""
+"""Matches the query of a URL, which may grant access to an upload."""
 _SHOWN = 500
 
 

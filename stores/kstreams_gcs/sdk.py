@@ -1,4 +1,4 @@
-"""The one place where google-cloud-storage is imported."""
+"""The only module that imports google-cloud-storage."""
 
 from __future__ import annotations
 

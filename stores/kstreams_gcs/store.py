@@ -35,7 +35,7 @@ _LISTED = "items(name,generation,size,updated),nextPageToken"
 class GcsObjectStore(BucketStore["GCS", "Client"]):
     """Objects of a bucket of Google Cloud Storage.
 
-    The storage itself refuses a name that is taken (`if_generation_match=0`).
+    The storage itself rejects an existing name (`if_generation_match=0`).
 
     Args:
         settings: The bucket and the options of requests.
@@ -51,15 +51,15 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
 
     @override
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object, durably and whole, unless its name exists already.
+        """Create an object, durably and atomically, unless its name exists already.
 
-        A try of this call's that succeeded without a reply counts as the success it was: the
-        object says by whom it was created.
+        If an attempt of this call succeeded but its reply was lost, the call still returns True:
+        the object's metadata identify its creator.
 
         Raises:
-            GcsUnavailableError: The storage was not to be reached for long. It may have the
-                object all the same.
-            GcsError: It refuses.
+            GcsUnavailableError: The storage could not be reached for long. The object may exist
+                nevertheless.
+            GcsError: The storage rejects the request.
             ValueError: The name is not a relative path of plain parts.
         """
         key, token = self._key(name), uuid4().hex
@@ -81,14 +81,14 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
 
     @override
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
+        """Return an object's bytes, or a range of at most `length` bytes from `start` on.
 
-        A whole object is checked by the CRC32C that the storage keeps of it.
+        A whole object is checked by the CRC32C that the storage has computed.
 
         Raises:
-            ObjectMissingError: There is no such object.
-            StateCorruptError: It has come damaged.
-            GcsError: The storage refuses, or was not to be reached for long.
+            ObjectMissingError: The object does not exist.
+            StateCorruptError: The received object is damaged.
+            GcsError: The storage rejects the request, or could not be reached for long.
         """
         key = self._key(name)
         if length == 0:
@@ -160,7 +160,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
         return bool(same)
 
     def _rewrite(self, found: Blob, key: str, condition: Mapping[str, int]) -> None:
-        """Copy an object within the storage, unless the other name is taken."""
+        """Copy an object within the storage, if the condition holds for the new name."""
         token: str | None = None
         while True:
             try:
@@ -216,7 +216,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
 
     @property
     def _bucket(self) -> Bucket:
-        """The bucket, by the client of this process."""
+        """The bucket, with the client of this process."""
         return self._client.bucket(self._settings.bucket)
 
     @override

@@ -38,7 +38,7 @@ def objects(
     """Return the log of the objects below a prefix of a bucket.
 
     Like `kstreams.sources.folder`, with objects instead of files and the storage's versions (ETags
-    of S3, epochs of Google Cloud Storage) instead of modification times. Names with a step
+    of S3, epochs of Google Cloud Storage) instead of modification times. Names with a segment
     that begins with `.` or `_`, or that end with `/`, are ignored. If a bucket of Google Cloud
     Storage keeps old versions, an overwritten object can still be read.
 
@@ -48,8 +48,8 @@ def objects(
         format: The format of the objects.
         pattern: The pattern of names after their last slash: `*.csv.gz`.
         recursive: Whether to include objects with another slash after the prefix.
-        partitions: The number of tasks that may read at the same time, each another object; it must
-            never change.
+        partitions: The number of tasks that may read at the same time, each task a different
+            object; the number must never change.
         look_every: The interval between searches for new objects; a search needs a request for each
             thousand objects.
         index: The storage of the offsets of objects; by default `_kstreams-NAME/` below the prefix,
@@ -75,7 +75,7 @@ def objects(
 
 @dataclass(frozen=True)
 class _Objects(ObjectFiles):
-    """Objects of a bucket, each at one version."""
+    """The objects of a bucket, each at one version, as the files of a `FileLog`."""
 
     place: BucketSettings
 
@@ -104,5 +104,5 @@ class _Objects(ObjectFiles):
 
 @lru_cache(maxsize=8)
 def _store(place: BucketSettings) -> BucketStore[Any, Any]:
-    """Return the store of this process for a place."""
+    """Return this process's store for the settings of a bucket."""
     return place.open()

@@ -138,5 +138,5 @@ def _has_login(parts: SplitResult, url: str) -> bool:
 
 
 def _without_query(url: str) -> str:
-    """Return a URL as an error may show it: a query may hold a token."""
+    """Return a URL without its query for error texts: the query may contain a token."""
     return re.sub(r"[?#].*", "?…", url, flags=re.DOTALL)

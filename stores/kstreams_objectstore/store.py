@@ -58,7 +58,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
     @abstractmethod
     def read_version(self, file: FileInfo, start: int, length: int) -> bytes | None:
-        """Return bytes of an object at its version; None if that no longer exists.
+        """Return bytes of an object at its version; None if this version no longer exists.
 
         Raises:
             SourceError: The storage rejects the request, or could not be reached.
@@ -104,7 +104,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
     @abstractmethod
     def _copy(self, key: str, to: str, *, replace: bool) -> None:
-        """Copy an object; without `replace`, do nothing if the other key has one."""
+        """Copy an object; without `replace`, do nothing if the target key exists."""
 
     @abstractmethod
     def _request(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
@@ -112,7 +112,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
         Args:
             request: The request, which is safe to repeat.
-            doing: The request in texts: `read object 'x'`.
+            doing: The request in error texts: `read object 'x'`.
             missing: The name of an object that may be missing.
 
         Raises:
@@ -121,7 +121,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
     @property
     def _client(self) -> C:
-        """The client of this process; a client inherited by a fork is left alone."""
+        """The client of this process; a client inherited by a fork is not used."""
         if self._made is None or self._made[0] != os.getpid():
             self._made = os.getpid(), self._make_client()
         return self._made[1]

@@ -1,7 +1,7 @@
-"""Keeping a store's number of sorted runs small, though it is open for moments only.
+"""Limits a store's number of sorted runs, although its database is often open only briefly.
 
-Closing a database cancels the merge that is under way. Without waiting, runs would pile
-up batch after batch and each read would look into all of them.
+Closing a database cancels a running merge. Without a wait for merges, the number of runs would grow
+with each batch, and each read would search all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def wait_until_merged(family: rocksdict.Rdict, max_runs: int) -> None:
 
 
 def run_count(family: rocksdict.Rdict) -> int:
-    """Return how many sorted runs a read may have to look into."""
+    """Return the number of sorted runs that a read may have to search."""
     young = int(family.property_value("rocksdb.num-files-at-level0") or 0)
     levels = (family.property_value(f"rocksdb.num-files-at-level{n}") for n in range(1, 7))
     return young + sum(files not in (None, "0") for files in levels)

@@ -1,7 +1,7 @@
-"""A copy of a closed database that shares its data files.
+"""Copies of closed databases that share data files by hard links.
 
-RocksDB never changes a data file once it is written; it only adds and deletes. So a
-version is branched by linking those files and copying the few small ones that do change.
+RocksDB never changes a written data file; it only adds and deletes files. So a version is branched
+by linking the data files, and copying the few small files that do change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def mark_closed(directory: Path) -> None:
 
 
 def mark_open(directory: Path) -> None:
-    """Remove the mark; the database of a killed process never has it."""
+    """Remove the mark of `mark_closed`; the database of a killed process has no mark."""
     (directory / _CLOSED).unlink(missing_ok=True)
 
 
@@ -46,8 +46,8 @@ def branch(source: Path, target: Path) -> bool:
     """Link or copy the files of a closed database.
 
     Returns:
-        False, without a target, if the source is not closed, has changed since, or disappears
-        meanwhile.
+        True; or False, without a target, if the source is not closed, has changed since it was
+        closed, or disappears meanwhile.
 
     Raises:
         OSError: The disk is full, or cannot be written.
@@ -70,7 +70,7 @@ def branch(source: Path, target: Path) -> bool:
 
 
 def _digest(directory: Path) -> str:
-    """Return a digest of the small files' contents, and of the data files' sizes."""
+    """Return a digest of the contents of the small files and the sizes of the data files."""
     digest = sha256()
     for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
         if entry.name.endswith(_LINKED):

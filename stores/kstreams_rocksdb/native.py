@@ -1,4 +1,4 @@
-"""The one place where rocksdict is imported."""
+"""The only module that imports rocksdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RocksDB's own options, given again at each open: it does not keep them by itself."""
+"""RocksDB's own options; they must be given at each open, as the database does not store them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _STOP_RUNS = 60
 
 @cache
 def block_cache(cache_bytes: int) -> rocksdict.Cache:
-    """Return this process's cache of a size: every database of the process shares it.
+    """Return the block cache of a size, which all databases of this process share.
 
-    Blocks are known by the file's own identity, so that they are still in it when the
-    next version, which links to the same file, is opened.
+    Cached blocks are identified by the id in the data file, so they remain valid when the next
+    version, which links to the same file, is opened.
     """
     return rocksdict.Cache(cache_bytes)
 
 
 def unlogged() -> rocksdict.WriteOptions:
-    """Return options for writing without RocksDB's own log: the durable log has the truth."""
+    """Return options for writes without RocksDB's own log: the durable log has the changes."""
     options = rocksdict.WriteOptions()
     options.disable_wal = True  # type: ignore[method-assign, assignment]  # an attribute in truth
     return options

@@ -15,9 +15,9 @@ _Pairs: TypeAlias = "Iterator[tuple[bytes, bytes]]"
 
 
 class Scan:
-    """Iterate over pairs with `start <= key < end`, on RocksDB's view of this moment.
+    """Iterates over pairs with `start <= key < end`, on a snapshot of the database.
 
-    It keeps the database's lock while it is open, therefore its store closes it.
+    An open scan keeps the lock of the database, therefore the store closes it.
     """
 
     # RocksDB reads the upper bound from where it lies, as long as there is the iterator:
@@ -48,7 +48,7 @@ class Scan:
         return next(self._pairs)
 
     def close(self) -> None:
-        """Release the database; further use is an error."""
+        """Release the database; any later use of the scan is an error."""
         self._pairs = None
 
 

@@ -30,11 +30,11 @@ class RocksDB:
             the library.
         log: The durable log of deltas and snapshots; None is the checkpoint.
         cache_bytes: The size of the block cache that all databases of a Python worker share.
-        write_buffer_bytes: The bytes of a batch that a store keeps in memory before it starts a
-            file; several files per batch are possible.
+        write_buffer_bytes: The bytes of a batch that a store keeps in memory before it writes them
+            to a file; a batch may write several files.
         bloom_bits: The bits per key of the filters that avoid lookups of missing keys; 0 for none.
-        max_runs: The maximum number of sorted files of a store before a merge: fewer files read
-            faster, more files write less.
+        max_runs: The maximum number of sorted files of a store before a merge. Fewer files make
+            reads faster; more files reduce writes.
         compression: The compression of files.
         open_bytes: The maximum memory of a task's small batches before they are written; the
             database stays open until then. 0 opens and closes it for each batch.
@@ -53,7 +53,7 @@ class RocksDB:
     open_bytes: int = 4 * 1024 * 1024
 
     def __post_init__(self) -> None:
-        """Refuse what RocksDB would misread."""
+        """Reject values that RocksDB would misinterpret."""
         least = {
             "cache_bytes": 0,
             "write_buffer_bytes": 64 * 1024,
@@ -73,10 +73,10 @@ class RocksDB:
     def open(self, directory: Path, stores: Sequence[str]) -> RocksStore:
         """Open the database of a directory; an absent or empty directory is an empty state.
 
-        Other stores that the directory has stay in it untouched.
+        Other stores in the directory stay unchanged.
 
         Raises:
-            StoreOpenError: RocksDB refuses the directory; names it and the cause.
+            StoreOpenError: RocksDB cannot open the directory; the text has its path and the cause.
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -118,10 +118,10 @@ class RocksDB:
         return SharedStore(database, directory, stores, self.max_runs)
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Make `target` hold what `source` holds, by hard links; the source stays usable.
+        """Create `target` with the contents of `source`, by hard links; the source stays usable.
 
         Returns:
-            False when the source was not closed properly, or is being removed.
+            True; or False if the source was not closed properly, or is being removed.
         """
         try:
             return branch(source, target)
@@ -132,11 +132,11 @@ class RocksDB:
             ) from error
 
     def copy(self, source: Path, target: Path) -> bool:
-        """Do as `branch`, which leaves the source as it is."""
+        """Create `target` by `branch`, which does not change the source."""
         return self.branch(source, target)
 
     def remove(self, directory: Path) -> None:
-        """Delete a directory; one that is not there is no error."""
+        """Delete a directory; a missing directory is no error."""
         try:
             shutil.rmtree(directory)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A closed database that is only read, by several processes at once."""
+"""A closed database that several processes read at the same time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ("SharedStore",)
 
 
 class SharedStore(RocksStore):
-    """An open database that is never written; made by `RocksDB.open_shared`."""
+    """A database that is open for reading only; created by `RocksDB.open_shared`."""
 
     def write(self, changes: Changes) -> NoReturn:
-        """Refuse.
+        """Reject the changes.
 
         Raises:
             StoreError: Always.

@@ -28,11 +28,11 @@ def family_name(store: str) -> str:
 
 
 class RocksStore(WorkingStore):
-    """An open database; made by `RocksDB.open`. For one thread at a time.
+    """An open database, created by `RocksDB.open`; for one thread at a time.
 
-    A scan shows the state at the moment of its making, whatever is written meanwhile.
-    The database lets go of its directory only once nothing refers to it: `close` ends
-    the scans that are still open, and using one afterwards is a `StoreError`.
+    A scan shows the state at its creation, without later writes. RocksDB releases the directory
+    only when nothing refers to the database: `close` ends open scans, and using an ended scan
+    raises `StoreError`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RocksStore(WorkingStore):
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of many keys, in the order of the keys.
 
-        One call into RocksDB; keys in rising order touch each block once, and are faster.
+        The method calls RocksDB once; ascending keys are faster, as each block is read once.
         """
         family = self._family(store)
         if not keys:
@@ -82,7 +82,7 @@ class RocksStore(WorkingStore):
         return scan
 
     def count(self, store: str) -> int:
-        """Return RocksDB's estimate of how many keys a store has."""
+        """Return RocksDB's estimate of the number of keys in a store."""
         return self._family(store).property_int_value("rocksdb.estimate-num-keys") or 0
 
     @override
@@ -108,7 +108,7 @@ class RocksStore(WorkingStore):
         """Flush, wait for compaction, and release the directory; a second call does nothing.
 
         Raises:
-            StoreError: The flush failed; the directory is released, and is incomplete.
+            StoreError: The flush failed; the directory is released, but incomplete.
         """
         if self._database is None:
             return

@@ -1,4 +1,4 @@
-"""A client of boto3's with the options that this package counts on."""
+"""Creates boto3's client with the options that this package needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_client(settings: S3) -> S3Client:
 
 
 def secrets_of(client: S3Client) -> tuple[str, ...]:
-    """Return the secrets that no text may contain: the secret key and the token in use."""
+    """Return the secrets to remove from error texts: the secret key and the session token."""
     held = _held(client)
     names = ("secret_key", "_secret_key", "token", "_token")
     return tuple(held[name] for name in names if held.get(name))
@@ -54,7 +54,7 @@ def secrets_of(client: S3Client) -> tuple[str, ...]:
 def origin_of(client: S3Client) -> str:
     """Return boto3's name of the source of the credentials, such as `env`.
 
-    `explicit` means those of the settings; empty without credentials.
+    `explicit` means the credentials of the settings; the name is empty without credentials.
     """
     return str(_held(client).get("method") or "")
 
@@ -62,7 +62,7 @@ def origin_of(client: S3Client) -> str:
 def _held(client: S3Client) -> dict[str, Any]:
     """Return the fields of the credentials in use.
 
-    Not by their properties: those of credentials that renew themselves would do that here.
+    It does not read the properties, because these would refresh temporary credentials here.
     """
     signer = getattr(client, "_request_signer", None)
     held: dict[str, Any] = getattr(getattr(signer, "_credentials", None), "__dict__", {})

@@ -1,4 +1,4 @@
-"""Creating an object unless its name is taken, and recognizing it later."""
+"""Creates an object unless its name exists, and recognizes the object later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ("DIGEST", "Creation", "content_md5")
 
 DIGEST = "kstreams-sha256"
-"""Metadata of an object: SHA-256 of its contents, hex."""
+"""The name of an object's metadata field with the SHA-256 of its contents, in hex."""
 
 _PUT = "kstreams-put"
 _TAKEN = 412
@@ -25,11 +25,11 @@ _TAKEN = 412
 
 @dataclass(frozen=True)
 class Creation:
-    """One wish to create an object, however often it is tried.
+    """The creation of one object, with any number of tries.
 
-    A try whose reply was lost may have succeeded; the next one then finds the name taken.
-    So each creation has a token of its own, kept with the object as metadata: who finds
-    the token has created the object.
+    A try whose reply was lost may have succeeded; the next try then finds an existing object. So
+    each creation has its own token, which is stored in the object's metadata: an object with the
+    token was created by this creation.
     """
 
     client: S3Client
@@ -61,7 +61,7 @@ class Creation:
         return True
 
     def owner(self) -> bool | None:
-        """Return whether the object belongs to this creation; None if there is none."""
+        """Return whether this creation has created the object; None if the object is missing."""
         try:
             found = self.client.head_object(Bucket=self.bucket, Key=self.key)
         except exceptions.ClientError as error:
@@ -72,5 +72,5 @@ class Creation:
 
 
 def content_md5(data: bytes) -> str:
-    """Return the header by which every storage checks what arrives."""
+    """Return the header Content-MD5, with which every storage checks the received data."""
     return base64.b64encode(md5(data, usedforsecurity=False).digest()).decode()

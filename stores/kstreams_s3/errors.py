@@ -32,7 +32,7 @@ class S3Error(StoreError, SourceError):
 
 
 class BucketMissingError(S3Error):
-    """There is no such bucket; create it, or correct its name, the region or the endpoint."""
+    """The bucket does not exist; create it, or correct its name, the region or the endpoint."""
 
 
 class CertificateError(S3Error):
@@ -40,16 +40,16 @@ class CertificateError(S3Error):
 
 
 class CredentialsError(S3Error):
-    """There are no credentials, or the storage does not know them; give others."""
+    """Credentials are missing, or the storage does not know them; give other credentials."""
 
 
 class CredentialsExpiredError(CredentialsError):
-    """The credentials were good once; renew them and restart."""
+    """The credentials have expired; renew them and restart."""
 
 
 class AccessDeniedError(S3Error):
-    """The credentials are good, but may not do this; widen their policy."""
+    """The credentials are valid, but lack a permission; widen their policy."""
 
 
 class StorageUnavailableError(S3Error, SourceUnavailableError):
-    """The storage did not do it in spite of many tries; the batch can be retried."""
+    """The storage did not execute a request in spite of many tries; the batch can be retried."""

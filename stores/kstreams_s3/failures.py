@@ -21,7 +21,7 @@ from kstreams_s3.sdk import exceptions
 __all__ = ("Answer", "answer", "as_error", "may_pass", "without_secrets")
 
 _CERTIFICATE_ERRORS = ("CertificateError", "SSLCertVerificationError")
-"""Of the standard library and of urllib3, whichever boto3 has."""
+"""Class names of certificate errors: the standard library's or urllib3's, as boto3 raises them."""
 
 _LOGIN = re.compile(r"(?<=://)[^/?#\s\"']*@")
 
@@ -108,7 +108,7 @@ _ORIGINS = {
     "shared-credentials-file": "those of the shared credentials file (a profile of boto3's)",
     "config-file": "those of boto3's configuration file",
 }
-"""The names of credentials in texts, by boto3's name of their source."""
+"""The description of credentials in error texts, by boto3's name of their source."""
 
 
 class Answer(NamedTuple):
@@ -120,7 +120,7 @@ class Answer(NamedTuple):
 
 
 def answer(error: Exception) -> Answer:
-    """Return the answer that an error holds; empty when the storage did not answer."""
+    """Return the error reply in an exception; empty if the storage did not reply."""
     if not isinstance(error, exceptions.ClientError):
         return Answer("", 0, str(error))
     found = error.response.get("Error", {})
@@ -129,7 +129,7 @@ def answer(error: Exception) -> Answer:
 
 
 def may_pass(error: Exception) -> bool:
-    """Return whether the same request may succeed later."""
+    """Return whether the failed request may succeed later."""
     if isinstance(error, exceptions.ClientError):
         code, status, _ = answer(error)
         return code in _BUSY or status == 429 or (status >= 500 and code != "NotImplemented")

@@ -1,4 +1,4 @@
-"""Listing the keys of a bucket, copying one, and deleting many at once."""
+"""Lists, copies and deletes keys of a bucket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = (
 
 _MISSING = 404
 _COPY_OF = "kstreams-copy-of"
-"""Metadata of an object that was moved: the ETag that it had."""
+"""The name of a moved object's metadata field with the ETag of the original."""
 
 DELETED_AT_ONCE = 1000
 """The maximum number of keys in one delete request: the limit of S3."""
@@ -34,7 +34,7 @@ DELETED_AT_ONCE = 1000
 def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
     """Return the keys that start with a prefix, sorted.
 
-    The order of the storage is not trusted: some sort folder by folder.
+    The order of the storage is not relied on: some storages sort folder by folder.
     """
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return sorted(
@@ -43,7 +43,7 @@ def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
 
 
 def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool) -> None:
-    """Copy an object of up to 5 GB within the storage, unless the other key has one."""
+    """Copy an object of up to 5 GB within the storage; without `replace`, unless `to` exists."""
     if not replace and _head(client, bucket, to) is not None:
         return
     client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
@@ -84,7 +84,7 @@ def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> b
 
 
 def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | None:
-    """Return the metadata of an object; None if there is none."""
+    """Return the metadata of an object; None if the object does not exist."""
     try:
         return client.head_object(Bucket=bucket, Key=key)
     except exceptions.ClientError as error:
@@ -96,7 +96,7 @@ def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | 
 def objects_below(client: S3Client, bucket: str, prefix: str) -> list[FileInfo]:
     """Return the objects whose keys start with a prefix, in the storage's order.
 
-    Their names are the keys after the prefix, their versions the ETags.
+    The names of the entries are the keys without the prefix; their versions are the ETags.
     """
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return [

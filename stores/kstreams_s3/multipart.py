@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 __all__ = ("STALE_AFTER", "abort_stale_uploads", "put_in_parts")
 
 STALE_AFTER = timedelta(days=1)
-"""An upload that was begun so long ago is abandoned."""
+"""The age from which an unfinished upload counts as abandoned."""
 
 _PARALLEL_PARTS = 4
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 def put_in_parts(creation: Creation, part_bytes: int) -> bool:
-    """Create an object part by part; it appears whole at the end, unless the name is taken.
+    """Create an object part by part, atomically, unless the name exists.
 
     Returns:
-        Whether this creation has won the name.
+        Whether this creation has created the object.
 
     Raises:
-        Unsettled: The storage lost the upload, or another one came between; try again.
+        Unsettled: The storage lost the upload, or another upload conflicted with it; try again.
     """
     owner = creation.owner()  # before gigabytes are sent in vain
     if owner is not None:
@@ -59,8 +59,8 @@ def abort_stale_uploads(
 ) -> int:
     """Abort uploads that killed processes have left below a prefix; return how many.
 
-    Their age is by the storage's own clock. A lifecycle rule of the bucket does the same;
-    a storage or a policy without the listing is no error.
+    The age of uploads is measured by the storage's clock. A lifecycle rule of the bucket can
+    replace this call. It is no error if the storage or a policy does not allow to list uploads.
     """
     aborted = 0
     try:

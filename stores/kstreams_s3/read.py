@@ -22,11 +22,11 @@ _PARALLEL_RANGES = 4
 
 
 class DamagedError(Exception):
-    """An object does not match the digest kept with it; never leaves this package."""
+    """An object does not match the digest in its metadata; never leaves this package."""
 
 
 class ReplacedError(Exception):
-    """An object is not the version that was asked for; never leaves this package."""
+    """An object is not the requested version; never leaves this package."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class _Piece:
 
 
 def read_whole(client: S3Client, bucket: str, key: str, part_bytes: int) -> bytes:
-    """Return an object's bytes, checked by the digest that was kept with it.
+    """Return an object's bytes, checked against the digest in its metadata.
 
     Raises:
-        DamagedError: They do not match it.
+        DamagedError: The bytes do not match the digest.
         Unsettled: The object was replaced meanwhile.
     """
     piece = _read(client, bucket, key, 0, part_bytes)
@@ -56,7 +56,7 @@ def read_whole(client: S3Client, bucket: str, key: str, part_bytes: int) -> byte
 
 
 def read_range(client: S3Client, bucket: str, key: str, start: int, length: int | None) -> bytes:
-    """Return the existing bytes of a range of an object; a part cannot be checked alone."""
+    """Return the existing bytes of a range of an object; they are not checked by a digest."""
     if length == 0:
         client.head_object(Bucket=bucket, Key=key)
         return b""

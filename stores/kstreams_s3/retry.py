@@ -1,4 +1,4 @@
-"""Trying again what boto3 leaves to its caller, or has given up too early."""
+"""Retries of requests that boto3 does not retry, or gives up too early."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _JITTER = SystemRandom()  # not a seed's: workers that were forked must not paus
 
 
 class Unsettled(Exception):
-    """A request came to no result for a reason that passes; never leaves this package."""
+    """A request failed for a transient reason; never leaves this package."""
 
 
 def retried(request: Callable[[], T], give_up_after_s: float) -> T:

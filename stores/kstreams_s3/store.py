@@ -45,8 +45,8 @@ _READS_BEFORE_DAMAGED = 3
 class S3ObjectStore(BucketStore["S3", "S3Client"]):
     """Objects of a bucket of S3. `move` copies objects of up to 5 GB.
 
-    At its first creation the store also proves that the storage refuses a name that is taken: some
-    answer success and overwrite.
+    Before its first creation of an object, the store checks that the storage rejects existing
+    names: some storages report success and overwrite the object.
 
     Args:
         settings: The bucket and the options of requests.
@@ -81,15 +81,15 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
 
     @override
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
+        """Return an object's bytes, or a range of at most `length` bytes from `start` on.
 
-        A whole object is checked by the SHA-256 that was kept with it, and a large one read
-        in ranges side by side.
+        A whole object is checked by the SHA-256 in its metadata; a large object is read in
+        parallel ranges.
 
         Raises:
-            ObjectMissingError: There is no such object.
-            StateCorruptError: It has come damaged, time after time.
-            S3Error: The storage refuses, or was not to be reached for long.
+            ObjectMissingError: The object does not exist.
+            StateCorruptError: The received object was damaged in each attempt.
+            S3Error: The storage rejects the request, or could not be reached for long.
         """
         client, bucket, key = self._client, self._bucket, self._key(name)
         if start or length is not None:
@@ -153,7 +153,7 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
         copy_key(self._client, self._bucket, key, to, replace=replace)
 
     def _prove(self) -> None:
-        """See once a process that the storage refuses a name that is taken."""
+        """Check, once per process, that the storage rejects the creation of an existing name."""
         if self._proved:
             return
         for _ in range(2):
@@ -169,7 +169,7 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
         )
 
     def _sweep(self) -> None:
-        """Abort once a process what killed ones have left."""
+        """Abort, once per process, the multipart uploads that killed processes have left."""
         if not self._swept:
             self._swept = True
             abort_stale_uploads(self._client, self._bucket, self._prefix)

@@ -60,7 +60,7 @@ def test_public_module_lists_its_names_in_order(face: str) -> None:
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_public_module_has_example_of_its_names(face: str) -> None:
+def test_public_module_has_example_that_uses_its_names(face: str) -> None:
     text = ast.get_docstring(tree_of(face)) or ""
     assert ">>> " in text
     named = set(re.findall(r"\w+", text))

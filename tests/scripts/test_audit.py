@@ -67,7 +67,7 @@ def test_packages_without_vulnerability_pass_and_unknown_packages_are_named(
 
 
 @pytest.mark.parametrize("name", ["PYSEC-2026-1", "CVE-2026-7"])
-def test_written_reason_excuses_a_vulnerability_by_any_of_its_names(
+def test_vulnerability_is_accepted_if_reason_is_given_under_any_of_its_aliases(
     audit: ModuleType, name: str
 ) -> None:
     reasons = audit.ignored(f"# a comment\n\n{name} we never parse such a file\n")

@@ -214,7 +214,7 @@ class LocalVersions:
             fresh.replace(link)
         except OSError as error:
             raise StoreError(
-                f"cannot name version {version} in {self.home}: {error}",
+                f"cannot link version {version} in {self.home}: {error}",
                 hint="Give the backend a directory that can be written and has room.",
             ) from error
 

@@ -1,4 +1,4 @@
-"""The calls of the service: each with the role that it needs."""
+"""The methods of the gRPC service, each with its required role."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Call:
         role: The required role, which is checked before the call.
         request: The class of its requests.
         run: Returns the reply to a request, or yields replies until the client disconnects.
-        is_stream: Whether it yields.
+        is_stream: Whether `run` yields replies.
     """
 
     service: str
@@ -62,15 +62,15 @@ class Call:
 def handlers_of(
     calls: Sequence[Call], doors: Doors, settings: Listening
 ) -> tuple[grpc.GenericRpcHandler, ...]:
-    """Return the handlers of the calls.
+    """Return the gRPC handlers of methods.
 
-    Each takes a stream of requests, of which it reads one: then it runs before the request has
-    arrived, and checks the token first.
+    Each handler is registered as taking a stream of requests, but reads only one. gRPC therefore
+    calls the handler before the request has arrived, and the token is checked first.
 
     Args:
-        calls: All of them.
-        doors: Knows the tokens.
-        settings: The server's.
+        calls: The methods.
+        doors: Checks tokens.
+        settings: The settings of the server.
     """
     gate = _Gate(doors, TrustedProxies(settings.forwarded_allow_ips), settings.limits.head_seconds)
     services: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
@@ -154,7 +154,7 @@ class _Gate:
         """Return the request.
 
         Raises:
-            Problem: There is none, or it does not arrive in time.
+            Problem: No request arrives, or not in time.
         """
         try:
             found = await asyncio.wait_for(context.read(), self._seconds)
@@ -174,7 +174,7 @@ def _metadata(context: grpc.aio.ServicerContext[Any, Any], wanted: str) -> list[
 
 
 def _address(peer: str) -> str:
-    """Return who is at the other end of `ipv4:1.2.3.4:567` or `ipv6:%5B::1%5D:567`."""
+    """Return the address in `ipv4:1.2.3.4:567` or `ipv6:%5B::1%5D:567`, without the port."""
     return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
 
 

@@ -1,4 +1,4 @@
-"""Requests of the service as queries, and rows as messages."""
+"""Conversion of the service's requests to queries, and of rows to messages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TIME = "_ms"
 
 
 def as_of(version: pb.Version) -> AsOf:
-    """Return which version is asked for.
+    """Return the version that a message requests.
 
     Raises:
-        Problem: It can be none.
+        Problem: The message is not a valid version.
     """
     return as_of_in(_version(version))
 
@@ -92,7 +92,7 @@ def parameters(request: pb.RowsRequest, serde: Serde[Any], limit: int) -> Parame
 
 
 def committed(standing: Standing) -> pb.Committed:
-    """Return which version an answer is of."""
+    """Return the message that describes the version of a reply."""
     return pb.Committed(batch=standing.batch, wall_ms=standing.wall_ms, tag=standing.tag.strip('"'))
 
 
@@ -115,7 +115,7 @@ def key_rows(
 
 
 class _Rows:
-    """Makes messages of rows: bytes as the app's serdes write them."""
+    """Converts rows to messages, with keys and values serialized by the app's serdes."""
 
     def __init__(self, reads: StoreReads[Any], columns: tuple[str, ...], *, as_json: bool) -> None:
         self._columns = columns

@@ -28,7 +28,7 @@ def grpc_beside(
     Args:
         settings: The settings of the server: gRPC uses the same address and certificate.
         port: The port; 0 uses a free one.
-        told: Called with the port when gRPC is ready.
+        told: A function that is called with the port when gRPC is ready.
 
     Raises:
         ServeError: At the start: the address is not available, or the certificate is invalid.

@@ -1,4 +1,4 @@
-"""The replies of gRPC methods: the queries of HTTP, as messages."""
+"""The gRPC methods: they run the queries of the HTTP routes, and reply with messages."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ class Service:
             self._context.streams.leave()
 
     async def check(self, request: health.HealthCheckRequest) -> health.HealthCheckResponse:
-        """Say that the server runs, as `/health/live` does."""
+        """Report that the server runs, as `/health/live` does."""
         if request.service not in ("", STATE):
             raise Problem(404, "there is no service of this name here")
         return health.HealthCheckResponse(status=health.HealthCheckResponse.SERVING)
 
 
 async def _either(change: asyncio.Event, seconds: float) -> None:
-    """Wait for a change, or so long."""
+    """Wait until the event is set, but at most this number of seconds."""
     with suppress(asyncio.TimeoutError):
         await asyncio.wait_for(change.wait(), seconds)

@@ -1,4 +1,4 @@
-"""The recent activity of an app by its reports: rates, shares of time, the last minutes."""
+"""The recent activity of an app from its batch reports: rates, time per node, a time line."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Activity:
         rate_out: Records written by sinks per second; None if sinks are unknown.
         rates: Input records per second, by node.
         shares: The sampled share of each node in the time of all tasks, 0 to 1.
-        line_in: `rate_in` in the last two minutes, by equal parts.
-        line_out: `rate_out`, likewise.
-        line_lag: Unread records after batches, likewise.
+        line_in: `rate_in` in each of equal parts of the last two minutes.
+        line_out: `rate_out` in the same parts.
+        line_lag: Unread records after batches in the same parts.
         latency_ms: The 99th percentile of the ages of records at their commit.
         batch_seconds: The mean time of a batch from its call to its commit.
     """
@@ -96,7 +96,7 @@ def _written(report: BatchReport, sinks: Iterable[str]) -> int:
 def _line(
     reports: Sequence[BatchReport], now_ms: int, number: Callable[[BatchReport], int]
 ) -> list[float]:
-    """Return how much there was a second, in equal parts of the last two minutes."""
+    """Return a number of the reports per second, in equal parts of the last two minutes."""
     part_ms = _LINE_MS // _SLOTS
     found = [0.0] * _SLOTS
     for report in reports:
@@ -107,7 +107,7 @@ def _line(
 
 
 def _shares(reports: Sequence[BatchReport]) -> dict[str, float]:
-    """Return each node's share of the sampled time, the engine's own left out of the answer."""
+    """Return each node's share of the sampled time, without an entry for the engine itself."""
     found: Counter[str] = Counter()
     for report in reports:
         found.update(report.node_seconds)

@@ -1,4 +1,4 @@
-"""The data of an app for the frame of pages and the list of apps."""
+"""The data of an app for the page frame and for the list of apps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class AppFacts:
-    """The known data of an app at a time.
+    """A snapshot of the known data of an app.
 
     Attributes:
         name: The app id.
@@ -47,7 +47,7 @@ class AppFacts:
         pause: The pause; None if the app is not paused.
         lag: The lag by partition; None if the topics are not read.
         recording: The telemetry.
-        problem: The name of the error if it cannot be read; otherwise empty.
+        problem: The name of the error if the app cannot be read; otherwise empty.
     """
 
     name: str
@@ -60,7 +60,7 @@ class AppFacts:
 
     @property
     def is_single(self) -> bool:
-        """Whether it has one query, so that its batches have one number."""
+        """Whether the app has exactly one query; only then `batch` identifies one batch."""
         return len(self.statuses) == 1
 
     @property
@@ -71,12 +71,12 @@ class AppFacts:
 
     @property
     def batch(self) -> int | None:
-        """The batch that was committed last."""
+        """The number of the batch that was committed last."""
         return None if self.newest is None else self.newest.batch
 
     @property
     def wall_ms(self) -> int | None:
-        """When that was, ms since the epoch."""
+        """The time of the last commit, ms since the epoch."""
         return None if self.newest is None else self.newest.wall_ms
 
     @property
@@ -101,7 +101,7 @@ class AppFacts:
 
     @property
     def state_bytes(self) -> int:
-        """The size of its state in the durable log, compressed."""
+        """The size of the app's state in the durable log, in compressed bytes."""
         return sum(size for each in self.statuses for size in each.state_bytes.values())
 
 
@@ -112,8 +112,8 @@ def facts_of(
 
     Args:
         app: The app.
-        watch: Measures the lag, if the server reads the topics; otherwise, and if they do not
-            answer, the last known lag of the app is used.
+        watch: Measures the lag, if the server reads the topics. Without it, and if the brokers do
+            not respond, the lag in the app's telemetry is used.
         recordings: The telemetry of apps.
         now_ms: The current time, ms since the epoch.
     """

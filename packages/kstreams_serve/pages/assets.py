@@ -42,9 +42,9 @@ def _read(name: str) -> Asset:
 _BY_NAME = {name: _read(name) for name in ("kstreams.css", "kstreams.js", "icon.svg")}
 
 ASSETS: Mapping[str, Asset] = {asset.path: asset for asset in _BY_NAME.values()}
-"""All of them, by path."""
+"""All static files, by path."""
 
 
 def asset_url(name: str) -> str:
-    """Return where a file is served."""
+    """Return the URL path of a static file."""
     return _BY_NAME[name].path

@@ -1,4 +1,4 @@
-"""The pages of batches: their durations, and the details of one."""
+"""The page of batch durations, and the page with the details of one batch."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _line(report: BatchReport, longest: float) -> _BatchLine:
 
 
 def _bars(reports: Sequence[BatchReport]) -> list[_Bar]:
-    """Return the bars of batches along a time axis, with waits between them."""
+    """Return the bars of batches along a time axis; gaps are waits between batches."""
     if not reports:
         return []
     begun = reports[0].committed_ms / 1000 - reports[0].seconds
@@ -215,7 +215,7 @@ def _commit(checkpoint: Checkpoint, app: ServedApp, query: str, number: int) -> 
 
 
 def _offsets(before: Commit | None, commit: Commit | None) -> list[_ReadLine]:
-    """Return which offsets a batch has done with, the most first; empty where that is not known."""
+    """Return the offset range of a batch by partition, largest first; empty if not known."""
     if commit is None or (before is None and commit.batch > 0):
         return []
     start = {} if before is None else before.positions

@@ -35,10 +35,10 @@ class Cell:
 
 
 def cells_of(row: Mapping[str, object], *, whole: bool = False) -> list[Cell]:
-    """Return the cells of a row of `RowText.row`.
+    """Return the cells of a row.
 
     Args:
-        row: The parts of the row, by the names of their columns.
+        row: A row as `RowText.row` returns it: values by column name.
         whole: Whether to show more of long texts.
     """
     longest = _LONGEST_WHOLE if whole else _LONGEST
@@ -71,7 +71,7 @@ def _bytes_cell(data: bytes, longest: int) -> Cell:
 
 
 def bytes_cell(data: bytes | None) -> Cell:
-    """Return bytes whose serde is not known: as a text, where they are UTF-8."""
+    """Return the cell of bytes without a known serde; as text if they are UTF-8."""
     if data is None:
         return Cell("null", "null")
     begin = data[: 4 * _LONGEST + 4]  # whole characters, also where one is cut
@@ -84,7 +84,7 @@ def bytes_cell(data: bytes | None) -> Cell:
 
 
 def key_parameters(serde: Serde[Any], parts: tuple[Any, ...]) -> dict[str, str]:
-    """Return the address parameters that identify the key of a row.
+    """Return the URL query parameters that identify the key of a row.
 
     Args:
         serde: The serde of the store's keys.
@@ -99,5 +99,5 @@ def key_parameters(serde: Serde[Any], parts: tuple[Any, ...]) -> dict[str, str]:
 
 
 def shown_key(key: object, serde: Serde[Any]) -> str:
-    """Return a key as the title of its page shows it."""
+    """Return the text of a key for titles and links."""
     return _cell("key", exact(key, serde), _LONGEST).text

@@ -45,7 +45,7 @@ class _Wanted:
         before: The earlier version.
         after: The later version.
         skip: The number of rows that earlier pages have compared.
-        name: The name of the open rows.
+        name: The name under which `OpenScans` keeps the scan.
         epoch: The epoch of a cursor's versions; None without a cursor.
     """
 
@@ -57,7 +57,7 @@ class _Wanted:
 
 
 class DiffPage:
-    """Creates this page. Both versions are read in parallel, and the time for a page is limited.
+    """Creates the page of differences; it reads both versions in parallel, for a limited time.
 
     Args:
         context: The shared context of routes.
@@ -68,7 +68,7 @@ class DiffPage:
         self._scans = OpenScans()
 
     async def page(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
-        """Return the page of two versions; without any, the page that asks for them."""
+        """Return the page of two versions; without versions, a form that asks for them."""
         app, store = await store_of(self._context, visit.request)
         given = visit.given(("before", "after", "cursor"))
         name = store.spec.name
@@ -138,7 +138,7 @@ def _version(asked: AsOf, found: Standing) -> int | str | None:
 
 
 def _rows(before: StoreReads[Any], after: StoreReads[Any]) -> OpenRows:
-    """Return the changed rows, each with its sign at its end."""
+    """Return the changed rows; the last column has the sign of the change."""
 
     def signed() -> Iterator[Row | None]:
         for each in changed_rows(before, after):

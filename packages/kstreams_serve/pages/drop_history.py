@@ -11,7 +11,7 @@ from kstreams.telemetry.minutes import MINUTE_MS, Minute
 __all__ = ("SPANS", "DropHistory", "DropSeries", "DropTime", "drop_history")
 
 SPANS = (1, 6, 24, 72)
-"""Hours that a page can show."""
+"""The lengths of time that the page offers, in hours."""
 
 _PARTS = 60
 _MOST_SERIES = 20
@@ -26,8 +26,8 @@ class DropSeries:
         node: The node.
         reason: The reason.
         total: The number of records.
-        last_ms: The start of the last minute with one, ms since the epoch.
-        line: The number in each of equal parts.
+        last_ms: The start of the last minute with a dropped record, ms since the epoch.
+        line: The number of dropped records in each of equal parts of the time.
     """
 
     node: str
@@ -39,7 +39,7 @@ class DropSeries:
 
 @dataclass(frozen=True)
 class DropTime:
-    """The dropped records in one part of the time.
+    """The dropped records of a node and a reason in one part of the time.
 
     Attributes:
         start_ms: The start of the part, ms since the epoch.
@@ -61,11 +61,11 @@ class DropHistory:
     Attributes:
         hours: The number of hours.
         since_ms: The start of the time, ms since the epoch.
-        part_ms: The length of a part.
-        series: The series by node and reason, the largest first.
+        part_ms: The length of a part of the time, ms.
+        series: The dropped records by node and reason, the largest total first.
         more: The number of omitted series.
-        times: The same data as numbers, newest first.
-        earlier: The number of omitted times.
+        times: The data of `series` as numbers, newest first.
+        earlier: The number of omitted items of `times`.
     """
 
     hours: int

@@ -29,7 +29,7 @@ class DropLine:
         reason: The reason.
         count: The number of records.
         part: The share of the node's input, 0 to 1.
-        is_lost: Whether the records are lost: misplaced keys are counted, but processed.
+        is_lost: Whether the records are lost; misplaced keys are counted, but processed.
     """
 
     node: str
@@ -55,15 +55,15 @@ def drop_lines(facts: AppFacts) -> list[DropLine]:
 
 @dataclass(frozen=True)
 class SampleLine:
-    """The place of a dropped record.
+    """The location of a dropped record.
 
     Attributes:
         query: The query.
         batch: The batch.
-        node: The node that dropped it.
+        node: The node that dropped the record.
         reason: The reason.
-        place: The partition.
-        offset: The offset.
+        place: The topic partition of the record.
+        offset: The offset of the record.
     """
 
     query: str
@@ -75,7 +75,7 @@ class SampleLine:
 
     @property
     def record(self) -> Mapping[str, str | int]:
-        """The parameters of an address that mean the record."""
+        """The URL query parameters that identify the record."""
         return {
             "topic": self.place.topic,
             "partition": self.place.partition,
@@ -84,7 +84,7 @@ class SampleLine:
 
 
 def drop_samples(recording: Recording) -> list[SampleLine] | None:
-    """Return where some dropped records came from, newest first; None: that is not recorded."""
+    """Return the locations of some dropped records, newest first; None if not recorded."""
     if not recording.batches:
         return None
     return [
@@ -95,7 +95,7 @@ def drop_samples(recording: Recording) -> list[SampleLine] | None:
 
 
 class DroppedPage:
-    """Creates this page.
+    """Creates the page of dropped records.
 
     Args:
         recordings: The telemetry of apps.

@@ -48,7 +48,7 @@ class ExplainPage:
         self._context = context
 
     async def page(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
-        """Return the page of a key, and of the batch that has changed it last or is asked for."""
+        """Return the page of a key and a batch; by default, the last batch that changed the key."""
         app, store = await store_of(self._context, visit.request)
         given = visit.given(("key", "key_format", "batch", "skip"))
         text, form = given.required("key"), given.get("key_format", "text")

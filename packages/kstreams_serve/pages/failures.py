@@ -28,7 +28,7 @@ class _FailureLine:
 
     @classmethod
     def of(cls, failure: Failure, *, sees_data: bool) -> _FailureLine:
-        """Return the visible part of a failure for a visitor: texts may quote records."""
+        """Return a failure as a visitor may see it; texts are hidden, as they may quote records."""
         return cls(
             failure.ms,
             failure.run,

@@ -27,7 +27,7 @@ _SPEED_SECONDS = 600.0
 
 
 class ForecastPage:
-    """Makes this page: with the trigger as it is, or as somebody thinks of it; so are prices."""
+    """Creates this page; a request may set another trigger interval and other prices."""
 
     def __init__(self) -> None:
         self._speeds: dict[str, tuple[float, float | None]] = {}
@@ -62,7 +62,7 @@ class ForecastPage:
         return Page("forecast.html", "Forecast", content, tab="Forecast", is_live=False)
 
     async def _speed(self, app: ServedApp) -> float | None:
-        """Return how fast state comes back here, as measured some minutes ago or now."""
+        """Return the restore speed of this machine, measured at most every ten minutes."""
         since, speed = self._speeds.get(app.name, (float("-inf"), None))
         if time.monotonic() - since > _SPEED_SECONDS:
             speed = await app.restoring.result(

@@ -42,7 +42,7 @@ class Frame:
     Attributes:
         app: The data of the app; None on pages without an app.
         base: The base path of the app's pages.
-        tabs: The links to them.
+        tabs: The links to the app's pages.
         signed_in: Whether the visitor has a token.
     """
 
@@ -53,7 +53,7 @@ class Frame:
 
 
 def base_of(app: str) -> str:
-    """Return where the pages of an app begin."""
+    """Return the base path of an app's pages."""
     return f"/apps/{quote(app, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""The pages of a key of a store: its current and earlier values; and the search in all stores."""
+"""The pages of a store's key (current and earlier values), and the search in all stores."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Hit:
 
 
 class KeyPages:
-    """Creates these pages.
+    """Creates the pages of keys.
 
     Args:
         context: The shared context of routes.
@@ -152,7 +152,7 @@ class KeyPages:
         return Page("history.html", title, content, tab="Stores", is_live=False)
 
     async def look(self, visit: Visit, app: ServedApp, _: AppFacts) -> Page:
-        """Return the page that says in which stores a key is."""
+        """Return the page of the stores that contain a key."""
         given = visit.given(("key",))
         text = given.required("key")
         names = sorted(await asyncio.to_thread(app.schemas))[:_MOST_STORES]
@@ -182,7 +182,7 @@ def _lines(rows: KeyRows, found: Rows) -> list[list[Cell]]:
 
 
 def _points(history: KeyHistory) -> list[float]:
-    """Return the values of a key from version to version, if all are numbers."""
+    """Return the values of a key by version; empty unless all are numbers."""
     versions = [history.first, *(each.after for each in history.changes)]
     known = [rows[0][0] for rows in versions if len(rows) == 1]
     if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in known):
@@ -206,7 +206,7 @@ def _whole_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[list[_Key
 
 
 def _nearest(reads: StoreReads[Any], key: object) -> Iterator[_KeyRow]:
-    """Yield the keys before and after one that is not there, where rows lie by key."""
+    """Yield the keys before and after a missing key; none if rows are not ordered by key."""
     if not lies_by_key(reads):
         return
     serde = reads.spec.key

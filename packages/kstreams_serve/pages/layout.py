@@ -25,8 +25,8 @@ class Item:
 
     Attributes:
         id: The id.
-        group: The frame around it.
-        below: The item right above it, such as the processor of a store; empty for none.
+        group: The name of the frame around the item.
+        below: The id of the item right above this one, such as a store's processor; or empty.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Edge:
     Attributes:
         start: The start item.
         end: The end item.
-        directed: Whether it has an arrow.
+        directed: Whether the connection has an arrow.
     """
 
     start: str
@@ -67,7 +67,7 @@ class Route:
     Attributes:
         edge: The edge.
         path: The line.
-        tip: The position of its arrow, or None.
+        tip: The position of the edge's arrow; None without an arrow.
     """
 
     edge: Edge
@@ -109,7 +109,7 @@ class _Frame:
 
 
 def laid_out(items: Sequence[Item], edges: Sequence[Edge]) -> Layout:
-    """Return the layout of items; equal items have an equal layout.
+    """Return the layout of a diagram; it depends on nothing but the items and edges.
 
     Each group has its own layout in layers; the groups are then arranged along the edges between
     them. Backward edges are drawn below.
@@ -151,7 +151,7 @@ def _frame(name: str, items: Sequence[Item], edges: Iterable[Edge]) -> _Frame:
 
 
 def _layers(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Return things by how far they are from the first ones; what leads back does not count."""
+    """Return the ids in layers, by the longest path to each; backward edges do not count."""
     depth = dict.fromkeys(ids, 0)
     forward = [edge for edge in edges if edge not in _backward(ids, edges)]
     for _ in ids:
@@ -169,7 +169,7 @@ def _layers(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[list[s
 
 
 def _backward(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the edges that close a circle, as a walk in the order of the ids meets them."""
+    """Return the edges that close a cycle in a depth-first walk in the order of the ids."""
     after: dict[str, list[str]] = {each: [] for each in ids}
     for start, end in edges:
         after[start].append(end)
@@ -196,7 +196,7 @@ def _backward(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> set[tuple
 
 
 def _ordered(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Return layers in which items are near their connected items."""
+    """Return the layers, each reordered so that items are near their connected items."""
     near: dict[str, list[str]] = {}
     for start, end in edges:
         near.setdefault(start, []).append(end)

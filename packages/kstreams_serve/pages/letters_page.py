@@ -1,4 +1,4 @@
-"""The page of dead letters: where each came from, why, and the command that brings it back."""
+"""The page of dead letters: their sources, their reasons, and the command to replay them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ("LettersPage",)
 
 _ROWS = 30
 _MOST_COUNTED = 20_000
-"""Letters that are gone through to say how many would be brought back."""
+"""The maximum number of dead letters read to count the records of a replay."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _LetterLine:
 
 
 class LettersPage:
-    """Creates this page.
+    """Creates the page of dead letters.
 
     Args:
         context: The shared context of routes.
@@ -54,9 +54,9 @@ class LettersPage:
         self._context = context
 
     async def page(self, visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
-        """Return the page of a topic of dead letters, the newest first.
+        """Return the page of a dead-letter topic, newest letters first.
 
-        Only topics that the app itself sets records aside in are read.
+        It reads only dead-letter topics that the app itself writes to.
         """
         given = visit.given(("topic", "cursor", "count"))
         topics = facts.recording.dead_letter_nodes

@@ -1,4 +1,4 @@
-"""Pages that stay open: the regions of them that change, sent as they do."""
+"""Live updates of open pages: changed regions are sent as events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("LivePages",)
 
 _TICK_SECONDS = 0.5
 _BEAT_SECONDS = 5.0
-"""The interval of events without changes, which show a page that it is connected."""
+"""The interval of events without changes, by which a page sees that it is connected."""
 _MOST_PAGES = 200
 
 _Regions = dict[str, str]
@@ -29,7 +29,7 @@ class LivePages:
     """Sends the changed regions of pages; visitors of the same page share its rendering.
 
     Args:
-        streams: Counts the streams.
+        streams: Counts the open event streams.
         limits: The limits of the server.
     """
 

@@ -66,7 +66,7 @@ def _found(outline: Outline | None, name: str) -> tuple[GroupOutline | None, Nod
 
 
 def _task_shares(recording: Recording, name: str) -> Sequence[_TaskShare]:
-    """Return how long the node took in each task, by samples; the longest first."""
+    """Return the sampled time of a node in each task, longest first."""
     seconds: dict[TaskId, float] = {}
     for report in recording.batches:
         for task in report.tasks:

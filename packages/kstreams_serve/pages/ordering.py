@@ -1,4 +1,4 @@
-"""The buttons of pages that give an app an order, for those who may."""
+"""The buttons on pages that send a command to an app, for visitors with the role."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("OrderForms",)
 
 
 class OrderForms:
-    """The actions of forms, which work without scripts.
+    """The actions of command forms, which work without scripts.
 
     A browser sends forms with its cookie, so the guard has checked that they belong to a page of
     this server.
@@ -29,7 +29,7 @@ class OrderForms:
         self._orders = Orders(context)
 
     async def send(self, request: Request) -> Response:
-        """Give an order, and lead to where its effect can be seen."""
+        """Execute a command, and redirect to the page that shows its effect."""
         app = app_of(self._context, request)
         fields = await form_body(request, self._context.limits)
         filled = {name: text for name, text in fields.items() if text}

@@ -35,8 +35,8 @@ class NodeLine:
     Attributes:
         name: The name.
         counts: The counts.
-        rate: The recent input records per second; None if that is not recorded.
-        share: The recent share of the time of all nodes; None if that is not recorded.
+        rate: The recent input records per second; None if not recorded.
+        share: The node's recent share of the time of all nodes; None if not recorded.
     """
 
     name: str
@@ -64,7 +64,7 @@ def _page(visit: Visit, facts: AppFacts) -> Page:
 
 
 def node_lines(facts: AppFacts, activity: Activity) -> list[NodeLine]:
-    """Return the nodes of an app, in topological order if that is recorded.
+    """Return the nodes of an app, in topological order if the topology is recorded.
 
     Args:
         facts: The data of the app.

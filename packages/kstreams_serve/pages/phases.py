@@ -10,7 +10,7 @@ from kstreams.batch.messages.worker_times import TASK_PHASES
 __all__ = ("BATCH_PHASES", "TASK_PHASES", "Phase", "phases_of")
 
 BATCH_PHASES = ("wait", "plan", "job", "commit", "publish")
-"""Of a batch, in their order."""
+"""The phases of a batch, in order."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Phase:
     Attributes:
         name: The name of the phase.
         seconds: The duration.
-        start: The start in the bar, 0 to 1.
-        part: The share of the bar.
+        start: The position where the part starts in the bar, 0 to 1.
+        part: The length of the part, 0 to 1 of the bar.
     """
 
     name: str

@@ -39,9 +39,9 @@ class Box:
         name: The name.
         kind: The kind of node, or `store`.
         said: A short description.
-        label: All of that in a sentence.
-        href: Its page, relative to the app's.
-        share: The share of the time, 0 to 1; None if unknown.
+        label: Name, kind and description in a sentence.
+        href: The path of its page, relative to the app's pages.
+        share: The share of the processing time, 0 to 1; None if unknown.
         dropped: The number of dropped records.
     """
 
@@ -84,17 +84,17 @@ class Picture:
 
     @property
     def boxes(self) -> list[Box]:
-        """All things."""
+        """All boxes of all groups."""
         return [box for group in self.groups for box in group.boxes]
 
     def width_of(self, edge: Edge) -> str:
-        """Return the width of an edge, by the rate of its target."""
+        """Return the line width of an edge, which depends on the input rate of its target."""
         rate = self.rates.get(edge.end, 0.0)
         return f"{min(_THINNEST + 0.5 * log10(1 + rate), _THICKEST):.1f}"
 
     @staticmethod
     def short(text: str, most: int) -> str:
-        """Return the beginning of a text that is too long for the diagram."""
+        """Return a text, cut to a maximum length with an ellipsis."""
         line = one_line(text, 200)
         return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -1,4 +1,4 @@
-"""The worst problems of an app first: its lag, its slow nodes and its losses."""
+"""The problems of an app, the worst first: its lag, its slow nodes and its losses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def worst_first(facts: AppFacts, shares: Mapping[str, float], now_ms: int) -> Se
 
     Args:
         facts: The data of the app.
-        shares: The share of each node in the time, if that is recorded.
+        shares: Each node's share of the processing time, 0 to 1; empty if not recorded.
         now_ms: The current time, ms since the epoch.
     """
     found = [
@@ -122,7 +122,7 @@ def _time(shares: Mapping[str, float]) -> Iterator[Finding]:
 
 
 def _stream_time(facts: AppFacts) -> Iterator[Finding]:
-    """One task is behind the others of its group in stream time."""
+    """Yield problems of tasks that are behind the others of their group in stream time."""
     for group, times in _times_by_group(facts.statuses).items():
         known = {task: time for task, time in times.items() if time != NO_TIME}
         if len(known) < 2:  # to compare

@@ -24,7 +24,7 @@ _DIRECTORY_SECONDS = 0.5
 _OBJECT_SECONDS = 10.0
 """The interval of reads from object storage, where each request has a price."""
 _MINUTES_SECONDS = 20.0
-"""The same of minutes: many lines, one more a minute."""
+"""The interval of reads of the telemetry by the minute, which has many lines."""
 _REPORTS = 120
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Recording:
 
     @property
     def dead_letter_nodes(self) -> dict[str, list[str]]:
-        """The topics that the app sets records aside in, each with the nodes that do."""
+        """The app's dead-letter topics, each with the nodes that write to it."""
         found: dict[str, list[str]] = {}
         for node, topic in () if self.outline is None else self.outline.dead_letters:
             found.setdefault(topic, []).append(node)
@@ -91,7 +91,7 @@ class Recordings:
 
         Args:
             app: The app.
-            hours: The number of hours; one of a few.
+            hours: The number of hours; few values are in use, as each is cached.
         """
         with self._lock:
             since, found = self._minutes.get((app.name, hours), (float("-inf"), ()))

@@ -1,4 +1,4 @@
-"""Templates, and the functions that they may call on values."""
+"""Rendering of templates, and the filters that templates may apply to values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TEXT_LENGTH = 20_000
 
 
 def render(template: str, content: Mapping[str, object]) -> str:
-    """Return a template with its content: everything in it is escaped."""
+    """Return the HTML of a template with its content; all values are escaped."""
     return _environment().get_template(template).render(content)
 
 
@@ -71,17 +71,17 @@ def _environment() -> Environment:
 
 
 def _name(text: object) -> str:
-    """Return a name that anybody may have chosen, on one line; what cannot be seen as escapes."""
+    """Return an untrusted name on one line; invisible characters become escapes."""
     return one_line(str(text), _NAME_LENGTH)
 
 
 def _text(text: object) -> str:
-    """Return a foreign text of several lines."""
+    """Return an untrusted text of several lines; invisible characters become escapes."""
     return safe_text(str(text), _TEXT_LENGTH)
 
 
 def _step(name: object) -> str:
-    """Return a name as a step of an address."""
+    """Return a name, quoted as a segment of a URL path."""
     return quote(str(name), safe="")
 
 

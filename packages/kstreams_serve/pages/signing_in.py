@@ -1,4 +1,4 @@
-"""The way in for browsers: a token, once, for a cookie that ends by itself."""
+"""The login of browsers: they send a token once, and get a cookie that expires."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class SigningIn:
         self._clock = SystemClock()
 
     async def form(self, visit: Visit) -> tuple[Page, AppFacts | None]:
-        """Show where a token can be given."""
+        """Return the login page."""
         given = visit.given(("next",))
         return _login_page(_own(given.get("next") or "/")), None
 
     async def sign_in(self, request: Request) -> Response:
-        """Take a token, and lead to where the visitor wanted to go."""
+        """Check a token, set the cookie, and redirect to the page that the visitor wanted."""
         fields = await form_body(request, self._limits)
         after = _own(fields.get("next", "/"))
         address = request.client.host if request.client is not None else ""
@@ -60,7 +60,7 @@ class SigningIn:
         return RedirectResponse(after, 303, {"Set-Cookie": cookie})
 
     async def sign_out(self, request: Request) -> Response:
-        """Take the visitor's cookie away."""
+        """Delete the visitor's cookie."""
         await form_body(request, self._limits)
         return RedirectResponse("/login", 303, {"Set-Cookie": self._doors.log_out()})
 
@@ -70,5 +70,5 @@ def _login_page(after: str, problem: str = "", status: int = 200) -> Page:
 
 
 def _own(path: str) -> str:
-    """Return the address if it belongs to this server; otherwise that of the first page."""
+    """Return the path if it is a path on this server; otherwise the path of the first page."""
     return path if _OWN.fullmatch(path) else "/"

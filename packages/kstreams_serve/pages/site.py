@@ -1,4 +1,4 @@
-"""The pages: where each is, who may see it, and how it is answered."""
+"""The pages: their paths, their required roles, and their functions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _TITLES = {
 }
 
 _Shown = tuple[Page, AppFacts | None]
-"""A page, and the data of its app, if it has one."""
+"""A page, and the data of its app; None for a page without an app."""
 _AnyPage = Callable[[Visit], Awaitable[_Shown]]
 _AppPage = Callable[[Visit, ServedApp, AppFacts], Awaitable[Page]]
 
@@ -127,7 +127,7 @@ class Site:
         page: _AnyPage,
     ) -> Action:
         async def run(request: Request) -> ASGIApp:
-            """Show a page, or send what changes of it."""
+            """Return a page, or the event stream of its changed regions."""
 
             async def html() -> tuple[Page, str]:
                 visit = self._visit(request)
@@ -181,7 +181,7 @@ class Site:
         return shown
 
     def _refused(self, request: Request, problem: Problem | KStreamsError) -> ASGIApp:
-        """Say a problem in HTML; who has no token is led to where one can be given."""
+        """Return the page of a problem; redirect visitors without a token to the login page."""
         visit = self._visit(request)
         status = status_of(problem)
         if "text/event-stream" in request.headers.get("accept", ""):
@@ -238,7 +238,7 @@ def _response(html: str, status: int) -> Response:
 
 def _asset_action(asset: Asset) -> Action:
     async def send(_: Request) -> Response:
-        """Send a file that pages name."""
+        """Send a static file of the pages."""
         kept = {"Cache-Control": f"public, max-age={_KEPT_SECONDS}, immutable"}
         return Response(asset.data, headers=kept, media_type=asset.kind)
 

@@ -1,4 +1,4 @@
-"""The pages of an app's stores: all of them, and the rows of one."""
+"""The page of all stores of an app, and the page with the rows of one store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _RowLine:
 
 
 class StorePages:
-    """Creates these pages.
+    """Creates the pages of stores.
 
     Args:
         context: The shared context of routes.
@@ -76,7 +76,7 @@ class StorePages:
         return Page("stores.html", "Stores", {"stores": lines, "sizes": sizes}, tab="Stores")
 
     async def one(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
-        """Return the page of a store: its rows, for those who may see them."""
+        """Return the page of a store, with its rows if the visitor may see data."""
         app, store = await store_of(self._context, visit.request)
         given = with_times(visit.given(_GIVEN))
         name = store.spec.name

@@ -1,4 +1,4 @@
-"""The versions that a store can be read at, for a choice on a page."""
+"""The versions that a store can be read at, to choose from on a page."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Versions:
     """The versions that a store can be read at.
 
     Attributes:
-        batches: The retained ones, newest first.
-        savepoints: By name.
-        asked: The one that a page is about; empty for the newest.
+        batches: The retained batches, newest first.
+        savepoints: The names of the savepoints.
+        asked: The version that the page shows; empty for the newest.
     """
 
     batches: Sequence[int]
@@ -27,7 +27,7 @@ class Versions:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the page is about a version that is none of these."""
+        """Whether the page shows a version outside of `batches` and `savepoints`."""
         return self.asked not in ("", *self.savepoints, *map(str, self.batches))
 
 
@@ -37,7 +37,7 @@ async def versions_of(app: ServedApp, store: ServedStore, asked: str | None) -> 
     Args:
         app: The app.
         store: The store.
-        asked: The version of a page; None is the newest.
+        asked: The version that the page shows; None is the newest.
     """
     batches = await asyncio.to_thread(store.newest.place.batches)
     savepoints = await asyncio.to_thread(app.savepoints)

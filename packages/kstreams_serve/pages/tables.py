@@ -1,4 +1,4 @@
-"""Tables that are sorted, filtered and cut into pages here, not in the browser."""
+"""Tables that the server sorts, filters and splits into pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Column:
 
     Attributes:
         title: The title.
-        sort: The name in an address that sorts by it; empty if it cannot be sorted.
+        sort: The value of the query parameter `sort`; empty if the column cannot be sorted.
         kind: `number` for right-aligned columns.
     """
 
@@ -40,7 +40,7 @@ class Sorting:
     Attributes:
         by: The column.
         down: Whether the largest rows come first.
-        find: The search text in the names of rows; empty for all.
+        find: Only rows whose name contains this text; empty for all rows.
         page: The number of the page, from 1.
     """
 
@@ -58,7 +58,7 @@ class Pages(Generic[T]):
         rows: The rows.
         number: The number of the page, from 1.
         last: The number of pages.
-        kept: The other parameters of the addresses of pages.
+        kept: The other query parameters, which links to pages keep.
     """
 
     rows: Sequence[T]
@@ -71,9 +71,9 @@ def sorting_in(given: Parameters, columns: Sequence[str], *, first: str) -> Sort
     """Return the order and the filter in a request.
 
     Args:
-        given: The request; it may have `sort`, `down`, `find` and `page`.
+        given: The parameters of the request, which may have `sort`, `down`, `find` and `page`.
         columns: The sortable columns.
-        first: The default column.
+        first: The default sort column.
 
     Raises:
         Problem: A parameter is invalid.

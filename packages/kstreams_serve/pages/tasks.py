@@ -1,4 +1,4 @@
-"""The page of an app's tasks: who is behind, who works most, who holds back stream time."""
+"""The page of an app's tasks: their lag, their work, and their stream time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class TaskWork:
         busy: The mean seconds per batch.
         phases: The time by phase.
         worker: The last worker.
-        attempts: The number of attempts there.
-        restored: Whether its state was restored for it.
+        attempts: The number of attempts of the last batch.
+        restored: Whether the last batch had to restore the task's state.
     """
 
     records: float
@@ -56,11 +56,12 @@ class TaskLine:
         task: The task.
         lag: The unread records of its partitions; None if unknown.
         oldest_ms: The timestamp of the first unread record.
-        stream_ms: The stream time; None before any record.
-        waits: The seconds that it is behind the most advanced task of its group, if that is much.
+        stream_ms: The stream time, ms; None before any record.
+        waits: The seconds that its stream time is behind that of the most advanced task of its
+            group, if the difference is large.
         state_bytes: The compressed size of its state in the durable log.
         skewed: Whether the size is far above the mean of its group.
-        work: The recent work; None if that is not recorded.
+        work: The recent work; None if not recorded.
     """
 
     task: TaskId
@@ -74,7 +75,7 @@ class TaskLine:
 
     @property
     def name(self) -> str:
-        """Group and partition."""
+        """The group and the partition of the task."""
         return str(self.task)
 
 

@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as people read them."""
+"""Human-readable texts of numbers, sizes and times."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
 def count(number: float) -> str:
-    """Return a whole number with its thousands apart."""
+    """Return a whole number with separated thousands."""
     return f"{round(number):,}"
 
 
 def amount(number: float) -> str:
-    """Return a number in at most four characters and a letter: 4,585 is 4.6 k."""
+    """Return a number in at most four characters and a unit prefix: 4,585 is 4.6 k."""
     for letter in ("", " k", " M", " G", " T"):
         if abs(number) < _THOUSAND:
             return f"{_short(number)}{letter}"
@@ -43,7 +43,7 @@ def dollars(number: float) -> str:
 
 
 def rate(number: float | None) -> str:
-    """Return how many a second; a dash where that is not known."""
+    """Return a rate per second as text; a dash if it is not known."""
     if number is None:
         return "—"
     return f"{count(number) if number >= 10 else _short(number)}/s"  # digits
@@ -59,7 +59,7 @@ def size(number: float) -> str:
 
 
 def seconds(span: float) -> str:
-    """Return a span, given in seconds, in the unit that fits."""
+    """Return a number of seconds in a suitable unit."""
     if span < 0:
         return f"-{seconds(-span)}"
     if span < 1:
@@ -74,24 +74,24 @@ def seconds(span: float) -> str:
 
 
 def age(since_ms: int, now_ms: int) -> str:
-    """Return how long ago a time was."""
+    """Return the time passed since a time."""
     span = (now_ms - since_ms) / _THOUSAND
     return "now" if abs(span) < 0.05 else f"{seconds(span)} ago"
 
 
 def share(part: float) -> str:
-    """Return a share of 1 as per cent."""
+    """Return a fraction between 0 and 1 as a percentage."""
     return f"{part * 100:.0f} %" if part >= 0.01 or part == 0 else "< 1 %"
 
 
 def moment(wall_ms: int) -> str:
-    """Return a time as people write it, in UTC."""
+    """Return the text of a date and time, in UTC."""
     found = _at(wall_ms)
     return f"@{wall_ms}" if found is None else f"{found:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def near(wall_ms: int, now_ms: int) -> str:
-    """Return a time as short as can be understood: of today without the date, in UTC."""
+    """Return the text of a time in UTC, without the date if it is today."""
     found, today = _at(wall_ms), _at(now_ms)
     if found is None or today is None:
         return f"@{wall_ms}"
@@ -112,7 +112,7 @@ def _at(wall_ms: int) -> datetime | None:
 
 
 def _short(number: float) -> str:
-    """Return a number below a thousand with two digits at least."""
+    """Return a number below a thousand with at least two digits."""
     if number == int(number):
         return str(int(number))
     return f"{number:.1f}" if abs(number) < 100 else f"{number:.0f}"

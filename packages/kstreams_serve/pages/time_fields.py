@@ -1,4 +1,4 @@
-"""Times that people choose in forms: in UTC, as browsers send and want them."""
+"""Times in form fields, in UTC and in the format of browsers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _FIELDS = {"since": "from", "until": "to"}
 
 
 def with_times(given: Parameters) -> Parameters:
-    """Return a request with `from` and `to` in ms, where it has `since` and `until`.
+    """Return parameters in which `from` and `to`, in ms, replace `since` and `until`.
 
     Raises:
-        Problem: One of them is no time, or is there in both ways.
+        Problem: A field is not a time, or both `since` and `from` (or `until` and `to`) are given.
     """
     found = {name: text for name, text in given.items() if name not in _FIELDS}
     for field, name in _FIELDS.items():
@@ -35,7 +35,7 @@ def with_times(given: Parameters) -> Parameters:
 
 
 def time_field(given: Parameters, name: str) -> str:
-    """Return the form text of a time in ms in a request; empty without one.
+    """Return the form field text of a parameter in ms; empty without the parameter.
 
     Raises:
         Problem: The parameter is not a time.

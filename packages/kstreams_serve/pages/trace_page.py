@@ -62,7 +62,7 @@ class TracePage:
         self._context = context
 
     async def page(self, visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
-        """Return the page of a record; without one, the page that asks for it."""
+        """Return the page of a record; without a record, a form that asks for it."""
         given = visit.given(_RECORD)
         place = _place(given)
         knows = self._context.code_runs.knows(app.name)
@@ -83,7 +83,7 @@ class TracePage:
 
 
 def _place(given: Parameters) -> str:
-    """Return the record as commands name it; empty where it is not asked for."""
+    """Return the requested record in the syntax of commands; empty if none is requested."""
     if not all(name in given for name in _RECORD):
         return ""
     partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)

@@ -1,4 +1,4 @@
-"""Visits of pages, and pages."""
+"""Page requests (visits) and page contents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ("Page", "Visit")
 
 @dataclass(frozen=True)
 class Visit:
-    """A visit of a page.
+    """A request for a page.
 
     Attributes:
         request: The request.
@@ -33,15 +33,15 @@ class Visit:
         return self.role >= Role.DATA
 
     def given(self, known: Collection[str]) -> Parameters:
-        """Return the parameters of the address, without empty form fields.
+        """Return the query parameters, without empty form fields.
 
-        An empty text is a valid key: `key` stays.
+        An empty `key` is not removed, because the empty text is a valid key.
 
         Args:
             known: The allowed names.
 
         Raises:
-            Problem: There is another parameter.
+            Problem: The request has a parameter that is not in `known`.
         """
         fields = self.request.scope["query_string"].split(b"&")
         filled = [field for field in fields if field == b"key=" or not field.endswith(b"=")]
@@ -57,8 +57,8 @@ class Page:
         title: The title of the browser window.
         content: The values of the template.
         status: The status of the response.
-        tab: The name of its tab.
-        is_live: Whether it updates itself.
+        tab: The name of the tab that the page belongs to.
+        is_live: Whether the page updates itself.
     """
 
     template: str

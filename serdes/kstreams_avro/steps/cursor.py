@@ -1,7 +1,7 @@
-"""Places in the bytes of many values, which move together.
+"""Read positions in the bytes of many values, which advance together.
 
-Avro has no places of its own: a field begins where the one before it ends. So whatever is read
-is read for all values at once, by numpy, and moves their places to the next field.
+Avro data has no offsets: a field begins where the previous field ends. So numpy reads a field of
+all values at once, which moves their positions to the next field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kstreams_avro.datum import Malformed
 __all__ = ("Cursor", "Ints", "taken")
 
 Ints = npt.NDArray[np.int64]
-"""Numbers by row."""
+"""An array with one number per row."""
 
 _PADDING = np.zeros(24, np.uint8)
 """The padding after the last value, so that reads at its end stay inside."""
@@ -44,7 +44,7 @@ class Cursor:
 
     @classmethod
     def over(cls, column: pa.Array) -> Cursor:
-        """Begin at the front of the values of a `binary` column without nulls."""
+        """Return a cursor at the start of the values of a `binary` column without nulls."""
         count = len(column)
         _, places, held = column.buffers()
         offsets = np.frombuffer(places, np.int32)[column.offset : column.offset + count + 1]
@@ -54,11 +54,11 @@ class Cursor:
         return cls(np.concatenate((data, _PADDING)), bounds[:-1].copy(), bounds[1:])
 
     def __len__(self) -> int:
-        """Return how many values there are."""
+        """Return the number of values."""
         return len(self._places)
 
     def some(self, rows: Ints) -> Cursor:
-        """Return a cursor of some rows, rising; `follow` brings back where it has come to."""
+        """Return a cursor of some rows, ascending; `follow` copies its positions back."""
         return Cursor(self._data, self._places[rows], self._ends[rows])
 
     def follow(self, rows: Ints, other: Cursor) -> None:
@@ -70,19 +70,19 @@ class Cursor:
         return self._data[self._places[row] : self._ends[row]].tobytes()
 
     def left(self) -> Ints:
-        """Return how many bytes are left of each value."""
+        """Return the number of remaining bytes of each value."""
         return self._ends - self._places
 
     def finish(self) -> None:
-        """Raise `Malformed` where bytes are left over."""
+        """Raise `Malformed` if a value has remaining bytes."""
         if not np.array_equal(self._places, self._ends):
             raise Malformed("bytes are left over")
 
     def advance(self, lengths: Ints | int) -> Ints:
-        """Pass over so many bytes; return where they begin.
+        """Advance by a number of bytes; return the previous positions.
 
         Raises:
-            Malformed: There are fewer, or a length is negative.
+            Malformed: A value has fewer remaining bytes, or a length is negative.
         """
         starts = self._places
         given = isinstance(lengths, np.ndarray) and len(lengths)
@@ -94,17 +94,17 @@ class Cursor:
         return starts
 
     def octets(self) -> npt.NDArray[np.uint8]:
-        """Read one byte."""
+        """Read one byte of each value."""
         return self._data[self.advance(1)]
 
     def numbers(self, code: str) -> npt.NDArray[Any]:
-        """Read a little-endian number of fixed width, by its numpy code."""
+        """Read a little-endian number of fixed width of each value, given its numpy type code."""
         kind = np.dtype(code)
         starts = self.advance(kind.itemsize)
         return self._view(kind)[starts].astype(kind.newbyteorder("="), copy=False)
 
     def longs(self) -> Ints:
-        """Read a number of variable length, as `int` and `long` are written."""
+        """Read a number of variable length (`int` or `long`) of each value."""
         starts = self._places
         small = self._data[starts]
         if not (small & 0x80).any():
@@ -124,7 +124,7 @@ class Cursor:
         return longs
 
     def _long(self, starts: Ints) -> tuple[npt.NDArray[np.uint64], Ints]:
-        """Read numbers of nine or ten bytes; the last has but one bit."""
+        """Read numbers of nine or ten bytes; a tenth byte has only one bit."""
         numbers = _seven_bits(self._view(np.dtype("<u8"))[starts].astype(np.uint64))
         ninth = self._data[starts + 8].astype(np.uint64)
         tenth = self._data[starts + 9].astype(np.uint64)
@@ -136,7 +136,7 @@ class Cursor:
         return numbers, np.where(longest, 10, 9)
 
     def _view(self, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Return the number that begins at each byte."""
+        """Return a view with the number that starts at each byte."""
         count = len(self._data) - kind.itemsize + 1
         view: npt.NDArray[Any] = np.ndarray((count,), kind, self._data, strides=(1,))
         return view
@@ -147,7 +147,7 @@ class Cursor:
         return self._pieces(self.advance(lengths), self._places)
 
     def _pieces(self, starts: Ints, ends: Ints) -> pa.Array:
-        """Copy pieces that do not overlap, in rising order: every second one is a gap."""
+        """Copy ascending, non-overlapping pieces to a `binary` column."""
         count = len(starts)
         if not count:
             return pa.array([], pa.binary())
@@ -159,7 +159,7 @@ class Cursor:
         return both.take(pa.array(np.arange(0, 2 * count, 2)))
 
     def fixed(self, size: int) -> pa.Array:
-        """Read so many bytes, as a column of fixed width."""
+        """Read this number of bytes of each value, as a column of fixed width."""
         starts = self.advance(size)
         held = self._data[starts[:, None] + np.arange(size)]
         return pa.Array.from_buffers(
@@ -168,7 +168,7 @@ class Cursor:
 
 
 def taken(column: pa.Array, rows: Ints, count: int) -> pa.Array:
-    """Spread a column over `count` rows, rising; the others are null."""
+    """Return a column of `count` rows with these values at ascending rows, and null elsewhere."""
     if len(rows) == count:
         return column
     places = np.zeros(count, np.int64)
@@ -179,7 +179,7 @@ def taken(column: pa.Array, rows: Ints, count: int) -> pa.Array:
 
 
 def _seven_bits(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Put the lower seven bits of each of eight bytes together."""
+    """Join the lower seven bits of the eight bytes of each word."""
     bits: npt.NDArray[np.uint64] = words & _SEVENS
     for low, high, shift in (
         (0x007F007F007F007F, 0x7F007F007F007F00, 1),

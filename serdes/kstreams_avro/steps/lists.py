@@ -1,4 +1,4 @@
-"""Steps of arrays and maps: blocks of items, each after its number of items."""
+"""Steps of arrays and maps: blocks of items, each preceded by its number of items."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _FEW_ROWS = 32
 
 
 class _BlocksStep(Step):
-    """Items in blocks. All rows' first items are one column, all second items the next."""
+    """Items in blocks; the first items of all rows are read as a column, then the second ones."""
 
     least = 1
     _item: Step
 
     def _blocks(self, cursor: Cursor) -> tuple[Ints, pa.Array]:
-        """Return where the items of each row begin and end, and all items."""
+        """Return the offsets of each row's items, and all items."""
         count = len(cursor)
         rounds: list[pa.Array] = []
         owners: list[Ints] = []
@@ -44,7 +44,7 @@ class _BlocksStep(Step):
         return offsets, items
 
     def _walk(self, cursor: Cursor, rounds: list[pa.Array] | None, owners: list[Ints]) -> None:
-        """Go through all blocks, and collect the items and whose they are, if they are wanted."""
+        """Read all blocks; append columns of items to `rounds`, if given, and rows to `owners`."""
         waiting = np.zeros(len(cursor), np.int64)
         active = np.arange(len(cursor))
         begun = cursor.some(active)
@@ -122,7 +122,7 @@ class _BlocksStep(Step):
 
 
 def _counts(cursor: Cursor, least: int) -> Ints:
-    """Read how many items the next block of each row has."""
+    """Read the number of items in the next block of each row."""
     counts = cursor.longs()
     sized = np.flatnonzero(counts < 0)
     if len(sized):
@@ -187,7 +187,7 @@ def _held(items: list[Any], container: type) -> Any:  # noqa: ANN401  # a contai
 
 
 class MapStep(_BlocksStep):
-    """A map: values by text. Of equal keys the last one counts."""
+    """A map from text to values; the last of equal keys wins."""
 
     def __init__(self, value: Step, check: Check = None) -> None:
         key = PiecesStep(text=True, conversion=None)
@@ -215,7 +215,7 @@ class MapStep(_BlocksStep):
         self.read = reads
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return maps, with whatever keys there are."""
+        """Return a column of maps; repeated keys are kept."""
         offsets, items = self._blocks(cursor)
         if not len(items):
             items = pa.array([], self._item.arrow)

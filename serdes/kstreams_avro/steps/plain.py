@@ -1,4 +1,4 @@
-"""Columns made of single values: for the few that are read one by one."""
+"""Columns of values that are read one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("plain_array",)
 
 
 def plain_array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return a column of values as steps without classes read them: dicts, lists, scalars."""
+    """Return a column of values that steps without classes return: dicts, lists, scalars."""
     return pa.array([_plain(value, kind) for value in values], kind)
 
 

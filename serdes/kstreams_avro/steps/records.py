@@ -21,11 +21,11 @@ _MAKING = (TypeError, ValueError, LookupError, ArithmeticError)
 
 
 class DefaultStep(Step):
-    """A value that the writer does not have, and takes no bytes.
+    """A field that the writer does not have: it takes no bytes, and has its default.
 
     Args:
         step: Reads the reader's own type.
-        data: The default, as the reader would write it.
+        data: The default, encoded with the reader's schema.
     """
 
     least = 0
@@ -53,12 +53,12 @@ class DefaultStep(Step):
 class RecordStep(Step):
     """A record, or a part of its fields.
 
-    A record that is in itself has no parts when it is made: `fill` gives them.
+    The parts are set by `fill` after the creation, because a record may contain itself.
 
     Args:
         names: The reader's fields, in their order.
         shape: The class of the values; None for dicts.
-        least: At least so many bytes are one record.
+        least: The minimum number of bytes of a record.
     """
 
     def __init__(self, names: Sequence[str], shape: Shape | None, least: int) -> None:
@@ -75,7 +75,8 @@ class RecordStep(Step):
         """Set the parts of the record.
 
         Args:
-            parts: Names and steps in the order of the bytes, and whether the field is needed.
+            parts: Name and step of each field in the order of the bytes, and whether the field is
+                needed.
             recursive: Whether the record can contain itself; it then has no columns.
         """
         places = {name: place for place, name in enumerate(self._names)}
@@ -133,7 +134,7 @@ class RecordStep(Step):
             step.skip(cursor)
 
     def only(self, name: str) -> RecordStep | None:
-        """Return a step that makes records of one field; None where that is no column."""
+        """Return a step that reads only one field of the record; None if it has no column."""
         if name not in self._names:
             return None
         part = RecordStep((name,), None, self.least)

@@ -38,7 +38,7 @@ class NullStep(Step):
     """Null, which takes no bytes.
 
     Args:
-        arrow: Type of the columns: that of other branches, where there are such.
+        arrow: The type of the columns; in a union, the type of the other branch.
     """
 
     least = 0
@@ -67,7 +67,7 @@ class BooleanStep(Step):
 
     @staticmethod
     def read(data: bytes, place: int, _: int) -> tuple[bool, int]:
-        """Return the bool; another byte is none."""
+        """Return the bool; raises `Malformed` for other bytes than 0 and 1."""
         octet = data[place]
         if octet > 1:
             raise Malformed(f"a boolean is {octet}, which is neither 0 nor 1")
@@ -85,8 +85,8 @@ class IntegerStep(Step):
     """An `int` or a `long`, read unchanged or as a wider number.
 
     Args:
-        written: `int` or `long`.
-        wanted: One of these, `float` or `double`.
+        written: The writer's type, `int` or `long`.
+        wanted: The reader's type: `int`, `long`, `float` or `double`.
         conversion: The reader's logical type.
         check: The check of a value.
     """
@@ -158,7 +158,7 @@ def _made(read: Read, make: Callable[[Datum], Datum], check: Check) -> Read:
 
 
 def float32(number: float) -> float:
-    """Round to a `float`.
+    """Round a number to 32 bits, the precision of `float`.
 
     Raises:
         OverflowError: The number exceeds the range of `float`.
@@ -168,7 +168,7 @@ def float32(number: float) -> float:
 
 
 class FloatStep(Step):
-    """A `float` or a `double`, read as itself or as a `double`."""
+    """A `float` or a `double`, read unchanged, or as a `double`."""
 
     def __init__(self, written: str, wanted: str, check: Check = None) -> None:
         self._code, width = _WIDTHS[written]
@@ -194,7 +194,7 @@ class FloatStep(Step):
 
 
 class PiecesStep(Step):
-    """Bytes or text: a length, then the bytes. Each may be read as the other.
+    """Bytes or text, encoded as a length and the bytes; bytes may be read as text and vice versa.
 
     Args:
         text: Whether to return text.
@@ -253,7 +253,7 @@ def _read_text(data: bytes, place: int, depth: int) -> tuple[str, int]:
 
 
 class FixedStep(Step):
-    """So many bytes."""
+    """A fixed number of bytes."""
 
     def __init__(self, size: int, conversion: Conversion | None) -> None:
         self.least = size

@@ -14,18 +14,18 @@ from kstreams_avro.steps.cursor import Cursor
 __all__ = ("Read", "Step", "read_count", "read_long")
 
 Read: TypeAlias = Callable[[bytes, int, int], tuple[Any, int]]
-"""Takes bytes, the place where a value begins, and how many records are around it; returns the
-value and the place behind it. Raises `Malformed`, or an IndexError where the bytes end."""
+"""Takes bytes, the offset where a value begins, and the depth of enclosing records; returns the
+value and the offset after it. Raises `Malformed`, or an IndexError if the bytes end early."""
 
 
 class Step(ABC):
-    """One kind of value.
+    """Reads values of one kind.
 
     Attributes:
-        read: Makes one value.
-        least: At least so many bytes are one value.
-        arrow: Type of the columns; None where there are none, only single values.
-        passable: Whether `skip` can pass over many values at once.
+        read: Reads one value.
+        least: The minimum number of bytes of a value.
+        arrow: The type of the columns; None if values can only be read one by one.
+        passable: Whether `skip` can skip many values at once.
     """
 
     read: Read
@@ -35,23 +35,23 @@ class Step(ABC):
 
     @abstractmethod
     def column(self, cursor: Cursor) -> pa.Array:
-        """Make a value for each row, as a column of `arrow`.
+        """Read a value of each row, as a column of `arrow`.
 
         Raises:
-            Malformed: One of them is wrong: reading them one by one shows which.
+            Malformed: A value is invalid; reading the values one by one shows which one.
         """
 
     def skip(self, cursor: Cursor) -> None:
-        """Pass over a value of each row, checking no more than where it ends.
+        """Skip a value of each row, without further checks of the value.
 
         Raises:
-            Malformed: As `column`.
+            Malformed: The end of a value cannot be found.
         """
         self.column(cursor)
 
 
 def read_long(data: bytes, place: int, _: int = 0) -> tuple[int, int]:
-    """Read a number of variable length."""
+    """Read a number of variable length; return the number and the offset after it."""
     octet = data[place]
     place += 1
     if octet < 0x80:
@@ -73,7 +73,7 @@ def read_long(data: bytes, place: int, _: int = 0) -> tuple[int, int]:
 
 
 def read_count(data: bytes, place: int, least: int) -> tuple[int, int]:
-    """Read the number of items in the next block of an array or a map; 0 ends it.
+    """Read the number of items in the next block of an array or a map; 0 ends the value.
 
     Args:
         data: The bytes.

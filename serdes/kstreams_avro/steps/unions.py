@@ -18,10 +18,10 @@ __all__ = ("RefusedStep", "UnionStep", "named_step")
 
 
 class RefusedStep(Step):
-    """A branch that the reader cannot read: wrong only where a value is of it.
+    """A branch that the reader cannot read; only values of the branch are errors.
 
     Args:
-        problem: Why it cannot.
+        problem: The reason.
     """
 
     arrow = None
@@ -35,18 +35,18 @@ class RefusedStep(Step):
         self.read: Read = read
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Refuse values, if there are any."""
+        """Raise `Malformed`, unless there are no rows."""
         if len(cursor):
             raise Malformed("a value of a branch that its reader does not know")
         return pa.nulls(0)
 
 
 class UnionStep(Step):
-    """One of several branches. A column can be of null and one other branch.
+    """A union. It has a column only if its branches are null and at most one other.
 
     Args:
         branches: A step for each branch of the writer.
-        nothing: Type of columns that are null throughout; None where there are no columns.
+        nothing: The type of columns with nulls only; None without columns.
     """
 
     least = 1
@@ -71,7 +71,7 @@ class UnionStep(Step):
         self.read: Read = read
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return the values of the one branch, and nulls."""
+        """Return a column with the values of the branch other than null, and nulls."""
         found = pa.nulls(len(cursor), self.arrow)
         for rows, branch, ahead in self._parts(cursor):
             column = branch.column(ahead)
@@ -87,7 +87,7 @@ class UnionStep(Step):
             cursor.follow(rows, ahead)
 
     def _parts(self, cursor: Cursor) -> list[tuple[Any, Step, Cursor]]:
-        """Return the rows of each branch that there are values of."""
+        """Return, for each branch with values, its rows, its step and a cursor of these rows."""
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._branches)):
             raise Malformed("a branch that there is not")
@@ -120,7 +120,7 @@ class _NamedStep(Step):
         self.read: Read = reads
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return the records, without the name."""
+        """Return a column of records, without their name."""
         return self._step.column(cursor)
 
     @override

@@ -116,7 +116,7 @@ def test_constraint_added_while_running_fails_the_publishing(
 
 def test_table_with_other_partitions_is_refused_at_the_start(tmp_path: Path) -> None:
     _totals(tmp_path, partition_by=("word",)).prepare()
-    with pytest.raises(SinkError, match=r"divided by \('word',\), not by \('total',\)"):
+    with pytest.raises(SinkError, match=r"partitioned by \('word',\), not by \('total',\)"):
         _totals(tmp_path, partition_by=("total",)).prepare()
     _totals(tmp_path).prepare()
 

@@ -144,7 +144,7 @@ def test_uncommitted_files_are_removed_by_a_new_writer(tmp_path: Path) -> None:
 
 
 def test_csv_needs_column_names() -> None:
-    with pytest.raises(ValueError, match="each named once"):
+    with pytest.raises(ValueError, match="distinct names"):
         CsvTable(("a", "a"))
 
 

@@ -144,7 +144,7 @@ def test_failure_of_batch_that_another_driver_committed_is_fenced(objects: Place
     assert newer.failure(batch + 1, error) is error
 
 
-def test_kept_plans_begin_with_the_first_plan_after_inherited_batch(objects: Place) -> None:
+def test_kept_plans_of_new_driver_start_after_the_batch_of_its_predecessor(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     older.record(batch, after(older))

@@ -188,7 +188,9 @@ def test_reset_app_reads_restored_files(tmp_path: Path, patch: pytest.MonkeyPatc
     assert reset_and_start(harness, patch).counted() == counted
 
 
-def test_view_shows_committed_counts_of_log(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+def test_view_shows_committed_record_counts_of_app_on_log(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
     harness = begun(tmp_path, files("delete"), patch)
     counted = harness.counted()
     path = tmp_path / "checkpoint"

@@ -153,7 +153,7 @@ def test_smaller_plan_after_refusal_keeps_pinned_version(
     assert ran.globals == plan.globals
 
 
-def test_missing_version_of_another_app_is_replaced_only_with_repin(
+def test_missing_global_table_version_of_another_app_is_replaced_only_with_repin(
     tmp_path: Path, state: StateBackend
 ) -> None:
     writer = ByHand(tmp_path, writing(), state=state)

@@ -53,7 +53,7 @@ def state(bench: Bench) -> Rows:
     return {each: list(store.scan(each, b"", None)) for each in sorted(pointer.stores)}
 
 
-def test_app_continues_from_older_checkpoint_like_a_new_app(
+def test_app_resumed_from_checkpoint_of_older_version_gives_results_of_a_new_app(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     shutil.copytree(OLDER, tmp_path / "older")

@@ -89,7 +89,7 @@ def test_position_out_of_reach_is_an_error() -> None:
     assert caught.value.status == 410
 
 
-def test_open_scans_are_few_and_continue_only_at_their_position() -> None:
+def test_number_of_open_scans_is_limited_and_scan_continues_only_from_its_position() -> None:
     async def run() -> None:
         scans = OpenScans()
         for number in range(20):

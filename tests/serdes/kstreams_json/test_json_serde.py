@@ -127,7 +127,7 @@ cases = pytest.mark.parametrize("name", CASES)
 @cases
 @settings(max_examples=20)
 @given(data=st.data())
-def test_written_value_is_read(name: str, data: st.DataObject) -> None:
+def test_written_value_is_read_back_unchanged(name: str, data: st.DataObject) -> None:
     type_, values = CASES[name]
     serde: Serde[Any] = json_serde(type_)
     value = data.draw(values)

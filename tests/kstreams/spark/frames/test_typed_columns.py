@@ -85,7 +85,9 @@ MISFITS: list[tuple[pa.DataType, Serde[Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "serde", "says"), MISFITS, ids=[says for *_, says in MISFITS])
-def test_other_types_are_rejected(kind: pa.DataType, serde: Serde[Any], says: str) -> None:
+def test_columns_of_unsupported_type_are_rejected(
+    kind: pa.DataType, serde: Serde[Any], says: str
+) -> None:
     problem = misfit(kind, serde)
     assert problem is not None
     assert says in problem

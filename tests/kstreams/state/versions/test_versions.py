@@ -167,7 +167,7 @@ def test_version_that_cannot_be_named_leaves_no_files(
     checkout = versions.checkout(base, Attempt(new_attempt(), 2))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "symlink_to", full)
-        with pytest.raises(StoreError, match="cannot name version 2") as caught:
+        with pytest.raises(StoreError, match="cannot link version 2") as caught:
             checkout.commit({"s": StoreChanges([(b"k", b"2")])}, {})
     assert "room" in caught.value.hint
     assert set(worker.left_over()) <= set(before)
