@@ -159,7 +159,7 @@ class Numbers:
         first: The number of the first entry whose id is still stored, approximately.
         holes: Increasing entry numbers, with the count of entries lost before each, and whether
             there may be more.
-        head: The number of the first existing entry.
+        head: The id of the first existing entry; None for an empty stream.
     """
 
     log_id: str
