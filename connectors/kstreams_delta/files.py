@@ -90,7 +90,7 @@ def add_action(entry: str) -> AddAction:
     except (TypeError, ValueError):
         raise SinkError(
             f"{entry[:80]!r} is no entry of a file of Delta",
-            hint="the checkpoint was written by another sink of this name: give the node another.",
+            hint="another sink of this node name wrote the checkpoint: rename the node.",
         ) from None
 
 

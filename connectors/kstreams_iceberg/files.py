@@ -89,5 +89,5 @@ def files_of(entry: str) -> tuple[int, list[manifest.DataFile]]:
     except (ValueError, TypeError, binascii.Error, EOFError, KeyError):
         raise SinkError(
             f"{entry[:80]!r} is no entry of files of Iceberg",
-            hint="the checkpoint was written by another sink of this name: give the node another.",
+            hint="another sink of this node name wrote the checkpoint: rename the node.",
         ) from None

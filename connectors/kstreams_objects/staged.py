@@ -141,7 +141,7 @@ def _read(receipt: str) -> tuple[str, str]:
     except (ValueError, TypeError, AttributeError):
         raise SinkError(
             f"{receipt!r} is no receipt of a staged file",
-            hint="the checkpoint was written by another sink of this name: give the node another.",
+            hint="another sink of this node name wrote the checkpoint: rename the node.",
         ) from None
     return staged, name
 

@@ -101,7 +101,7 @@ class IndexWriter(Writer[K, V]):
         """Accept that a document is newer if a later commit has written it; else raise an error."""
         if self._service.claim(commit, version):
             raise SinkError(
-                f"index {self._index!r} has a later document {key!r}, which is of no commit of "
+                f"index {self._index!r} has a newer document {key!r}, which no commit wrote of "
                 f"{commit.epoch!r}",
                 hint="another app, or a fork, writes the same ids: give each an index of its own.",
             )

@@ -77,7 +77,7 @@ class RabbitStreamLog(Generic[K, V]):
             raise ValueError("times of a RabbitStreamLog are not negative")
 
     def __repr__(self) -> str:
-        """Return a text without the address."""
+        """Return the `repr` of the log, without the address of the broker."""
         return f"RabbitStreamLog(name={self.name!r}, stream={self.stream!r})"
 
     @property

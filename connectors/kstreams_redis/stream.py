@@ -230,5 +230,5 @@ def _read(receipt: str) -> tuple[str, int]:
     except (ValueError, TypeError):
         raise SinkError(
             f"{receipt!r} is no receipt of staged entries",
-            hint="the checkpoint was written by another sink of this name: give the node another.",
+            hint="another sink of this node name wrote the checkpoint: rename the node.",
         ) from None

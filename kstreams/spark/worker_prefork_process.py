@@ -67,7 +67,7 @@ def _forked() -> int:
 
 
 def _be_daemon(asking: socket.socket) -> None:
-    """Run the requested daemon, unless it needs another process; never returns."""
+    """Run the requested daemon, or exit if it needs another environment; never returns."""
     status = 1
     try:
         asking.settimeout(_LIMIT_SECONDS)

@@ -273,7 +273,7 @@ class TablePass:
             work.wiring.flows.passed[queue.entry] += queue.table.num_rows
 
     def _cut(self, stream_times: Ints, begin: int) -> int:
-        """Return the number after the first record from `begin` that makes a punctuator due."""
+        """Return the index after the first record, from `begin` on, that makes a punctuator due."""
         first = int(np.searchsorted(stream_times[begin:], self._work.next_due()))
         return min(begin + first + 1, len(stream_times))
 

@@ -51,7 +51,7 @@ _RESTORES = 2
 _LINE = 32
 
 _Older = tuple[str, object]
-"""The epoch of the versions, and the batch or the commit of a savepoint."""
+"""The epoch of a version, and either its batch or, for a savepoint, its commit."""
 
 FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
 """Returns the definition of a store, by checkpoint and store name."""

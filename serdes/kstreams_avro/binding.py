@@ -47,7 +47,7 @@ _CONVERTED = {
     inspect.UUIDType: "UUID",
     inspect.DecimalType: "Decimal",
 }
-"""The Python types for a logical type, by the name of the type that this module reads."""
+"""The Python types of values of a logical type, by the name of the Avro logical type."""
 
 _CONTAINERS: dict[type[inspect.Type], type] = {
     inspect.ListType: list,

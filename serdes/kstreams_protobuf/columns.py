@@ -100,7 +100,7 @@ class MessageColumns:
         except BaseException as exc:
             if not _is_refusal(exc):
                 raise
-            raise SerializationError(f"columns make no {self._name}: {exc}") from exc
+            raise SerializationError(f"cannot build {self._name} from the columns: {exc}") from exc
         found = _rewritten(found, parse, known=False) if self._rewritten else found
         return _spread(found, column) if column.null_count else found
 
@@ -166,10 +166,10 @@ class MessageColumns:
         try:
             rows = column if column.type == own else column.cast(own)
         except pa.ArrowException as exc:
-            raise SerializationError(f"columns make no {self._name}: {exc}") from exc
+            raise SerializationError(f"cannot build {self._name} from the columns: {exc}") from exc
         doubt = self._doubt(rows)
         if doubt is not None:
-            raise SerializationError(f"columns make no message: {doubt}")
+            raise SerializationError(f"cannot build a message from the columns: {doubt}")
         return rows
 
 

@@ -76,7 +76,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
         try:
             self._validator = jsonschema_rs.validator_for(parsed)
         except (ValueError, TypeError) as exc:
-            raise ValueError(f"no JSON Schema: {exc}") from exc
+            raise ValueError(f"not a valid JSON Schema: {exc}") from exc
 
     def serialize(self, value: T) -> bytes:
         """Encode a value, and check the result against the schema."""
@@ -186,7 +186,7 @@ def _text_of(serde: Serde[Any], schema: str | Mapping[str, Any] | None) -> str:
         try:
             parsed: object = json.loads(schema)
         except ValueError as exc:
-            raise ValueError(f"no JSON Schema: {exc}") from exc
+            raise ValueError(f"not a valid JSON Schema: {exc}") from exc
     elif schema is not None:
         parsed = dict(schema)
     elif serde.type_token is object:

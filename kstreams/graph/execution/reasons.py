@@ -65,12 +65,12 @@ def table_read(reader: str) -> Reason:
 
 
 def join_by_records(join: str, why: Reason | None = None) -> Reason:
-    """Return the reason for a table that a join by records looks up."""
+    """Return why a table does not run by columns: a join by records looks it up."""
     return _with_cause(f"join {join!r} runs by records", why)
 
 
 def table_by_records(table: str, why: Reason | None = None) -> Reason:
-    """Return the reason for a join whose table runs by records."""
+    """Return why a join does not run by columns: its table runs by records."""
     return _with_cause(f"its table {table!r} runs by records", why)
 
 

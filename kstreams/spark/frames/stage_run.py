@@ -1,4 +1,4 @@
-"""The messages of a task in a batch: its own messages are processed, other messages forwarded."""
+"""The messages that reach a stage task: process its own messages, and pass on all others."""
 
 from __future__ import annotations
 

@@ -159,5 +159,5 @@ def _asked(
     ask: Callable[[_Batches], Iterator[pa.RecordBatch]],
     said: str,
 ) -> list[Any]:
-    """Return the answers of Python workers; each partition is one row."""
+    """Run a function in Python workers, one per partition; return the rows of its results."""
     return session.range(0, width, 1, width).mapInArrow(ask, said).collect()

@@ -97,7 +97,9 @@ class PresentColumns(TableColumns):
         """
         if isinstance(columns, PresentColumns):
             return columns
-        raise TopologyError(f"store {store!r} has more than the present rows of its table")
+        raise TopologyError(
+            f"store {store!r} also has earlier versions of the rows, so columns cannot read it"
+        )
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:
         """Return the rows of distinct keys, without pending changes."""

@@ -57,7 +57,7 @@ def _later(work: Callable[[], None]) -> Iterator[T]:
 
 
 def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
-    """Yield the stores in which processors may look up records by the key of the entry."""
+    """Yield the stores in which processors may look up the keys of records of an entry node."""
     key = serdes_of(entry)[0]
     names = {entry.name}
     for node in group.nodes:

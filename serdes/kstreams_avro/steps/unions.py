@@ -100,7 +100,7 @@ class UnionStep(Step):
 
 
 def named_step(name: str, step: Step) -> Step:
-    """Return a step whose single values are pairs of a record's name and the record."""
+    """Return a decoding step whose results are pairs of a record's name and the record."""
     return _NamedStep(name, step)
 
 

@@ -101,7 +101,7 @@ def test_path_blocked_by_a_file_or_directory_refuses_its_record(tmp_path: Path) 
     assert _files(tmp_path) == {"a": b"1", "b/c": b"2", "d": b"3", "e/x": b"4"}
 
 
-def test_last_file_of_a_path_counts_and_none_is_left_out(tmp_path: Path) -> None:
+def test_last_file_written_to_a_path_wins_and_no_other_path_is_lost(tmp_path: Path) -> None:
     write(_any(tmp_path), given(("a", b"1"), ("a", b"2"), ("b", None), ("c", b"")))
     assert _files(tmp_path) == {"a": b"2", "c": b""}
     refused = write(_any(tmp_path), given(("a", b"3"), ("d", "text")), commit_of(1))

@@ -180,7 +180,9 @@ MARKS = {
 
 @pytest.mark.parametrize("mark", MARKS.values(), ids=MARKS)
 @pytest.mark.parametrize("part", ["message", "hint", "node", "topic", "key", "kind", "traceback"])
-def test_marks_in_quoted_text_neither_forge_nor_break_error(mark: str, part: str) -> None:
+def test_error_delimiters_in_a_quoted_message_neither_forge_nor_truncate_the_error(
+    mark: str, part: str
+) -> None:
     error: BaseException = ProcessingError("what", hint="do", where=WHERE)
     match part:
         case "message" | "hint":

@@ -35,7 +35,7 @@ def test_counts_show_a_line_for_each_node() -> None:
     assert ["in", "out", "0", "0", "8", "64"] in lines
 
 
-def test_counts_as_json() -> None:
+def test_counts_command_prints_json() -> None:
     committed(TOTALS)
     (query,) = json.loads(say("counts", "viewed", *WHERE, "--json"))["queries"]
     assert (query["query"], query["batch"], query["committed_at_ms"]) == ("in", 0, 1_000)

@@ -69,7 +69,9 @@ def test_trailers_use_no_memory(served: Served, method: str, path: str, token: b
         pytest.param(b"0" * 20, b"0" * 60_000, id="an endless chunk size"),
     ],
 )
-def test_framing_of_a_body_is_limited(served: Served, begun: bytes, piece: bytes) -> None:
+def test_request_with_too_much_chunk_framing_is_rejected(
+    served: Served, begun: bytes, piece: bytes
+) -> None:
     with bounded_memory(4 * MIB), connected(served.port) as client:
         client.sendall(chunked("POST", "/login") + begun)
         assert flood(client, piece) < 20 * MIB

@@ -133,7 +133,7 @@ def test_view_shows_each_batch() -> None:
         view.get("ann")
 
 
-def test_view_follows_batches_beyond_snapshots() -> None:
+def test_view_stays_current_after_more_batches_than_one_snapshot_interval() -> None:
     seen: list[dict[str, tuple[int, int] | None]] = []
 
     def note(changes: RowChanges[str, tuple[int, int] | None]) -> None:

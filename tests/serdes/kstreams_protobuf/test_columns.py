@@ -222,9 +222,9 @@ def test_columns_of_some_fields_are_written() -> None:
 
 WRONG: dict[str, tuple[str, Any, str]] = {
     "name": ("Everything", [{"zzz": 1}], "no field 'zzz'"),
-    "type": ("Everything", [{"an_int32": "x"}], "columns make no"),
-    "too-large": ("Everything", [{"an_int32": 1 << 40}], "columns make no"),
-    "null": ("Everything", [{"an_int32": None}, {"an_int32": 1}], "columns make no"),
+    "type": ("Everything", [{"an_int32": "x"}], "cannot build"),
+    "too-large": ("Everything", [{"an_int32": 1 << 40}], "cannot build"),
+    "null": ("Everything", [{"an_int32": None}, {"an_int32": 1}], "cannot build"),
     "missing": ("Legacy", [{"count": 1}], "required"),
     "unknown-enum": ("Legacy", [{"id": 1, "size": 9}], "enum"),
     "oneof": ("Disordered", [{"third": 1, "fourth": 2}], "oneof"),

@@ -21,9 +21,9 @@ _HEADS: Final = {OPEN: 26, ROW: 14}
 
 
 class JoinForm(PlainForm):
-    """Record keys: key bytes, then the bytes that precede the key in the store, first byte last.
+    """Record keys: the key bytes, then the store key's prefix with its first byte moved to its end.
 
-    The entries of numbers and blocks have no key: only their first byte moves to the end.
+    Entries without a record key, which are counters and blocks of rows, have the prefix alone.
     """
 
     @override

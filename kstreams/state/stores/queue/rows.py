@@ -164,7 +164,7 @@ class QueueRows(StoreRows, Generic[K, V]):
 
 
 class _KeySerde(CompositeSerde[Any]):
-    """Row keys: time and number of a record, 8 bytes each, then its key; one byte for progress."""
+    """Row keys: time and number of a record (8 bytes each), then its key; for progress one byte."""
 
     type_token = tuple
 
