@@ -110,8 +110,8 @@ def test_error_of_user_code_names_record(begun: Bench, processor: Any) -> None:
         assert where.key in (b"bad", "bad")
         assert "this record is bad" in error.message
         assert error.cause_type == "builtins.RuntimeError"
-        assert "trapped.py" in error.cause_traceback
-        assert "trapped.py" in str(error.__cause__)
+        assert "failing_processors.py" in error.cause_traceback
+        assert "failing_processors.py" in str(error.__cause__)
     elif processor is WrongStore:
         assert (where.store, where.key) == ("counts", "bad")
     else:

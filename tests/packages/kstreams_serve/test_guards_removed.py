@@ -1,6 +1,6 @@
 """Each guard of the server holds, and its probe fails when the guard is removed.
 
-The probes are in `who_asks.py` and `what_is_asked.py`.
+The probes are in `access_probes.py` and `request_probes.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Common tests of all sinks, in addition to the test suite for sinks.
 
 A connector's `test_traps.py` defines how its sink is reached by another address, which values its
-place refuses, and how it is read. `test_traps_matrix.py` checks that each connector has one.
+place refuses, and how it is read. `test_common_sink_tests.py` checks that each connector has one.
 """
 
 from __future__ import annotations

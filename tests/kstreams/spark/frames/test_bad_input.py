@@ -96,7 +96,7 @@ def test_other_object_or_frame_of_another_session_is_rejected(streams: Streams) 
 
 def test_stream_without_durable_log_is_rejected(streams: Streams) -> None:
     for state in (None, Memory()):
-        with pytest.raises(CompileError, match="no place for the state"):
+        with pytest.raises(CompileError, match="needs a durable log"):
             start(streams.stream(LINES), state=state)
 
 
