@@ -94,10 +94,12 @@ def test_one_job_runs_many_batches_with_one_worker_for_each_part(long_job: LongJ
 
 
 def test_next_job_uses_same_workers(long_job: LongJob) -> None:
-    first = long_job.ran(b"a")
+    long_job.ran(b"a")
+    first = long_job.ran(b"a")  # workers that start slowly may take a second job
+    jobs = long_job.jobs
     long_job.job.rest()
     assert long_job.ran(b"a") == first
-    assert long_job.jobs == 2
+    assert long_job.jobs == jobs + 1
 
 
 def test_other_jobs_get_cores_between_batches(long_job: LongJob, spark: SparkSession) -> None:
