@@ -1,7 +1,8 @@
-"""Fixtures of the real servers, for any test."""
+"""Fixtures of the real servers and of a browser, for any test."""
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Iterator, Mapping
@@ -21,11 +22,15 @@ from devtools.servers.skipping import chosen, or_skip
 from devtools.servers.spark_connect import SparkConnectServer
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
 
 ROOT = Path(__file__).parents[3]
 """Root of the repository, from which tests import."""
+
+_PATIENCE_MS = 30_000
+"""Timeout for expected changes of a page; the speed of pages is not tested."""
 
 
 class Broker(Protocol):
@@ -165,3 +170,21 @@ def redis_server() -> Iterator[RedisServer]:
     """A Redis server process for the whole run; never stop it, but empty it."""
     with or_skip(chosen(RedisServer)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium for the whole run; without it, tests are skipped or, if it is required, fail."""
+    from playwright.sync_api import expect
+
+    from devtools.browser import chromium, chromium_path
+
+    path = chromium_path()
+    if path is None:
+        reason = "there is no Chromium: apt-get install chromium, or KSTREAMS_CHROMIUM=PATH"
+        if os.environ.get("KSTREAMS_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    expect.set_options(timeout=_PATIENCE_MS)
+    with chromium(path) as found:
+        yield found
