@@ -112,6 +112,6 @@ def _alone(table: Table, spec: int) -> Table:
 
 
 def _place(lane: str) -> tuple[str, str]:
-    """Return the name of the property of a lane's sink, and the lane's task."""
+    """Return the table property with the batches of a sink, and the task, from `<sink>/<task>`."""
     sink, _, task = lane.rpartition("/")
     return f"kstreams.{sink}", task

@@ -65,7 +65,9 @@ class SearchIndex(Sink[K, V]):
 
     def __post_init__(self) -> None:
         if not self.index or not self.own:
-            raise ValueError("a SearchIndex needs names of an index and of its own")
+            raise ValueError(
+                "a SearchIndex needs an index, and a name prefix of its own indexes (own=)"
+            )
         self._service()
 
     def __repr__(self) -> str:

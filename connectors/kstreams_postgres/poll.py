@@ -173,7 +173,7 @@ def _check(connection: Connection, names: PollNames, state: PollState) -> None:
 def find_marks(
     connection: Connection, names: PollNames, low: int, high: int, offset: int
 ) -> Iterator[Mark]:
-    """Yield marks after the rows of settled transactions, each of thousands of rows or a commit."""
+    """Yield the positions at which a read may end: after thousands of rows, and at the last row."""
     stop = last = offset
     for number, rows in _counts(connection, names, low, high):
         if stop - last >= _MARK_ROWS:

@@ -77,7 +77,7 @@ class PollContents:
         return self._known().log_id
 
     def beginnings(self) -> dict[int, int]:
-        """Return the first offset that was not committed."""
+        """Return the first offset after the committed ones: earlier rows are not kept."""
         return {0: self._known().offset}
 
     def ends(self) -> dict[int, int]:

@@ -88,7 +88,7 @@ class StreamContents:
         return self._places.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one piece, with the name of its stream and the mark of its creation."""
+        """Return the offsets as one piece, with the stream's name and the id of its creation."""
         if start >= stop:
             return []
         stream = self._places.retried(self._streams)[partition]

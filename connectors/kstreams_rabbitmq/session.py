@@ -205,7 +205,9 @@ class Session:
         while True:
             size = int.from_bytes(self._exactly(4), "big")
             if size > _LARGEST_BYTES:
-                raise OSError(f"the broker sends a frame of {size:,} bytes")
+                raise OSError(
+                    f"the broker sent a frame of {size:,} bytes, above {_LARGEST_BYTES:,}"
+                )
             data = self._exactly(size)
             if data[:2] == _PARTITIONS:
                 data = _PARTITIONS_ANSWER + data[2:]

@@ -93,7 +93,9 @@ class RedisKeys(Sink[K, V]):
     def __post_init__(self) -> None:
         check_url(self.url)
         if not self.fence:
-            raise ValueError("a fence needs a name")
+            raise ValueError(
+                "fence= is empty: it is the prefix of the keys that record the last batches"
+            )
         if self.expire_after is not None and self.expire_after < timedelta(milliseconds=1):
             raise ValueError(f"expire_after={self.expire_after}: must be positive")
 

@@ -139,7 +139,7 @@ class _SftpFiles(FinishedFiles):
     @override
     def open(self, file: FileInfo) -> FileData:
         if is_unfinished(file.name):
-            raise SourceError(f"file {file.name!r} is none that {self.place.place} is read for")
+            raise SourceError(f"file {file.name!r} of {self.place.place} is not finished")
         data = _SftpData(self.place, file)
         try:
             data.check()

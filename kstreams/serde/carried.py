@@ -23,7 +23,7 @@ def stays_bytes(serde: Serde[Any]) -> bool:
 
 
 def carried(serde: Serde[Any], data: pa.Array) -> pa.Array:
-    """Return encoded data in its form for columns.
+    """Return encoded values as processors by columns get them: decoded, or unchanged as bytes.
 
     Raises:
         DeserializationError: Values of the serde are decoded to columns, and an element is invalid.

@@ -134,7 +134,7 @@ class CompressedSerde(CompositeSerde[T]):
         return found
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decompress, and convert as the inner serde does; undecoded bytes stay compressed."""
+        """Decompress and decode; return the data unchanged if the inner serde has no columns."""
         if self.arrow_type == pa.binary():
             return data
         try:

@@ -106,11 +106,11 @@ class FramedSerde(Serde[T]):
         return self._plain.deserialize_many(self.to_plain(data))
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert in one step; undecoded bytes are those of `plain`."""
+        """Remove the frames and decode; bytes without a columnar form only lose their frame."""
         return self._plain.to_arrow(self.to_plain(data))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert in one step; undecoded bytes are those of `plain`."""
+        """Encode a column and add the frames; bytes without a columnar form only get a frame."""
         return self._framed(self._plain.from_arrow(column))
 
     @override

@@ -41,7 +41,7 @@ def begin(archive: ClassArchive, classes: Path, class_path: str, jvm: int) -> No
 
 
 def main() -> None:
-    """Wait until the JVM has ended, then create the archive."""
+    """Wait until the JVM has ended, then create the archive of its Java classes."""
     java, folder, key, classes, class_path, jvm = json.loads(sys.argv[1])
     os.nice(19)
     end = time.monotonic() + _WAIT_SECONDS

@@ -270,7 +270,7 @@ class Wiring:
         self._table_calls[name] = take_table
 
     def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
-        """Return the receivers of a node's or an entry's output, by child."""
+        """Return the functions that receive the output of a node or source, by child name."""
         found: dict[str, Any] = {}
         for child in self._children[name]:
             found[child.name] = to_each([calls[each] for each in inputs_of(child, name)])

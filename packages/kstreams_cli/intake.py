@@ -153,7 +153,7 @@ def _policy(on_error: Refusal | None, dead_letters: str | None) -> OnRefusal | N
     if dead_letters is None:
         return None if on_error is None else on_error.value
     if on_error is not None:
-        raise WrongUsageError("give one of them", "--on-error / --dead-letters")
+        raise WrongUsageError("give only one of them", "--on-error / --dead-letters")
     return DeadLetter(dead_letters)
 
 

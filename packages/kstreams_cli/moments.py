@@ -31,7 +31,7 @@ class Start:
     number: int = 0
 
     def offsets(self, admin: TopicAdmin, topic: str) -> dict[int, int]:
-        """Return the start offset of each partition, limited to the offsets that it has."""
+        """Return the offset of this moment in each partition, limited to existing offsets."""
         first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
         match self.kind:
             case "beginning":

@@ -64,7 +64,9 @@ def trace(
     if found is None:
         raise WrongUsageError(f"{record!r} is no TOPIC/PARTITION@OFFSET", "TOPIC/P@OFFSET")
     if topology is None:
-        raise WrongUsageError("a record is traced by the topology's code", "--topology")
+        raise WrongUsageError(
+            "a trace runs the code of the topology, so the option is required", "--topology"
+        )
     state = AppState.find(app, checkpoint, log)
     replayed = replayed_app(
         state, place, topology, connection, repeat_calls=repeat_calls, most_bytes=most_bytes

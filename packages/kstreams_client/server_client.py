@@ -83,7 +83,7 @@ class ServerClient:
             )
         if not token or not token.isascii() or not token.isprintable():
             raise ServerRefusedError(
-                "a token is printable ASCII", hint="use one that the server was started with."
+                "the token is empty or not printable ASCII", hint="use a token of the server."
             )
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._headers = {"Authorization": f"Bearer {token}"}

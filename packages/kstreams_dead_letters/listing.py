@@ -89,7 +89,7 @@ def _made(
 
 
 class _Part(Generic[T]):
-    """The last letters of a partition, removed from the end."""
+    """The last dead letters of a partition in memory; a listing takes the newest one first."""
 
     def __init__(self, partition: int, start: int, letters: Iterable[tuple[int, int, T]]) -> None:
         self._start = start

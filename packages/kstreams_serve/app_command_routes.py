@@ -30,7 +30,7 @@ class Ordering:
         self._orders = Orders(context)
 
     def actions(self) -> Sequence[Action]:
-        """Return the action."""
+        """Return the action of the route that runs a command of an app, such as a pause."""
         body: dict[str, dict[str, Any]] = {
             "order": {"type": "string", "enum": list(ORDERS)},
             "reason": {"type": "string", "description": "Of a pause."},

@@ -120,7 +120,9 @@ class CodeRuns:
         except ValueError as exc:
             text = problem[-_MOST_ERROR:].decode("utf-8", "replace").strip()
             status = 409 if code == 1 and text else 500
-            raise Problem(status, f"it did not run again: {text or f'exit code {code}'}") from exc
+            raise Problem(
+                status, f"the batch could not be replayed: {text or f'exit code {code}'}"
+            ) from exc
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:

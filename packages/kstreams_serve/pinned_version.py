@@ -121,7 +121,11 @@ async def stand(
         if len({(pin.epoch, pin.batch) for pin in pins.values()}) == 1:
             return Standing(named, pins)
         await app.moved(limits.slice_seconds)
-    raise Problem(503, "the stores move apart", headers={"Retry-After": "1"})
+    raise Problem(
+        503,
+        "the app commits faster than the stores can be read at one version",
+        headers={"Retry-After": "1"},
+    )
 
 
 def _common(stores: Sequence[ServedStore]) -> int | None:

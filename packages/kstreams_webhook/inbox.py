@@ -85,7 +85,7 @@ class Inbox:
         """
         if self._closed or len(self._sizes) >= _MOST_WAITING:
             self.forget(data)
-            raise again("this server takes no more")
+            raise again("this server stops, or has too many unsettled messages")
         receipt = next(self._receipts)
         answer: asyncio.Future[Problem | None] = asyncio.get_running_loop().create_future()
         self._sizes[receipt], self._answers[receipt] = len(data), answer

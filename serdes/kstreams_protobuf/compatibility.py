@@ -88,7 +88,10 @@ class _Comparison:
                 f"{theirs.kind.lstrip('.')} ({theirs.name})"
             )
         if theirs.repeated and not field.is_repeated:
-            raise ValueError(f"field {field.full_name} = {field.number} was written repeatedly")
+            raise ValueError(
+                f"field {field.full_name} = {field.number} is not repeated, and was written as "
+                "repeated"
+            )
         if inner is not None and field.message_type is not None:
             self.compare(field.message_type, inner)
 

@@ -120,7 +120,13 @@ class ConfluentSerde(FramedSerde[T]):
     # ----------------------------------------------------------------- the start
 
     def in_topic(self, topic: str, part: str, *, apart: bool) -> ConfluentSerde[T]:
-        """Return the serde of a topic's subject."""
+        """Return the serde with the schema subject of a topic.
+
+        Args:
+            topic: The topic.
+            part: The side of a record, "key" or "value".
+            apart: Whether schema ids are in record headers instead of in front of the data.
+        """
         place = (topic, part, apart)
         return self if place == self._place else self._anew(place, None)
 

@@ -58,7 +58,9 @@ def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "no workload 'nothing'" in capsys.readouterr().err
 
 
-def test_plots_are_pictures_of_workloads_batches_and_keys(tmp_path: Path) -> None:
+def test_outcome_has_one_plot_each_by_workload_batch_size_and_number_of_keys(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("matplotlib")
     whole = outcome(100.0, 300.0)
     whole.workloads["W1-1000-keys"] = "tumbling count"

@@ -55,7 +55,9 @@ class _Inbox:
             case EdgeRecords():
                 self.records.append(content)
             case _:
-                raise ExecutionError(f"a task was sent a {type(content).__name__}")
+                raise ExecutionError(
+                    f"a task got a {type(content).__name__} instead of a call or records"
+                )
 
     @property
     def is_called(self) -> bool:

@@ -149,8 +149,8 @@ class GlobalBuilder(TableBuilder):
         if not table.store.kind.is_table:
             raise TopologyError(
                 f"global table {table.name!r}: store {table.store.name!r} is a "
-                f"{table.store.kind.name} store, which holds no table",
-                hint="it is to be a timestamped_store(...) or a versioned_key_value_store(...).",
+                f"{table.store.kind.name} store, which is not a store of tables",
+                hint="use a timestamped_store(...) or a versioned_key_value_store(...).",
             )
         other = self._globals.setdefault(table.store.name, table)
         if other is not table:

@@ -44,7 +44,7 @@ class WrittenKeys:
         return map(self._sorted.__getitem__, range(low, high))
 
     def handle(self, key: bytes, default: Any = None) -> Any:  # noqa: ANN401  # any handle
-        """Return the handle of a put key; `default` if the key was put after the last sort."""
+        """Return the object put for key bytes; `default` if it was put after the last sort."""
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:

@@ -126,7 +126,7 @@ class StoreKind(ABC, Generic[S]):
             TopologyError: Stores of this kind hold no table.
         """
         raise TopologyError(
-            f"store {spec.name!r} is of kind {self.name!r}, which holds no table",
+            f"store {spec.name!r} is of kind {self.name!r}, which is not a store of tables",
             hint="define it with timestamped_store(...) or versioned_key_value_store(...), or "
             "give the kind `table`.",
         )

@@ -94,7 +94,7 @@ def test_invalid_arguments_of_global_tables_fail_at_the_call() -> None:
         calls.add_global_table("words", WORDS)
     with pytest.raises(TopologyError, match="it has a store already"):
         calls.add_global_table("words", AppTable("elsewhere", TABLE), store=TABLE)
-    with pytest.raises(TopologyError, match="which holds no table"):
+    with pytest.raises(TopologyError, match="which is not a store of tables"):
         calls.add_global_table("words", AppTable("elsewhere", values))
     words = builder.add_global_table("table", WORDS, store=TABLE)
     clicks = builder.add_source("clicks", CLICKS)

@@ -155,7 +155,9 @@ def test_type_arguments_of_generic_base_are_found(cls: type, expected: tuple[obj
         (Annotated[int, []], str, False),
     ],
 )
-def test_accepts_compatible_types_only(expected: object, actual: object, answer: bool) -> None:
+def test_type_token_accepts_compatible_types_only(
+    expected: object, actual: object, answer: bool
+) -> None:
     assert accepts(expected, actual) is answer
 
 

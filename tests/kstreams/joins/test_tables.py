@@ -166,7 +166,7 @@ def test_read_of_store_that_is_no_table_is_rejected() -> None:
 
 def test_table_rejects_store_of_other_kind() -> None:
     store = key_value_store("plain", key=TEXT, value=TEXT)
-    with pytest.raises(TopologyError, match="key-value store, which holds no table"):
+    with pytest.raises(TopologyError, match="key-value store, which is not a store of tables"):
         TopologyBuilder("t").add_table("table", LEFT, store=store)  # type: ignore[arg-type]
 
 

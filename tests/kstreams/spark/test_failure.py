@@ -288,7 +288,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("value", ODD.values(), ids=ODD)
-def test_fields_that_are_not_plain_become_text(value: Any) -> None:
+def test_fields_without_a_json_type_become_text(value: Any) -> None:
     error = AppLockedError("x", owner=value).at(key=value, partition=value)
     found = _through_spark(error)
     assert isinstance(found, AppLockedError)

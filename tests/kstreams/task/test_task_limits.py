@@ -61,7 +61,7 @@ def test_end_rejects_more_records_than_share_unless_it_is_last() -> None:
     assert meta.passed == {"first": 1}
 
 
-def test_lower_limit_does_not_change_number_of_passed_records() -> None:
+def test_lower_limit_at_a_restart_keeps_the_number_of_passed_records() -> None:
     meta = TaskMeta(passed={"first": 6, "removed": 2})
     limits = TaskLimits(group(3), meta)
     assert stops(limits)

@@ -141,7 +141,7 @@ def test_record_above_limit_releases_earliest_record() -> None:
         ]
 
 
-def test_record_above_limit_fails_with_full_fail() -> None:
+def test_record_above_limit_is_an_error_if_full_is_fail() -> None:
     until = until_time_limit(milliseconds(100), max_records=1, full="fail")
     with driver_of(until) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)

@@ -74,7 +74,7 @@ def test_trace_shows_the_way_of_a_record() -> None:
     ("place", "options", "code", "problem"),
     [
         ("lines", RUN, 2, "is no TOPIC/PARTITION@OFFSET"),
-        ("lines/0@0", WHERE, 2, "a record is traced by the topology's code"),
+        ("lines/0@0", WHERE, 2, "a trace runs the code of the topology"),
         ("lines/0@99", RUN, 1, "it was not processed"),
         ("totals/0@0", RUN, 1, "does not read topic 'totals'"),
     ],

@@ -134,7 +134,7 @@ def test_compatible_writer_schema_is_read_by_the_serde_itself(body: str) -> None
     [
         ("int64 units = 2;", "units = 2 is sint64, and was written as int64"),
         ("string units = 2;", "was written as string"),
-        ("repeated sint64 units = 2;", "written repeatedly"),
+        ("repeated sint64 units = 2;", "was written as repeated"),
         ("message M {} M currency = 1;", "is string, and was written as M"),
         ("enum E { A = 0; } E units = 2;", "was written as E"),
         ("map<string, string> currency = 1;", "currency = 1 is string"),

@@ -63,7 +63,7 @@ class LogFeed:
         return log.mean_bytes(place.partition, offset)
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Claim the logs for this query, and prepare publishing."""
+        """Claim the logs for this query, so that older drivers fail, and prepare publishing."""
         self.admin.claim(self._reader)
         self._others.prepare(publisher, topic, last)
 

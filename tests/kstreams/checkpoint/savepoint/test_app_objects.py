@@ -111,7 +111,9 @@ def test_cleanup_keeps_objects_of_other_apps_in_shared_log(tmp_path: Path) -> No
     assert set(strange) <= names(app)
 
 
-def test_cleanup_keeps_objects_of_app_named_like_app_with_checkpoint_id(tmp_path: Path) -> None:
+def test_cleanup_keeps_objects_of_another_app_whose_name_begins_with_app_and_checkpoint_id(
+    tmp_path: Path,
+) -> None:
     app = filled(tmp_path, kv())
     theirs = [
         f"app.{app.checkpoint.checkpoint_id}.0123456789ab.a/00/a/0/1-x.delta",
