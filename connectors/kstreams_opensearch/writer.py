@@ -101,8 +101,8 @@ class IndexWriter(Writer[K, V]):
         """Accept that a document is newer if a later commit has written it; else raise an error."""
         if self._service.claim(commit, version):
             raise SinkError(
-                f"index {self._index!r} has a newer document {key!r}, which no commit wrote of "
-                f"{commit.epoch!r}",
+                f"index {self._index!r} has a newer document {key!r} that no commit of "
+                f"{commit.epoch!r} wrote",
                 hint="another app, or a fork, writes the same ids: give each an index of its own.",
             )
 

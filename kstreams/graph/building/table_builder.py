@@ -313,8 +313,8 @@ class TableBuilder(BuilderBase):
 def _checked(name: str, store: StoreSpec[Any]) -> StoreSpec[Any]:
     if not store.kind.is_table:
         raise TopologyError(
-            f"table {name!r}: store {store.name!r} is a {store.kind.name} store, which holds no "
-            "table",
+            f"table {name!r}: store {store.name!r} is a {store.kind.name} store, which is not a "
+            "store of tables",
             hint="define it with timestamped_store(...) or versioned_key_value_store(...).",
         )
     return store
