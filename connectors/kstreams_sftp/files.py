@@ -139,7 +139,10 @@ class _SftpFiles(FinishedFiles):
     @override
     def open(self, file: FileInfo) -> FileData:
         if is_unfinished(file.name):
-            raise SourceError(f"file {file.name!r} of {self.place.place} is not finished")
+            raise SourceError(
+                f"file {file.name!r} of {self.place.place} is not read: "
+                "its name is hidden, unfinished, or outside the folder"
+            )
         data = _SftpData(self.place, file)
         try:
             data.check()

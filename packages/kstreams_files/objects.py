@@ -110,7 +110,10 @@ class ObjectFiles(FinishedFiles):
     def open(self, file: FileInfo) -> FileData:
         """Return an object; no request is sent before the first read."""
         if is_unfinished(file.name):
-            raise SourceError(f"object {file.name!r} of {self.where} is not read, by its name")
+            raise SourceError(
+                f"object {file.name!r} of {self.where} is not read: "
+                "its name is hidden, unfinished, or outside the prefix"
+            )
         return _ObjectData(self, file)
 
 
