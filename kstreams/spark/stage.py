@@ -14,7 +14,6 @@ from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.batch.worker.worker_state import this_worker
 from kstreams.global_tables.versions import Versions
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.pickling import pickled
 from kstreams.spark.worker import (
     add_to_import_path,
     attempt,
@@ -24,6 +23,7 @@ from kstreams.spark.worker import (
     shorten_collections,
 )
 from kstreams.task.gc_pause import gc_pauses
+from kstreams.workers.pickling import pickled
 
 __all__ = ("Stage", "Turn", "Turns")
 

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kstreams.application.app import App
 from kstreams.embedded.connection import Embedded
 from kstreams.emitter import Emitter
 from kstreams.errors import ExecutionError
 from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.processors.map import map_
 from kstreams.serde.text import TEXT
-from kstreams.spark.app import App
 from kstreams.spark.class_archive import class_archive
 from kstreams.spark.java import java_home
 from kstreams.topic import Topic

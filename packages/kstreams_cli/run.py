@@ -36,8 +36,8 @@ from kstreams_cli.upgrading import (
 from kstreams_cli.usage import WrongUsageError, for_option
 
 if TYPE_CHECKING:
+    from kstreams.application.app import App
     from kstreams.batch.report import AppState
-    from kstreams.spark.app import App
 
 __all__ = ("LogFormat", "Until", "run")
 
@@ -202,7 +202,7 @@ def run(
     with for_option("--forwarded-allow-ips"):
         beside = _beside(serve, target, place, forwarded_allow_ips)
     decided = StoreDecisions.of(topology, reset, rename, migrate)
-    from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
+    from kstreams.application.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
     progress = Progress(
         [groups[0].name for groups in topology.pipelines()],

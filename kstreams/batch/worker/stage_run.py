@@ -97,21 +97,40 @@ class StageRun:
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that messages address; yield the messages to later stages.
 
+        Messages for later stages and for the driver pass through.
+
         Raises:
             ExecutionError: A message is damaged.
             KStreamsError: A task failed; the error names its group and partition.
         """
-        inboxes: dict[int, _Inbox] = {}
+        own: list[Envelope] = []
         refused = False
         for payload in payloads:
             envelope = Envelope.unpack(payload)
             refused = refused or isinstance(envelope.content, Refusal)
             if envelope.stage == self._settings.number:
-                inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
+                own.append(envelope)
             else:
                 yield envelope.task % self._query.width, payload
         if refused:
             return  # the input of the previous stage is incomplete
+        for envelope in self.run(own):
+            yield envelope.task % self._query.width, envelope.pack()
+
+    def run(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
+        """Run the tasks of calls and records; yield records for later stages, and the results.
+
+        If a task refuses its input, the results have a `Refusal`, and no later stage may run.
+
+        Args:
+            envelopes: The calls of this stage, and all records for its tasks.
+
+        Raises:
+            KStreamsError: A task failed; the error names its group and partition.
+        """
+        inboxes: dict[int, _Inbox] = {}
+        for envelope in envelopes:
+            inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
         began, began_ms = time.perf_counter(), SystemClock().now_ms()
@@ -130,8 +149,7 @@ class StageRun:
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
             try:
-                for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
-                    yield self._addressed(envelope)
+                yield from self._run_task(task, call, queues, tasks.pop(task).records, done)
             except Exceeded as exc:
                 arrived[task] = exc.arrived
                 continue
@@ -141,7 +159,7 @@ class StageRun:
         for task, result in done.items():  # the state of a task is written while the next task runs
             with self._placed(task):
                 status = self._with_numbers(result.status, began_ms)
-                yield self._addressed(Envelope(DRIVER, task, status))
+                yield Envelope(DRIVER, task, status)
 
     def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
         """Return a status with the worker, the attempt and the start time of the task."""
@@ -175,25 +193,21 @@ class StageRun:
             for spec in self._settings.group.global_stores
         }
 
-    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
+    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Envelope]:
         """Yield messages with the tasks that did not run.
 
-        Each partition of the next stage gets one of the messages, does not run its tasks, and
-        passes the message on to the driver.
+        On Spark, each partition of the next stage gets one of the messages, does not run its tasks,
+        and passes the message on to the driver.
         """
         own = self._settings.number
         yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
 
-    def _refused(self, refusal: Refusal) -> Iterator[Message]:
+    def _refused(self, refusal: Refusal) -> Iterator[Envelope]:
         own = self._settings.number
-        yield self._addressed(Envelope(DRIVER, 0, refusal))
+        yield Envelope(DRIVER, 0, refusal)
         if own + 1 < len(self._query.counts):
             for partition in range(1, self._query.width):
-                yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
-
-    def _addressed(self, envelope: Envelope) -> Message:
-        """Return a message to the next stage, which passes it on to the stage of the envelope."""
-        return envelope.task % self._query.width, envelope.pack()
+                yield Envelope(DRIVER, partition, Refusal(()))
 
     def _run_task(
         self,

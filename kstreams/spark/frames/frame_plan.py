@@ -23,8 +23,8 @@ from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.source_frame import SourceFrame
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.unpack import RESULT, Unpack
-from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
+from kstreams.workers.pickling import dumped
 
 __all__ = ("FramePlan", "Pipeline")
 

@@ -15,7 +15,7 @@ from kstreams.spark.frames.messages import Message
 from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.stage_run import Ran, StageRun
 from kstreams.spark.frames.task_record import TaskRecord
-from kstreams.spark.pickling import pickled
+from kstreams.workers.pickling import pickled
 
 __all__ = ("Stage",)
 

@@ -7,7 +7,7 @@ from dataclasses import make_dataclass
 from typing import Any
 
 from kstreams.serde import Serde
-from kstreams.spark.pickling import dumped
+from kstreams.workers.pickling import dumped
 from kstreams_json import json_serde
 
 

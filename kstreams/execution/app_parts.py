@@ -5,18 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kstreams.batch.report import BatchReport
 from kstreams.checkpoint.storage.lock import Exclusion
 from kstreams.clock import Clock
 from kstreams.connection import Connection
+from kstreams.execution.executor import Engine
 from kstreams.graph.topology import Topology
 from kstreams.telemetry.watching import Watchers
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 __all__ = ("AppParts", "new_run")
 
@@ -38,9 +35,9 @@ class AppParts:
         clock: The clock for wall-clock work.
         report: A callback after each commit with the report and the lines for the standard output,
             in the thread of the query.
-        spark: The session of the user, or None.
+        engine: The engine that runs batches.
         run: The id of this driver.
-        wanted: Set when a query needs a plan.
+        changed: Set when a query has committed a batch, or has failed.
         callers: The identities of the threads that run batches and call `report` and `watchers`.
         watchers: The watchers of the app.
     """
@@ -50,8 +47,8 @@ class AppParts:
     lock: Exclusion
     clock: Clock
     report: Callable[[BatchReport, Sequence[str]], None]
-    spark: SparkSession | None = None
+    engine: Engine
     run: str = field(default_factory=new_run)
-    wanted: threading.Event = field(default_factory=threading.Event)
+    changed: threading.Event = field(default_factory=threading.Event)
     callers: set[int] = field(default_factory=set)
     watchers: Watchers = field(default_factory=Watchers)

@@ -7,18 +7,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.pause import PauseWatch
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
-from kstreams.spark.app_parts import AppParts
-from kstreams.spark.early_jvm import begin_jvm
-
-if TYPE_CHECKING:
-    from kstreams.spark.pipeline import Pipeline
+from kstreams.execution.app_parts import AppParts
+from kstreams.execution.failure import typed
+from kstreams.execution.query_loop import QueryLoop
+from kstreams.execution.start import start
 
 __all__ = ("AppRun", "shortened")
 
@@ -51,7 +49,7 @@ class AppRun:
     def __init__(self, settings: AppSettings, parts: AppParts) -> None:
         self._settings = settings
         self._parts = parts
-        self._pipelines: tuple[Pipeline, ...] = ()
+        self._queries: tuple[QueryLoop, ...] = ()
         self._background: threading.Thread | None = None
         self._tables_filled = False
         self._turn = threading.RLock()  # held by the thread that runs, opens or closes the app
@@ -80,19 +78,13 @@ class AppRun:
                 )
             self._enter(AppState.STARTING)
             with self._failing():
-                self._pipelines = self._started()
+                self._queries = self._started()
             self._enter(AppState.RUNNING)
 
-    def _started(self) -> tuple[Pipeline, ...]:
-        """Start the queries; PySpark is imported while Java starts."""
-        early = None if self._parts.spark is not None else begin_jvm(self._settings.config)
-        try:
-            from kstreams.spark.start import start  # noqa: PLC0415  # not before
-
-            return start(self._settings, self._parts, early)
-        finally:
-            if early is not None:
-                early.end()
+    def _started(self) -> tuple[QueryLoop, ...]:
+        """Start the engine and the queries."""
+        self._parts.engine.begin()
+        return start(self._settings, self._parts)
 
     def run(self, timeout: timedelta | None = None, *, close_windows: bool = False) -> None:
         """Run until the app is stopped, the timeout has passed, or there is no more input.
@@ -110,27 +102,27 @@ class AppRun:
             self._fill_tables(deadline, must_end=False)
             while not self.stop.is_set() and not deadline.passed():
                 if not self._is_held():
-                    for pipeline in self._pipelines:
-                        pipeline.tick()
+                    for query in self._queries:
+                        query.resume()
                     if self._is_finished():
                         self._to_end(_Deadline(self._parts.clock, None), close_windows)
                         break
                 self._wait()
-            for pipeline in self._pipelines:
-                pipeline.rest()
+            for query in self._queries:
+                query.pause()
 
     def _is_finished(self) -> bool:
         """Return whether no query has more input; the topics of global tables do not count."""
-        fed = [pipeline for pipeline in self._pipelines if not pipeline.fills_tables]
-        return all(pipeline.is_finished() for pipeline in fed or self._pipelines)
+        fed = [query for query in self._queries if not query.fills_tables]
+        return all(query.is_finished() for query in fed or self._queries)
 
     def _is_held(self) -> bool:
         """Return whether the app is paused; if it is, plan no batches until the next tick."""
         if self.paused.present() is None:
             return False
-        for pipeline in self._pipelines:
-            pipeline.rest()
-            pipeline.check()
+        for query in self._queries:
+            query.pause()
+            query.check()
         return True
 
     def _refuse_pause(self) -> None:
@@ -186,15 +178,15 @@ class AppRun:
 
     def _fill_tables(self, deadline: _Deadline, *, must_end: bool) -> None:
         """Fill the global tables up to the current end of their topics before any task runs."""
-        fillers = [pipeline for pipeline in self._pipelines if pipeline.fills_tables]
+        fillers = [query for query in self._queries if query.fills_tables]
         if self._tables_filled or not fillers:
             return
         clock, wall = self._parts.clock, self._parts.clock.now_ms()
-        ends = [(pipeline, pipeline.end()) for pipeline in fillers]
-        total = sum(pipeline.left(end) for pipeline, end in ends)
+        ends = [(query, query.end()) for query in fillers]
+        total = sum(query.left(end) for query, end in ends)
         said = steady_ms(clock)
         _LOG.info("app %s: %d records of global tables to read", self._settings.app_id, total)
-        while not all(pipeline.reached(end, wall) for pipeline, end in ends):
+        while not all(query.reached(end, wall) for query, end in ends):
             if self.stop.is_set() or (deadline.passed() and not must_end):
                 return
             deadline.check("the global tables were not filled")
@@ -203,23 +195,25 @@ class AppRun:
             elif self._is_held():
                 self._wait()
                 continue
-            for pipeline in self._pipelines:
-                pipeline.check()
-            for pipeline, end in ends:
-                pipeline.tick(until=end)
+            for query in self._queries:
+                query.check()
+            for query, end in ends:
+                query.resume(until=end)
             self._wait()
             if steady_ms(clock) - said >= _PROGRESS_MS:
                 said = steady_ms(clock)
-                left = sum(pipeline.left(end) for pipeline, end in ends)
+                left = sum(query.left(end) for query, end in ends)
                 name = self._settings.app_id
                 _LOG.info("app %s: %d of %d records of global tables left", name, left, total)
+        for query in fillers:
+            query.pause()
         self._tables_filled = True
         _LOG.info("app %s: the global tables are filled", self._settings.app_id)
 
     def _to_end(self, deadline: _Deadline, close_windows: bool) -> None:
         self._run_to_end(deadline)
-        for pipeline in self._pipelines if close_windows else ():
-            pipeline.close_windows()
+        for query in self._queries if close_windows else ():
+            query.close_windows()
             self._run_to_end(deadline)
 
     def _run_to_end(self, deadline: _Deadline) -> None:
@@ -228,22 +222,23 @@ class AppRun:
         self._refuse_pause()
         while not quiet:
             quiet = True
-            for pipeline in self._pipelines:
-                end = pipeline.end()
-                while not pipeline.reached(end, wall):
+            for query in self._queries:
+                end = query.end()
+                while not query.reached(end, wall):
                     if self.stop.is_set():
                         return
-                    deadline.check(f"query {pipeline.name!r} has not reached the end")
+                    deadline.check(f"query {query.name!r} has not reached the end")
                     self._refuse_pause()
-                    pipeline.tick(until=end)
+                    query.resume(until=end)
                     self._wait()
                     quiet = False
+                query.pause()
 
     def _wait(self) -> None:
         """Wait until a query needs a plan, or until it is time to check for new records."""
-        wanted = self._parts.wanted
-        wanted.wait(_TICK_SECONDS)
-        wanted.clear()
+        changed = self._parts.changed
+        changed.wait(_TICK_SECONDS)
+        changed.clear()
 
     def close(self, timeout: timedelta) -> None:
         """Stop after the current batches; wait for them at most for the timeout.
@@ -256,11 +251,11 @@ class AppRun:
             KStreamsError: The app had failed in the background.
         """
         self.stop.set()
-        self._parts.wanted.set()
+        self._parts.changed.set()
         if self._is_in_callback():
             self._patience = timeout
-            for pipeline in self._pipelines:
-                pipeline.ask_to_stop()
+            for query in self._queries:
+                query.begin_stop()
             return
         background, self._background = self._background, None
         self._finish(timeout)
@@ -319,8 +314,6 @@ class AppRun:
         try:
             yield
         except Exception as exc:  # the JVM's end, a full disk, ...
-            from kstreams.spark.failure import typed  # noqa: PLC0415  # with PySpark, if need be
-
             error = typed(exc)
             self._fail(error)
             if error is exc:
@@ -340,9 +333,10 @@ class AppRun:
             steps.callback(self._parts.lock.release)
             steps.callback(self._parts.watchers.close)
             steps.callback(self._parts.watchers.entered, ends_as)
-            for pipeline in reversed(self._pipelines):
-                steps.callback(pipeline.stop, timeout)
-        self._pipelines = ()
+            steps.callback(self._parts.engine.close)
+            for query in reversed(self._queries):
+                steps.callback(query.stop, timeout)
+        self._queries = ()
         self._parts.callers.clear()
 
     def _enter(self, state: AppState) -> None:

@@ -6,14 +6,14 @@ import io
 from contextlib import suppress
 from typing import Any
 
-from pyspark import cloudpickle
+import cloudpickle
 
 from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
-from kstreams.spark.struct_classes import is_struct, make_struct, struct_arguments
-from kstreams.spark.type_hints import resolved_annotations
 from kstreams.user_code import runpy_scripts
+from kstreams.workers.struct_classes import is_struct, make_struct, struct_arguments
+from kstreams.workers.type_hints import resolved_annotations
 
 __all__ = ("dumped", "pickled")
 
@@ -54,9 +54,9 @@ def pickled(settings: StageSettings) -> bytes:
 def dumped(item: object) -> bytes:
     """Pickle any object for workers; raises any exception of the object's own pickling."""
     for module in runpy_scripts():
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # pyspark's
+        cloudpickle.register_pickle_by_value(module)
     data = io.BytesIO()
-    _Pickler(data).dump(item)  # type: ignore[no-untyped-call]  # pyspark's
+    _Pickler(data).dump(item)
     return data.getvalue()
 
 
@@ -71,7 +71,7 @@ class _Pickler(cloudpickle.CloudPickler):
         if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):
             with suppress(AttributeError):  # another thread was quicker
                 delattr(obj, _MSGSPEC_CACHE)
-        reduced: Any = super().reducer_override(obj)  # type: ignore[no-untyped-call]  # pyspark's
+        reduced: Any = super().reducer_override(obj)
         if isinstance(obj, type) and isinstance(reduced, tuple) and len(reduced) > _STATE:
             members, _ = reduced[_STATE]  # of a class by value; a copy made for this pickle
             if "__annotations__" in members:

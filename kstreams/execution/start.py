@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-
-from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.io.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.io.open_feed import feed_of, publish_commit
-from kstreams.batch.package_files import own_folders
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.task_counts import count_partitions, count_records
 from kstreams.batch.worker.stage_settings import QuerySettings
@@ -22,49 +18,20 @@ from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running
 from kstreams.connection import TopicEnds
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
+from kstreams.execution.app_parts import AppParts
+from kstreams.execution.query_loop import QueryLoop
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.framed_topics import prepare_topics
 from kstreams.ids import TopicPartition
-from kstreams.spark.app_parts import AppParts
-from kstreams.spark.early_jvm import EarlyJvm
-from kstreams.spark.executor_check import check_executors
-from kstreams.spark.packages import ship
-from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.session import (
-    app_session,
-    executor_cores,
-    is_local,
-    query_session,
-)
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.watching import OpenApp, OpenQuery
 
-__all__ = ("Executors", "make_pipeline", "start")
+__all__ = ("make_loop", "start")
 
 
-@dataclass(frozen=True)
-class Executors:
-    """The executors of an app.
-
-    Attributes:
-        width: The maximum number of Spark tasks of one stage.
-        at_once: The number of tasks that one executor runs at the same time.
-        import_path: Folders of the user's modules on executors: archives that Spark has unpacked,
-            or the folders of the driver if the executor is the driver process.
-        are_ours: Whether the executor is the driver process, and only one query uses it.
-    """
-
-    width: int
-    at_once: int
-    import_path: tuple[str, ...] = ()
-    are_ours: bool = False
-
-
-def start(
-    settings: AppSettings, parts: AppParts, early: EarlyJvm | None = None
-) -> tuple[Pipeline, ...]:
+def start(settings: AppSettings, parts: AppParts) -> tuple[QueryLoop, ...]:
     """Start an app: acquire its checkpoint, check topics and log, and start its queries.
 
     The lock stays acquired if a later step raises; the caller releases it.
@@ -72,7 +39,6 @@ def start(
     Args:
         settings: The checked settings of the app.
         parts: The shared objects of the app.
-        early: The JVM that was started for the app.
 
     Returns:
         The running queries, in the order of the topology.
@@ -95,7 +61,7 @@ def start(
     prepare_topics(parts.topology)
     counts = count_partitions(parts.connection, parts.topology)
     tasks = counts.tasks
-    session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
+    parts.engine.start(settings)
     queries = open_for_running(
         settings,
         parts.topology,
@@ -105,30 +71,28 @@ def start(
         records=partial(count_records, parts.connection, parts.topology),
         uneven=counts.uneven,
     )
-    executors = _prepare_executors(session, settings, queries)
+    parts.engine.check(settings, queries[0])
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
     tables = open_global_tables(settings, parts.topology, queries)
-    pipelines = tuple(
-        make_pipeline(
-            settings, parts, query, tasks, executors, changelogs, tables=tables[query.name]
-        )
+    loops = tuple(
+        make_loop(settings, parts, query, tasks, changelogs, tables=tables[query.name])
         for query in queries
     )
-    _begin(pipelines, session)
+    _begin(loops)
     parts.watchers.opened(
         OpenApp(
             Outline.of(parts.topology, tasks),
-            {pipeline.name: _open_query(pipeline) for pipeline in pipelines},
+            {loop.name: _open_query(loop) for loop in loops},
             parts.connection,
-            session.sparkContext.uiWebUrl,
+            parts.engine.web_url,
         )
     )
-    return pipelines
+    return loops
 
 
-def _open_query(pipeline: Pipeline) -> OpenQuery:
+def _open_query(loop: QueryLoop) -> OpenQuery:
     """Return the data of a query for watchers of the app, which may be in other threads."""
-    driver = pipeline.driver
+    driver = loop.driver
 
     def committed() -> int | None:
         last = driver.last
@@ -138,7 +102,7 @@ def _open_query(pipeline: Pipeline) -> OpenQuery:
         last = driver.last
         return dict(driver.planner.positions) if last is None else positions_after(last)
 
-    return OpenQuery(pipeline.sources, lambda: driver.progress.doing, committed, positions)
+    return OpenQuery(loop.sources, lambda: driver.progress.doing, committed, positions)
 
 
 def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:
@@ -160,30 +124,15 @@ def _check_place(settings: AppSettings, parts: AppParts) -> None:
         )
 
 
-def _prepare_executors(
-    session: SparkSession, settings: AppSettings, queries: Sequence[OpenedQuery]
-) -> Executors:
-    """Check the executors, and send them the user's packages."""
-    width = settings.parallelism or session.sparkContext.defaultParallelism
-    if is_local(session):
-        import_path = own_folders()
-    else:
-        import_path = ship(session, settings.packages)
-        check_executors(session, queries[0].log, queries[0].commits.prefix, import_path)
-    are_ours = is_local(session) and len(queries) == 1
-    return Executors(width, executor_cores(session), import_path, are_ours)
-
-
-def make_pipeline(
+def make_loop(
     settings: AppSettings,
     parts: AppParts,
     opened: OpenedQuery,
     tasks: Mapping[str, int],
-    executors: Executors,
     changelogs: Mapping[str, TopicEnds],
     *,
     tables: QueryTables | None = None,
-) -> Pipeline:
+) -> QueryLoop:
     """Create one query at the positions of its last commit.
 
     Args:
@@ -191,7 +140,6 @@ def make_pipeline(
         parts: The shared objects of the app.
         opened: The checkpoint of the query.
         tasks: The number of tasks, by group.
-        executors: The executors.
         changelogs: By store, the topic id and end offsets of its changelog.
         tables: The global tables that the query reads and writes.
     """
@@ -202,7 +150,7 @@ def make_pipeline(
         opened,
         feed.io,
         tasks,
-        width=executors.width,
+        width=parts.engine.width,
         fingerprint=parts.topology.fingerprint(),
         changelogs=changelogs,
     )
@@ -215,22 +163,15 @@ def make_pipeline(
         run=parts.run,
         tables=tables,
     )
-    return Pipeline(
-        query,
-        driver,
-        parts,
-        import_path=executors.import_path,
-        pinned=query.width <= executors.at_once,
-        standing=executors.are_ours,
-    )
+    return QueryLoop(query, driver, parts, parts.engine.executor(query))
 
 
-def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
+def _begin(loops: Sequence[QueryLoop]) -> None:
     """Start all queries; if one cannot be started, stop all."""
     try:
-        for pipeline in pipelines:
-            pipeline.start(query_session(session))
+        for loop in loops:
+            loop.start()
     except BaseException:
-        for pipeline in pipelines:
-            pipeline.stop(timedelta(0))
+        for loop in loops:
+            loop.stop(timedelta(0))
         raise

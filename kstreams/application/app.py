@@ -1,4 +1,4 @@
-"""The app: a topology, its topics and its state, running on Spark."""
+"""The app: a topology, its topics and its state, running on an engine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import CompileError, KStreamsError
+from kstreams.execution.app_parts import AppParts, new_run
+from kstreams.execution.app_run import AppRun, shortened
+from kstreams.execution.executor import Engine
 from kstreams.graph.limits import ends_by_itself
 from kstreams.graph.topology import Topology
 from kstreams.graph.window_emissions import check_run_closes_windows
 from kstreams.options import checks_options
 from kstreams.processors.interceptor import Interceptor, checked_interceptors
-from kstreams.spark.app_parts import AppParts, new_run
-from kstreams.spark.app_run import AppRun, shortened
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
@@ -46,7 +47,7 @@ _CLOSE_HINT = "run it with until='end' and close_windows=True, or emit each_upda
 
 
 class App:
-    """Runs a topology on Spark, to the current end of its sources or until it is stopped.
+    """Runs a topology on Spark or another engine, to the end of its sources or until stopped.
 
     A context manager: leaving it closes the app. One app at a time runs on a checkpoint; after a
     stop or a crash, the next app on the checkpoint continues at exactly that position. State
@@ -77,9 +78,11 @@ class App:
             gets all records of a batch.
         interceptors: The interceptors of every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
-        parallelism: The maximum number of Spark tasks of one stage; by default the number of
-            Spark's cores.
-        spark: The session; by default the running session, or a new one.
+        parallelism: The maximum number of workers of one stage; by default the number of the
+            engine's cores.
+        engine: The engine that runs the tasks: `"spark"`, or `"embedded"` for worker processes on
+            this machine without Spark and Java. Both read and write the same checkpoints.
+        spark: The Spark session; by default the running session, or a new one.
         config: Spark settings for a new session.
         clock: The clock for wall-clock work.
         on_batch: A callback after each committed batch, in the thread of its query. The callback
@@ -120,6 +123,7 @@ class App:
         interceptors: Sequence[Interceptor] = (),
         packages: Packages = "auto",
         parallelism: int | None = None,
+        engine: Literal["spark", "embedded"] = "spark",
         spark: SparkSession | None = None,
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
@@ -157,6 +161,11 @@ class App:
             upkeep=upkeep or Upkeep(),
             telemetry=telemetry or Telemetry(),
         )
+        if engine == "embedded" and (spark is not None or config):
+            raise CompileError(
+                "spark= and config= are settings of Spark, and engine is 'embedded'",
+                hint="leave them out, or use engine='spark'.",
+            )
         clock = clock or SystemClock()
         run = new_run()
         self._on_moves: list[Callable[[Sequence[TaskMove]], None]] = []
@@ -166,7 +175,7 @@ class App:
             lock=home.lock(),
             clock=clock,
             report=partial(report_batch, on_batch, self._on_moves),
-            spark=spark,
+            engine=_engine(engine, self._settings, spark),
             run=run,
             watchers=watchers_of(self._settings, run, clock, lambda: self._run.paused.known),
         )
@@ -335,3 +344,14 @@ class App:
     def __exit__(self, *_: object) -> None:
         """Close the app."""
         self.close()
+
+
+def _engine(name: str, settings: AppSettings, spark: SparkSession | None) -> Engine:
+    """Return an engine; the modules of other engines are not imported."""
+    if name == "embedded":
+        from kstreams.local_workers.engine import EmbeddedEngine  # noqa: PLC0415  # see above
+
+        return EmbeddedEngine(settings.parallelism)
+    from kstreams.spark.engine import SparkEngine  # noqa: PLC0415  # see above
+
+    return SparkEngine(settings, spark)

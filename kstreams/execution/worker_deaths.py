@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
+from kstreams.batch.batch_run import Parts
 from kstreams.batch.messages.envelope import Envelope
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import Where, WorkerDiedError
+from kstreams.execution.executor import WorkerLostError
 from kstreams.ids import TopicPartition
-from kstreams.quoting import one_line, text_of
-from kstreams.spark.failure import jvm_is_gone
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
+from kstreams.quoting import one_line
 
 __all__ = ("MOST_DEATHS", "WorkerDeaths")
 
 MOST_DEATHS = 3
 """The number of worker deaths after which a batch is not retried."""
 
-_FAILED = re.compile(
-    r"Task (\d+) in stage (\d+)\.\d+ failed (\d+) times?, most recent failure: Lost task [^\n]*?: "
-    r"(?:ExecutorLostFailure \(|org\.apache\.spark\.SparkException: Python worker (?:exited "
-    r"unexpectedly|failed to connect back)|java\.io\.EOFException|java\.(?:io\.IOException|"
-    r"net\.SocketException): (?:Broken pipe|Connection reset))"
-)
-_MAX_CHARS = 20_000
 _SHOWN = 10
 _HINT = (
     "nothing of this batch was kept. See whether the machine or the worker ran out of memory "
@@ -49,7 +35,7 @@ class WorkerDeaths:
         query: The name of the query.
         batch: The number of the batch.
         groups: The names of the pipeline's groups, by stage.
-        width: The number of Spark partitions of a later stage: task `t` is in `t % width`.
+        width: The number of slots: task `t` of a later stage has the slot `t % width`.
     """
 
     def __init__(
@@ -66,53 +52,24 @@ class WorkerDeaths:
         self._width = width
         self._deaths = 0
 
-    def add(
-        self,
-        exc: BaseException,
-        spark: SparkContext,
-        plan: Plan,
-        parts: Sequence[Sequence[tuple[int, bytes]]],
-    ) -> WorkerDiedError | None:
-        """Return the error for a job that failed because a worker died; None for another cause.
-
-        The count includes Spark's attempts of the task and earlier jobs.
+    def add(self, lost: WorkerLostError, plan: Plan, calls: Parts) -> WorkerDiedError:
+        """Count a death, and return its error.
 
         Args:
-            exc: The exception of the job, without an error of a worker.
-            spark: The context of the job.
+            lost: The lost worker.
             plan: The plan of the batch.
-            parts: The messages of the first stage, by Spark partition.
+            calls: The calls of the batch, by slot.
         """
-        if not isinstance(exc, (Py4JError, PySparkException)) or jvm_is_gone(exc):
-            return None
-        found = _FAILED.search(text_of(exc)[:_MAX_CHARS])
-        if found is None:
-            return None
-        part, spark_stage, times = map(int, found.groups())
-        self._deaths += times
-        stage = self._stage(spark, spark_stage)
+        self._deaths += 1
+        stage = 0 if len(self._groups) == 1 else lost.stage
         tasks: list[int] = []
         if stage == 0:
-            tasks = _called(parts[part] if part < len(parts) else ())
+            tasks = _called([call for slot in lost.slots for call in calls.get(slot, ())])
         elif stage is not None:
-            tasks = [task for s, task in plan.tasks if s == stage and task % self._width == part]
+            tasks = [
+                task for s, task in plan.tasks if s == stage and task % self._width in lost.slots
+            ]
         return self._error(stage, tasks, _spans(plan, stage, tasks))
-
-    def _stage(self, spark: SparkContext, number: int) -> int | None:
-        """Return the stage of the pipeline for a Spark stage number; None if it is unknown."""
-        if len(self._groups) == 1:
-            return 0
-        tracker = spark.statusTracker()
-        try:
-            group = spark.getLocalProperty("spark.jobGroup.id")
-            for job in sorted(tracker.getJobIdsForGroup(group), reverse=True):
-                info = tracker.getJobInfo(job)
-                stages = sorted(info.stageIds) if info is not None else []
-                if number in stages:
-                    return stages.index(number)
-        except Py4JError:  # the numbers only add to the message
-            return None
-        return None
 
     def _error(
         self, stage: int | None, tasks: Sequence[int], spans: Sequence[_Span]

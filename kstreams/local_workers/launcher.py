@@ -1,0 +1,92 @@
+"""Starts worker processes on this machine, and replaces those that end."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from kstreams.errors import ExecutionError
+from kstreams.local_workers.process import ProcessSettings
+from kstreams.workers.launcher import Door
+from kstreams.workers.worker import WorkerSettings
+
+__all__ = ("LocalLauncher",)
+
+_MODULE = "kstreams.local_workers.process"
+_END_S = 5.0
+_MAX_FAILED_STARTS = 3
+_START_S = 10.0
+"""A process that ends within this time after its start counts as failed, unless it was stopped."""
+
+
+class LocalLauncher:
+    """Starts a number of worker processes, and starts another one for each that ends.
+
+    Args:
+        count: The number of processes.
+    """
+
+    patience_s = 60.0
+
+    def __init__(self, count: int) -> None:
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._count = count
+        self._began: dict[int, float] = {}
+        self._failed = 0
+        self._lock = threading.Lock()
+
+    def launch(self, door: Door) -> None:
+        """Start the processes that do not run.
+
+        Raises:
+            ExecutionError: Processes end at once, again and again.
+        """
+        with self._lock:
+            for number in range(self._count):
+                process = self._processes.get(number)
+                if process is not None and process.poll() is None:
+                    continue
+                if process is not None:
+                    self._count_failure(number, process.returncode)
+                self._processes[number] = self._started(door, number)
+                self._began[number] = time.monotonic()
+
+    def _count_failure(self, number: int, code: int) -> None:
+        if time.monotonic() - self._began[number] > _START_S:
+            self._failed = 0
+            return
+        self._failed += 1
+        if self._failed > _MAX_FAILED_STARTS * self._count:
+            raise ExecutionError(
+                f"worker process {number} ended with exit code {code} right after its start",
+                hint=f"see its output; try `{sys.executable} -m {_MODULE}`.",
+            )
+
+    def _started(self, door: Door, number: int) -> subprocess.Popen[bytes]:
+        worker = WorkerSettings(door.driver, door.secret, door.own, number)
+        process = subprocess.Popen(  # noqa: S603  # this Python
+            [sys.executable, "-m", _MODULE],
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # SIGINT of a terminal is for the driver
+        )
+        data = pickle.dumps(ProcessSettings(worker, tuple(sys.path)))
+        if process.stdin is not None:
+            with suppress(OSError), process.stdin as given:  # it has ended at once
+                given.write(data)
+        return process
+
+    def stop(self) -> None:
+        """Wait for the processes, and kill those that do not end."""
+        with self._lock:
+            end = time.monotonic() + _END_S
+            for process in self._processes.values():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, end - time.monotonic()))
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+            self._processes.clear()

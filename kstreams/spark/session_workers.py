@@ -1,0 +1,74 @@
+"""The workers of a Spark session, which all apps in the driver share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from kstreams.scratch import scratch_directory
+from kstreams.spark.launcher import SparkLauncher
+from kstreams.spark.session import is_local
+from kstreams.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ("SessionWorkers", "session_workers")
+
+_LOCK = threading.Lock()
+_SHARED: dict[str, SessionWorkers] = {}
+
+
+class SessionWorkers:
+    """The pool of a session's workers, and the number of apps that use it.
+
+    On a local Spark, the driver and its workers connect by Unix sockets in a private folder. On a
+    cluster they connect by TCP, with a secret that only the job carries.
+
+    Attributes:
+        size: The number of workers: Spark's default parallelism.
+        pool: The pool.
+        users: The number of apps that use the pool.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        context = session.sparkContext
+        self.size = context.defaultParallelism
+        self.users = 0
+        self._opened = ExitStack()
+        launcher = SparkLauncher(context, self.size)
+        if is_local(session):
+            folder = self._opened.enter_context(scratch_directory())
+            address, own = str(folder / "driver"), str(folder / "worker")
+            self.pool = WorkerPool(launcher, self.size, address=address, own=own)
+        else:
+            host = context.getConf().get("spark.driver.host") or "127.0.0.1"
+            self.pool = WorkerPool(launcher, self.size, address=(host, 0), own="")
+        self._opened.callback(self.pool.close)
+        self.pool.start()
+
+    def close(self) -> None:
+        """End the workers."""
+        self._opened.close()
+
+
+@contextmanager
+def session_workers(session: SparkSession) -> Iterator[SessionWorkers]:
+    """Use the workers of a session; they end when the last user has left."""
+    key = str(session.sparkContext.applicationId)
+    with _LOCK:
+        found = _SHARED.get(key)
+        if found is None:
+            found = _SHARED[key] = SessionWorkers(session)
+        found.users += 1
+    try:
+        yield found
+    finally:
+        with _LOCK:
+            found.users -= 1
+            if not found.users:
+                del _SHARED[key]
+        if not found.users:
+            found.close()

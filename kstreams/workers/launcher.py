@@ -1,0 +1,43 @@
+"""The contract between the pool of workers and the code that starts their processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kstreams.workers.channel import Address
+
+__all__ = ("Door", "Launcher")
+
+
+@dataclass(frozen=True)
+class Door:
+    """The data that worker processes need to connect to the driver.
+
+    Attributes:
+        driver: The address of the driver.
+        secret: The secret of the driver and its workers.
+        own: The path for the sockets of workers; empty for TCP (`WorkerSettings.own`).
+    """
+
+    driver: Address
+    secret: bytes = field(repr=False)
+    own: str = ""
+
+
+class Launcher(Protocol):
+    """Starts the worker processes of a pool."""
+
+    @property
+    def patience_s(self) -> float:
+        """The maximum time, in seconds, that a batch waits for more workers if one is there."""
+
+    def launch(self, door: Door) -> None:
+        """Start all workers that neither run nor start; called often while workers are missing.
+
+        Raises:
+            KStreamsError: Workers cannot be started, or have failed before they connected.
+        """
+
+    def stop(self) -> None:
+        """End the processes that have not ended after the driver has closed their connections."""
