@@ -168,7 +168,7 @@ class QueryLoop:
         try:
             while not self._stopping:
                 with self._working:
-                    has_run = self._run_batch()
+                    has_run = self.run_batch()
                 if has_run:
                     self._parts.changed.set()
                     idle_since = None
@@ -180,11 +180,10 @@ class QueryLoop:
                 with self._changed:
                     if not self._stopping:
                         self._changed.wait(_POLL_S)
-        except Exception as exc:  # noqa: BLE001  # raised in the app's thread
-            self._fail(exc)
+        except Exception:  # noqa: BLE001  # `check` raises it
+            return
 
-    def _fail(self, exc: Exception) -> None:
-        batch = self.driver.next_batch
+    def _note_failure(self, batch: int, exc: Exception) -> None:
         if self._stopping:
             if isinstance(exc, KStreamsError):  # otherwise the stop has interrupted the batch
                 _LOG.error("batch %d of query %s: %s", batch, self.name, exc)
@@ -193,23 +192,43 @@ class QueryLoop:
         self._failure = self.driver.failure(batch, exc)
         self._parts.changed.set()
 
-    def _run_batch(self) -> bool:
-        """Run the next batch, if there is a plan or work for one; return whether it has run."""
+    def run_batch(self) -> bool:
+        """Run the next batch, if there is a plan or work for one; return whether it has run.
+
+        The thread of the query calls it again and again.
+
+        Raises:
+            Exception: The batch failed.
+        """
+        if self._stopping:
+            return False
         batch = self.driver.next_batch
-        plan = self.driver.planned(batch)
-        if plan is None:
-            found = self._next_plan() if self._plans else None
-            if found is None:
-                return False
-            plan = self.driver.record(batch, found)
-        with log_context(query=self.name, batch=batch):
-            self._parts.watchers.began(self.name, batch, self.driver.progress.planned_s(batch))
-            began = time.perf_counter()
-            plan, statuses = self._attempts.run(batch, plan)
-            report = self.driver.commit(batch, plan, statuses, began, self._plan_ahead)
-            self._parts.watchers.committed(report)
-            self._parts.report(report, [line for status in statuses for line in status.lines])
-        return True
+        try:
+            plan = self._plan_of(batch)
+            if plan is not None:
+                with log_context(query=self.name, batch=batch):
+                    self._run_plan(batch, plan)
+        except Exception as exc:
+            self._note_failure(batch, exc)
+            raise
+        return plan is not None
+
+    def _run_plan(self, batch: int, plan: Plan) -> None:
+        progress = self.driver.progress
+        self._parts.watchers.began(self.name, batch, progress.planned_s(batch))
+        began = time.perf_counter()
+        plan, statuses = self._attempts.run(batch, plan)
+        report = self.driver.commit(batch, plan, statuses, began, self._plan_ahead)
+        self._parts.watchers.committed(report)
+        self._parts.report(report, [line for status in statuses for line in status.lines])
+
+    def _plan_of(self, batch: int) -> Plan | None:
+        """Return the stored or a new plan of a batch; None without work."""
+        known = self.driver.planned(batch)
+        if known is not None:
+            return known
+        found = self._next_plan() if self._plans else None
+        return None if found is None else self.driver.record(batch, found)
 
     def _next_plan(self) -> Plan | None:
         """Return the next plan, if it is time for it and there is work.

@@ -39,6 +39,9 @@ class SparkLauncher:
     Args:
         context: The context.
         count: The number of tasks.
+
+    Attributes:
+        group: The job group of the job.
     """
 
     patience_s = 0.5
@@ -46,7 +49,7 @@ class SparkLauncher:
     def __init__(self, context: SparkContext, count: int) -> None:
         self._context = context
         self._count = count
-        self._group = f"kstreams-workers-{uuid4().hex[:8]}"
+        self.group = f"kstreams-workers-{uuid4().hex[:8]}"
         self._thread: threading.Thread | None = None
         self._began = 0.0
         self._failed = 0
@@ -81,7 +84,7 @@ class SparkLauncher:
 
     def _run(self, door: Door) -> None:
         try:
-            self._context.setJobGroup(self._group, "kstreams workers", interruptOnCancel=True)
+            self._context.setJobGroup(self.group, "kstreams workers", interruptOnCancel=True)
             numbers = self._context.parallelize(range(self._count), self._count)
             numbers.mapPartitions(partial(_work, door)).collect()
         except Exception as exc:  # noqa: BLE001  # `launch` raises it
@@ -97,7 +100,7 @@ class SparkLauncher:
         thread.join(_END_S)
         if thread.is_alive():
             with suppress(Py4JError, ConnectionError):
-                self._context.cancelJobGroup(self._group)
+                self._context.cancelJobGroup(self.group)
             thread.join(_END_S)
 
 

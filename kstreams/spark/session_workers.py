@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from kstreams.scratch import scratch_directory
+from kstreams.spark.core_sharing import sharing_cores
 from kstreams.spark.launcher import SparkLauncher
 from kstreams.spark.session import is_local
 from kstreams.workers.pool import WorkerPool
@@ -47,6 +48,7 @@ class SessionWorkers:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"
             self.pool = WorkerPool(launcher, self.size, address=(host, 0), own="")
         self._opened.callback(self.pool.close)
+        self._opened.enter_context(sharing_cores(context, launcher.group, self.pool))
         self.pool.start()
 
     def close(self) -> None:

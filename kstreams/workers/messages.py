@@ -122,7 +122,13 @@ class ForgetStages:
 
 @dataclass(frozen=True)
 class Leave:
-    """Ends the work of a worker after its current stage."""
+    """Ends the work of a worker.
+
+    Attributes:
+        at_once: Whether the worker leaves after its current stage; otherwise after its runs.
+    """
+
+    at_once: bool = False
 
 
 Order = Welcome | LoadStage | RunStages | CancelRun | ForgetStages | Leave

@@ -121,6 +121,8 @@ class WorkerPool:
         secret = secrets.token_bytes(32)
         self._changed = threading.Condition()
         self._members: dict[int, _Member] = {}
+        self._leaving: list[_Member] = []
+        self._ran_at = time.monotonic()
         self._numbers: dict[str, int] = {}  # the last number of each process
         self._runs: dict[int, _Run] = {}
         self._run_numbers = count(1)
@@ -164,6 +166,7 @@ class WorkerPool:
         finally:
             with self._changed:
                 del self._runs[run.number]
+                self._ran_at = time.monotonic()
 
     def cancel(self, owner: object) -> None:
         """Interrupt the current batch of an owner, if there is one; may be called in any thread."""
@@ -325,6 +328,8 @@ class WorkerPool:
         with self._changed:
             if self._members.get(member.number) is member:
                 del self._members[member.number]
+            if member in self._leaving:
+                self._leaving.remove(member)
             runs = [run for run in self._runs.values() if member in run.members.values()]
             self._changed.notify_all()
         for run in runs:
@@ -333,12 +338,24 @@ class WorkerPool:
     # ------------------------------------------------------------ the end
 
     def release(self) -> None:
-        """End the workers after their current stages; a later batch starts workers again."""
+        """End the workers after their current runs; a later batch starts workers again."""
         with self._changed:
             members = list(self._members.values())
+            self._leaving += members
+            self._members.clear()
         for member in members:
             with suppress(OSError):
                 member.send(Leave())
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether workers are connected."""
+        return bool(self._members)
+
+    @property
+    def idle_s(self) -> float:
+        """The seconds since the last run; 0 during a run."""
+        return 0.0 if self._runs else time.monotonic() - self._ran_at
 
     def close(self) -> None:
         """End all workers; a batch that still runs is canceled."""
@@ -352,9 +369,9 @@ class WorkerPool:
         self.release()
         end = time.monotonic() + _END_S
         with self._changed:
-            while self._members and time.monotonic() < end:
+            while self._leaving and time.monotonic() < end:
                 self._changed.wait(_POLL_S)
-            members = list(self._members.values())
+            members = list(self._leaving)
         for member in members:
             member.channel.close()
         self._listener.close()

@@ -140,7 +140,7 @@ class Worker:
                     if order.interrupt:
                         self._interrupt(order.run)
                 self._events.put(order)
-        self._events.put(Leave())
+        self._events.put(Leave(at_once=True))
         if not self._ended.wait(_PATIENCE_S):
             os._exit(1)  # code of the user does not end; no driver waits for it
 
@@ -150,8 +150,8 @@ class Worker:
                 signal.pthread_kill(threading.main_thread().ident or 0, _INTERRUPT)
 
     def _obey(self) -> None:
-        idle = True
-        while True:
+        idle, leaves = True, False
+        while not (leaves and not self._runs):
             if not idle and self._events.empty():
                 self._prepare_next()
                 idle = True
@@ -168,7 +168,9 @@ class Worker:
                 case CancelRun():
                     self._runs.pop(event.run, None)
                 case Leave():
-                    return
+                    leaves = True
+                    if event.at_once:
+                        return
                 case RunStages():
                     self._begin(event)
                     idle = False
