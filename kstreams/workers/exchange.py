@@ -59,9 +59,14 @@ class StageInput:
     def spill(self, payload: bytes) -> None:
         """Append a packed envelope to a file without a name, which disappears with the process."""
         if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed with its last view
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  # see close
         self._spilled.append((self._file.seek(0, 2), len(payload)))
         self._file.write(payload)
+
+    def close(self) -> None:
+        """Release the file; views of it stay valid."""
+        if self._file is not None:
+            self._file.close()
 
     def all(self) -> Iterable[Envelope]:
         """Yield all envelopes; spilled ones are views of the mapped file."""
@@ -152,7 +157,9 @@ class Exchange:
             self._expected.pop(run, None)
             self._canceled[run] = None
             for key in [key for key in self._inputs if key[0] == run]:
-                self._held -= sum(_size(each) for each in self._inputs.pop(key).envelopes)
+                dropped = self._inputs.pop(key)
+                dropped.close()
+                self._held -= sum(_size(each) for each in dropped.envelopes)
             while len(self._canceled) > _CANCELED_RUNS:
                 del self._canceled[next(iter(self._canceled))]
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -208,10 +208,8 @@ class Worker:
         order = running.order
         if stage:
             self._report(WorkerReport("stage", {"run": run, "stage": stage}))
-        given = self._exchange.take(run, stage)
-        refused = given.refused
-        if not refused:
-            refused = self._run_tasks(running, stage, given.all())
+        with closing(self._exchange.take(run, stage)) as given:
+            refused = given.refused or self._run_tasks(running, stage, given.all())
         if stage + 1 < len(order.turns):
             self._exchange.finish(order.peers, run, stage + 1, own=running.number, refused=refused)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,8 +22,12 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
-    """Create apps on embedded topics in a directory of the test."""
-    made = Bench(tmp_path, spark)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """Create apps on embedded topics in a directory of the test.
+
+    `KSTREAMS_TEST_ENGINE=embedded` runs them on the embedded engine, without a JVM.
+    """
+    engine = os.environ.get("KSTREAMS_TEST_ENGINE", "spark")
+    made = Bench(tmp_path, request.getfixturevalue("spark") if engine == "spark" else None)
     yield made
     made.close()

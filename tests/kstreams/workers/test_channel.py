@@ -29,18 +29,31 @@ class Server:
     def __init__(self, address: Address) -> None:
         self.accepted: queue.SimpleQueue[Channel] = queue.SimpleQueue()
         self.listener = Listener(address, SECRET, self.accepted.put)
+        self.served: list[Channel] = []
+
+    def accept(self) -> Channel:
+        """Return the next accepted channel."""
+        self.served.append(self.accepted.get(timeout=20))
+        return self.served[-1]
+
+    def close(self) -> None:
+        self.listener.close()
+        while not self.accepted.empty():
+            self.accept()
+        for channel in self.served:
+            channel.close()
 
 
 @pytest.fixture
 def server(address: Address) -> Iterator[Server]:
     made = Server(address)
-    with closing(made.listener):
+    with closing(made):
         yield made
 
 
 def test_messages_arrive_in_order_and_unchanged(server: Server) -> None:
     with closing(connect(server.listener.address, SECRET)) as here:
-        there = server.accepted.get(timeout=10)
+        there = server.accept()
         sent = [b"", b"a", bytes(100_000), b"last"]
         sender = threading.Thread(target=here.send, args=sent)
         sender.start()
@@ -48,12 +61,11 @@ def test_messages_arrive_in_order_and_unchanged(server: Server) -> None:
         sender.join()
         there.send(b"answer")
         assert here.receive() == b"answer"
-        there.close()
 
 
 def test_parts_of_one_send_stay_together(server: Server) -> None:
     with closing(connect(server.listener.address, SECRET)) as here:
-        there = server.accepted.get(timeout=10)
+        there = server.accept()
         threads = [
             threading.Thread(target=lambda n=n: [here.send(b"%d" % n, b"%d" % n) for _ in range(99)])
             for n in range(4)
@@ -64,7 +76,6 @@ def test_parts_of_one_send_stay_together(server: Server) -> None:
             assert there.receive() == there.receive()
         for thread in threads:
             thread.join()
-        there.close()
 
 
 def test_wrong_secret_is_refused(server: Server) -> None:
@@ -83,12 +94,12 @@ def test_silent_connection_is_closed(server: Server, monkeypatch: pytest.MonkeyP
         while silent.recv(1 << 16):  # the challenge, then the end
             pass
     with closing(connect(address, SECRET)):  # others are served meanwhile
-        assert server.accepted.get(timeout=10)
+        server.accept()
 
 
 def test_close_ends_receive_of_both_ends(server: Server) -> None:
     here = connect(server.listener.address, SECRET)
-    there = server.accepted.get(timeout=10)
+    there = server.accept()
     ended = threading.Event()
 
     def receive() -> None:
@@ -101,11 +112,10 @@ def test_close_ends_receive_of_both_ends(server: Server) -> None:
     assert ended.wait(10)
     with pytest.raises((EOFError, OSError)):
         there.receive()
-    there.close()
 
 
 def test_closed_listener_refuses_connections(address: Address) -> None:
     server = Server(address)
-    server.listener.close()
+    server.close()
     with pytest.raises(OSError, match=r"refused|No such file"):
         connect(server.listener.address, SECRET)

@@ -48,8 +48,8 @@ class Peers:
         self.exchanges[sender].finish(self.addresses, RUN, STAGE, own=sender, refused=refused)
 
     def texts(self, number: int) -> list[str]:
-        found = self.exchanges[number].take(RUN, STAGE)
-        contents = [each.content for each in found.all()]
+        with closing(self.exchanges[number].take(RUN, STAGE)) as found:
+            contents = [each.content for each in found.all()]
         return sorted(bytes(c.body).decode() for c in contents if isinstance(c, EdgeRecords))
 
 
