@@ -250,10 +250,10 @@ class AppRun:
             ExecutionError: Another thread still uses the app after the timeout.
             KStreamsError: The app had failed in the background.
         """
+        self._patience = timeout  # the thread that runs the app may close it first
         self.stop.set()
         self._parts.changed.set()
         if self._is_in_callback():
-            self._patience = timeout
             for query in self._queries:
                 query.begin_stop()
             return

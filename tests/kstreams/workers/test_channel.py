@@ -67,7 +67,9 @@ def test_parts_of_one_send_stay_together(server: Server) -> None:
     with closing(connect(server.listener.address, SECRET)) as here:
         there = server.accept()
         threads = [
-            threading.Thread(target=lambda n=n: [here.send(b"%d" % n, b"%d" % n) for _ in range(99)])
+            threading.Thread(
+                target=lambda n=n: [here.send(b"%d" % n, b"%d" % n) for _ in range(99)]
+            )
             for n in range(4)
         ]
         for thread in threads:
