@@ -166,13 +166,13 @@ def test_answer_that_is_no_mapping_is_rejected() -> None:
 
     with (
         driver(Service(ask), left(named)) as test,
-        pytest.raises(ProcessingError, match="answers with a mapping, not list"),
+        pytest.raises(ProcessingError, match="ask returned list, expected a mapping"),
     ):
         test.pipe(IN, "a", 1)
 
 
 def test_invalid_look_up_definitions_are_rejected() -> None:
-    with pytest.raises(ValueError, match="batch is at least 1"):
+    with pytest.raises(ValueError, match="batch is 0, expected 1 or more"):
         Service(FakeService().ask, batch=0)
     with pytest.raises(ValueError, match="at least 1 row"):
         LookupCache(0, ttl=seconds(1))
