@@ -174,7 +174,7 @@ def test_answer_that_is_no_mapping_is_rejected() -> None:
 def test_invalid_look_up_definitions_are_rejected() -> None:
     with pytest.raises(ValueError, match="batch is 0, expected 1 or more"):
         Service(FakeService().ask, batch=0)
-    with pytest.raises(ValueError, match="at least 1 row"):
+    with pytest.raises(ValueError, match="max_rows is 0, expected 1 or more"):
         LookupCache(0, ttl=seconds(1))
     with pytest.raises(TopologyError, match="no outer join"):
         look_up(Service(FakeService().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]
