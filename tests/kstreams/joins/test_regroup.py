@@ -255,7 +255,7 @@ def test_aggregator_that_is_not_invertible_is_rejected() -> None:
 
 
 def test_store_needs_serde_of_aggregator_state() -> None:
-    with pytest.raises(TopologyError, match="the aggregator's state is tuple"):
+    with pytest.raises(TopologyError, match="the aggregator's state has the serde tuple"):
         builder_of(mean(), timestamped_store("m", key=TEXT, value=DOUBLE))
 
 
