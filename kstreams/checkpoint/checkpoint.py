@@ -169,8 +169,7 @@ class Checkpoint:
             raise CheckpointMismatchError(
                 f"checkpoint {str(home)!r} has format {version!r} in {found.name!r}, but this "
                 f"version of kstreams reads only formats {_UNSEALED_FORMAT} and {_FORMAT}",
-                hint="run the app with the version of kstreams that wrote the checkpoint, or reset "
-                "the app.",
+                hint="run the app with the version that wrote the checkpoint, or reset the app.",
             )
         return read_document(
             found.data,
@@ -214,9 +213,7 @@ class Checkpoint:
         )
         for group in (group for groups in queries.values() for group in groups):
             if group not in made.shape or group not in made.tasks:
-                raise WrongFieldError(
-                    f"group {group!r} of a query is missing in the shape or in the tasks"
-                )
+                raise WrongFieldError(f"group {group!r} of a query has no shape, or no tasks")
         return made
 
     def to_json(self) -> dict[str, Any]:
@@ -323,7 +320,7 @@ def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
     name = f"{quote(checkpoint.state_name(query), safe='')}!0000"  # of a later epoch
     if len(name) > MAX_NAME_BYTES:
         raise InvalidNameError(
-            f"app id {checkpoint.app!r} and the name {query!r} of a source or repartition edge make "
+            f"app id {checkpoint.app!r} and name {query!r} of a source or repartition edge make "
             f"a directory name of {len(name)} bytes, more than the maximum of {MAX_NAME_BYTES}",
             name=query,
             hint="shorten the app id or the name; characters other than ASCII letters, digits, "
@@ -384,9 +381,7 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
         for own in parts.mapping("parameters", {}).values():
             for name, value in Fields(own).all().items():
                 if not isinstance(value, (str, int)):
-                    raise WrongFieldError(
-                        f"parameter {name!r} of a store is {value!r}, expected text or an integer"
-                    )
+                    raise WrongFieldError(f"parameter {name!r} of a store is {value!r}")
         for terms in parts.mapping("joins", {}).values():
             for name in {*Fields(terms).all()} - {"how"}:
                 Fields(terms).integer(name)
