@@ -85,9 +85,9 @@ class AppSettings:
             or self.trigger < timedelta(0)
         ):
             raise CompileError(
-                f"max_records_per_batch is {self.max_records_per_batch}, max_bytes_per_batch is "
-                f"{self.max_bytes_per_batch}, and trigger is {self.trigger}: expected 1 or more, "
-                "1 or more, and no negative time"
+                "expected max_records_per_batch and max_bytes_per_batch of at least 1, and no negative "
+                f"trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} and "
+                f"{self.trigger}"
             )
         if self.retained_batches < 2:
             raise CompileError(

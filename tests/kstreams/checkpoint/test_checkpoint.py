@@ -173,7 +173,7 @@ def test_query_keeps_plan_directory_of_earlier_versions(
 def test_names_that_are_too_long_together_are_rejected_at_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
-    with pytest.raises(InvalidNameError, match="at most 255"):
+    with pytest.raises(InvalidNameError, match="maximum of 255"):
         _open(tmp_path / "c", _named(node), app)
     assert not (tmp_path / "c").exists()
 
