@@ -104,7 +104,7 @@ class Receipt:
             found = None
         if not isinstance(found, list) or not found or not all(isinstance(e, str) for e in found):
             raise SinkError(
-                f"the commit has no record of staged files for the sink, but {text[:80]!r}",
+                f"the commit has no record of staged files, but the text {text[:80]!r}",
                 hint="another sink wrote the checkpoint under the name of this node: rename the "
                 "node.",
             )

@@ -85,8 +85,8 @@ class AppSettings:
             or self.trigger < timedelta(0)
         ):
             raise CompileError(
-                "expected max_records_per_batch and max_bytes_per_batch of at least 1, and no negative "
-                f"trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} and "
+                "expected max_records_per_batch and max_bytes_per_batch of at least 1, and no "
+                f"negative trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} and "
                 f"{self.trigger}"
             )
         if self.retained_batches < 2:
