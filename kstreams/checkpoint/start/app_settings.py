@@ -86,8 +86,8 @@ class AppSettings:
         ):
             raise CompileError(
                 "expected max_records_per_batch and max_bytes_per_batch of at least 1, and no "
-                f"negative trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} and "
-                f"{self.trigger}"
+                f"negative trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} "
+                f"and {self.trigger}"
             )
         if self.retained_batches < 2:
             raise CompileError(
