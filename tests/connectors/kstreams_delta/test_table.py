@@ -86,7 +86,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: 
 def test_new_column_fails_or_is_added(tmp_path: Path) -> None:
     write(_totals(tmp_path), given(("a", Total("a", 1))))
     wider = _totals(tmp_path, Wider)
-    with pytest.raises(SinkError, match="it has no column 'price'"):
+    with pytest.raises(SinkError, match="the table has no column 'price'"):
         wider.prepare()
     older = _totals(tmp_path).open()
     adding = _totals(tmp_path, Wider, new_columns="add")

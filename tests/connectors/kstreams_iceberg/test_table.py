@@ -122,7 +122,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
 
 def test_new_column_fails_or_is_added(catalog: dict[str, str]) -> None:
     write(_totals(catalog), given(("a", Total("a", 1))))
-    with pytest.raises(SinkError, match="it has no column 'price'"):
+    with pytest.raises(SinkError, match="the table has no column 'price'"):
         _totals(catalog, Wider).prepare()
     older = _totals(catalog).open()
     receipts = older.write(given(("c", Total("c", 3))), commit_of(2))

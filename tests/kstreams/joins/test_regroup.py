@@ -250,7 +250,7 @@ def test_removal_of_row_that_was_never_added_is_counted_and_ignored() -> None:
 
 def test_aggregator_that_is_not_invertible_is_rejected() -> None:
     store = timestamped_store("m", key=TEXT, value=max_(INT64).state)
-    with pytest.raises(TopologyError, match="cannot take a record out again"):
+    with pytest.raises(TopologyError, match="needs an aggregator that can remove"):
         builder_of(max_(INT64), store)
 
 

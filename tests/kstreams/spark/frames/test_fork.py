@@ -173,5 +173,5 @@ def test_fork_of_bounded_frames_is_rejected(tmp_path: Path, stream_session: Spar
     }
     with pytest.raises(CompileError, match="bounded DataFrames begin with no state"):
         transform_frames(joined_count(), frames, fork="app@before", packages=())
-    with pytest.raises(SavepointError, match="names no savepoint"):
+    with pytest.raises(SavepointError, match="does not name a savepoint"):
         transform_frames(joined_count(), frames, fork="before", packages=())
