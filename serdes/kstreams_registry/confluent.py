@@ -195,7 +195,7 @@ class ConfluentSerde(FramedSerde[T]):
             said = "".join(f"\n  {each}" for each in misfits[:5])
             raise SchemaRefusedError(
                 f"the schema of {self.plain.name} is incompatible with subject {subject!r}:{said}\n"
-                f"the difference from the last version, {latest.version} (- registered, + own):\n"
+                f"the difference from the last version, {latest.version} (- registry, + app):\n"
                 f"{difference(latest.schema, schema)}",
                 subject=subject,
                 hint="make the schemas compatible (a default for each new field), or use another "
@@ -226,7 +226,7 @@ class ConfluentSerde(FramedSerde[T]):
             )
         return SchemaRefusedError(
             f"the schema of {self.plain.name} is not registered under subject {subject!r}\n"
-            f"the difference from the last version, {latest.version} (- registered, + own):\n"
+            f"the difference from the last version, {latest.version} (- registry, + app):\n"
             f"{difference(latest.schema, self._serde.schema)}",
             subject=subject,
             hint=hint,

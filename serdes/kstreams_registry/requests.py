@@ -56,8 +56,9 @@ class RegistrySettings:
                 "give user= and password="
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
+            shown = "..." if "@" in self.url else repr(self.url)  # it may contain a password
             raise ValueError(
-                f"SchemaRegistry(url={self.url!r}): expected an http:// or https:// address"
+                f"SchemaRegistry(url={shown}): expected an http:// or https:// address"
             )
         if (self.user is None) != (self.password is None):
             raise ValueError("SchemaRegistry(...): give both user= and password=, or neither")

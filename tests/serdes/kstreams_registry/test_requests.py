@@ -107,6 +107,7 @@ def test_secrets_are_sent_and_not_shown(
     "options",
     [
         {"url": "http://ann:s3cret@host:8081"},
+        {"url": "ann:s3cret@host:8081"},
         {"url": "file:///etc/passwd"},
         {"url": "host:8081"},
         {"user": "ann"},
