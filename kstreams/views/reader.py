@@ -358,7 +358,8 @@ class Reader(MovingReader[S]):
                 return version
         kept = [version.batch for version in (*self._kept, self._version)]
         raise StoreError(
-            f"version {batch} of store {self._spec.name!r} is not kept by the view, which has {kept}"
+            f"version {batch} of store {self._spec.name!r} is not kept by the view, which has "
+            f"{kept}"
         )
 
     def _check_failure(self) -> None:
