@@ -242,7 +242,7 @@ class Reader(MovingReader[S]):
             if found is not None:
                 return found
             self.restore(range(self.partitions))
-        raise self._reset_all_the_time()
+        raise self._always_reset()
 
     def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
         """Remove rows from the working copies of partitions, until a commit writes them again.
@@ -343,24 +343,16 @@ class Reader(MovingReader[S]):
             except StateCorruptError:
                 if attempt == _ATTEMPTS - 1 or self.refresh() == before:
                     raise
-        raise self._reset_all_the_time()
+        raise self._always_reset()
 
-    def _reset_all_the_time(self) -> StoreError:
-        return StoreError(
-            f"cannot read the view of store {self._spec.name!r}: the app was reset during each of "
-            f"{_ATTEMPTS} attempts",
-            hint="read again when no reset runs.",
-        )
+    def _always_reset(self) -> StoreError:
+        return StoreError(f"view of store {self._spec.name!r}: the app was reset in each attempt")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
             if version.batch == batch:
                 return version
-        kept = [version.batch for version in (*self._kept, self._version)]
-        raise StoreError(
-            f"version {batch} of store {self._spec.name!r} is not kept by the view, which has "
-            f"{kept}"
-        )
+        raise StoreError(f"the view of store {self._spec.name!r} does not keep version {batch}")
 
     def _check_failure(self) -> None:
         if self._failure is not None:
