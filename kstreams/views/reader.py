@@ -346,20 +346,13 @@ class Reader(MovingReader[S]):
         raise self._reset_all_the_time()
 
     def _reset_all_the_time(self) -> StoreError:
-        return StoreError(
-            f"cannot read the view of store {self._spec.name!r}: the app was reset during each of "
-            f"{_ATTEMPTS} attempts",
-            hint="read again when no reset runs.",
-        )
+        return StoreError(f"the view of store {self._spec.name!r} was reset during every attempt")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
             if version.batch == batch:
                 return version
-        kept = [version.batch for version in (*self._kept, self._version)]
-        raise StoreError(
-            f"version {batch} of store {self._spec.name!r} is not kept by the view, which has {kept}"
-        )
+        raise StoreError(f"version {batch} of store {self._spec.name!r} is not kept by the view")
 
     def _check_failure(self) -> None:
         if self._failure is not None:

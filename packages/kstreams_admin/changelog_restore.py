@@ -244,10 +244,10 @@ class _Task:
         if spec.name not in self.pointer.stores:
             return None
         raise ExecutionError(
-            f"changelog {spec.changelog!r} does not have all rows of store {spec.name!r}: partition "
-            f"{self.id.partition} was not written completely",
-            hint="a task writes all rows with its first batch after the changelog is added; nothing "
-            "was changed.",
+            f"changelog {spec.changelog!r} does not have all rows of store {spec.name!r}: "
+            f"partition {self.id.partition} was not written completely",
+            hint="a task writes all rows with its first batch after the changelog is added; "
+            "nothing was changed.",
         ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:

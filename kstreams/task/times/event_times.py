@@ -32,8 +32,8 @@ __all__ = ("EventTimes",)
 _HINT = "correct the timestamp extractor, or handle such records: add_source(invalid_time=...)."
 _AHEAD_HINT = (
     "correct the clock of the producer (or of this machine). add_source(max_ahead=...) sets the "
-    "maximum, invalid_time='skip' drops such records, and on_error=DeadLetter(topic) writes them to "
-    "a dead-letter topic."
+    "maximum, invalid_time='skip' drops such records, and on_error=DeadLetter(topic) writes them "
+    "to a dead-letter topic."
 )
 _OF_EDGES = EventTime()
 _MOST_CHARS = 200

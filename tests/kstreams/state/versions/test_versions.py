@@ -220,7 +220,7 @@ def test_attempt_can_be_ended_once(worker: _Worker) -> None:
 def test_attempt_name_can_be_used_once(worker: _Worker) -> None:
     with worker.versions().checkout(Pointer.empty(), Attempt("same", 1)) as checkout:
         checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
-        with pytest.raises(StoreError, match="begun already"):
+        with pytest.raises(StoreError, match="already begun"):
             worker.versions().checkout(Pointer.empty(), Attempt("same", 1))
 
 
