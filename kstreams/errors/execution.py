@@ -167,8 +167,8 @@ class OutsideBatchError(ExecutionError):
         super().__init__(message, hint=hint or self._HINT, where=where)
 
     _HINT: ClassVar[str] = (
-        "contexts and stores are of use in init, process and punctuators, and in their threads "
-        "alone: keep none of them, and let parallel work end within process."
+        "use contexts and stores only in init, process and punctuators, and in their threads: "
+        "keep none of them, and let parallel work end within process."
     )
 
 
