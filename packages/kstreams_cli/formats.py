@@ -194,8 +194,8 @@ def offered(name: str) -> SerdeByText | None:
     found = load_plugin("kstreams.serde_texts", name)
     if not isinstance(found, SerdeByText):
         raise PluginError(
-            f"entry point {name!r} of kstreams.serde_texts is {found!r}, expected a SerdeByText",
-            hint="install the version of its package that fits this version of kstreams.",
+            f"expected a SerdeByText as {name!r} of kstreams.serde_texts, got {found!r}",
+            hint="install a version of its package for this kstreams.",
         )
     return found
 

@@ -90,7 +90,7 @@ def test_package_offers_serdes_by_name(package: None) -> None:
     [
         ("cents", "serde 'cents': which currency?; usage: cents:CURRENCY"),
         ("gzip:cents", "which currency?"),
-        ("odd", "entry point 'odd' of kstreams.serde_texts"),
+        ("odd", "expected a SerdeByText as 'odd'"),
         ("broken", "No module named 'no_such_module'"),
         ("cent", "there is no serde 'cent'; did you mean 'cents'?"),
         ("unheard-of", "expected text, json, int64"),
