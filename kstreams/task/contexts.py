@@ -351,10 +351,7 @@ class BatchTaskContext(_TaskContext):
 
 
 def _refuse(node: str, name: str, *_: object, **__: object) -> NoReturn:
-    raise OutsideBatchError(
-        f"node {node!r} calls {name} outside of a batch",
-        hint="use a processor's context only in init, process and punctuators.",
-    ).at(node=node)
+    raise OutsideBatchError(f"node {node!r} calls {name} outside of a batch").at(node=node)
 
 
 def _no_child(node: str, child: str, children: Mapping[str, Any]) -> UnknownNodeError:

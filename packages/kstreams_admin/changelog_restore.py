@@ -245,11 +245,9 @@ class _Task:
             return None
         raise ExecutionError(
             f"changelog {spec.changelog!r} does not have all rows of store {spec.name!r}: "
-            "partition "
-            f"{self.id.partition} was not written completely",
+            f"partition {self.id.partition} was not written completely",
             hint="a task writes all rows with its first batch after the changelog is added; "
-            "nothing "
-            "was changed.",
+            "nothing was changed.",
         ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:

@@ -194,9 +194,8 @@ def offered(name: str) -> SerdeByText | None:
     found = load_plugin("kstreams.serde_texts", name)
     if not isinstance(found, SerdeByText):
         raise PluginError(
-            f"expected a SerdeByText as entry point {name!r} of kstreams.serde_texts, got "
-            f"{found!r}",
-            hint="install the version of its package that fits this version of kstreams.",
+            f"expected a SerdeByText as {name!r} of kstreams.serde_texts, got {found!r}",
+            hint="install a version of its package for this kstreams.",
         )
     return found
 
@@ -248,8 +247,7 @@ def find_serde(
         extra = missing_extra(name) if known is None else ""
         if extra:
             raise WrongUsageError(
-                f"{text_of(exc)}; install the serde of kstreams: pip install "
-                f"'kstreams-spark[{extra}]'"
+                f"{text_of(exc)}; for the serde {name!r}: pip install 'kstreams-spark[{extra}]'"
             ) from exc
         raise
     except (PluginError, ImportError) as exc:

@@ -211,8 +211,7 @@ class DirectoryObjectStore(ObjectStore):
     def _failed(self, action: str, name: str, error: OSError) -> StoreError:
         return StoreError(
             f"cannot {action} object {name!r} in {self._root}: {error}",
-            hint="Check that this user can read and write the directory, and that the disk has "
-            "space.",
+            hint="Check the permissions of the directory and the free space of the disk.",
         )
 
 

@@ -191,8 +191,7 @@ class Pointer:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateCorruptError(
                 f"cannot read the state pointer {text[:80]!r}: {error!r}",
-                hint="The checkpoint is damaged: restore it from a copy, or start from a "
-                "savepoint.",
+                hint="The checkpoint is damaged: restore a copy of it, or start from a savepoint.",
             ) from error
 
 

@@ -316,6 +316,5 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
     if problem:
         raise TopologyError(
             f"store {store.name!r} is {problem}",
-            hint="give the store and the operation the same parameter, or leave it out of the "
-            "store.",
+            hint="give the store and the operation the same parameter, or omit it in the store.",
         )

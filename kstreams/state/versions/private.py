@@ -95,7 +95,7 @@ def _opened(above: int, step: str, path: Path) -> int:
     owner = os.fstat(found).st_uid
     if owner != os.geteuid():
         os.close(found)
-        raise ForeignDirectoryError(path, f"it belongs to user id {owner}, not to {os.geteuid()}")
+        raise ForeignDirectoryError(path, f"it belongs to user {owner}, not to {os.geteuid()}")
     return found
 
 

@@ -143,8 +143,7 @@ class TaskVersions:
         opened = self._branch(pointer, attempt, stores)
         if opened is None:
             raise StoreOpenError(
-                f"state backend {self._backend.name} cannot branch a version directly after "
-                "closing it",
+                f"state backend {self._backend.name} cannot branch a version that it just closed",
                 hint="Test the backend with kstreams.testing.WorkingStoreContract.",
             ).at(app=self._log.task.app, group=self._log.task.group)
         return opened

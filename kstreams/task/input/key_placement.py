@@ -117,22 +117,19 @@ class Placement:
         if crc32:
             why = (
                 "the keys are where librdkafka's default, consistent_random (CRC32), puts them: "
-                "set "
-                "partitioner=murmur2_random in the producer, and write the topic again"
+                "set partitioner=murmur2_random in the producer, and write the topic again"
             )
         elif fewer:
             why = (
                 f"the keys are placed as if the topic had {fewer} partitions: partitions were "
-                "added, "
-                "and old records were not moved. Write the topic again"
+                "added, and old records were not moved. Write the topic again"
             )
         else:
             why = (
                 "the producer places keys by another rule. librdkafka's default is "
                 "consistent_random (CRC32, and any partition for an empty key): set "
                 "partitioner=murmur2_random in the producer, and write the topic again. If the "
-                "rule "
-                "is intended, name it with Topic(partitioner=...)"
+                "rule is intended, name it with Topic(partitioner=...)"
             )
         lines = repartition_lines(self._group, source)
         return (

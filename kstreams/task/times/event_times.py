@@ -33,8 +33,7 @@ _HINT = "correct the timestamp extractor, or handle such records: add_source(inv
 _AHEAD_HINT = (
     "correct the clock of the producer (or of this machine). add_source(max_ahead=...) sets the "
     "maximum, invalid_time='skip' drops such records, and on_error=DeadLetter(topic) writes them "
-    "to "
-    "a dead-letter topic."
+    "to a dead-letter topic."
 )
 _OF_EDGES = EventTime()
 _MOST_CHARS = 200

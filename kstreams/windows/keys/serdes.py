@@ -56,8 +56,7 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         if end != self._end(start):
             raise SerializationError(
                 f"{value} is not a window of {self._windows}: one that starts at {start} ms ends "
-                "at "
-                f"{self._end(start)} ms"
+                f"at {self._end(start)} ms"
             )
         return self._key.serialize(value.key) + _packed(_ONE, start)
 

@@ -90,5 +90,5 @@ def test_working_copies_in_temporary_folder_are_private_to_user(
     home.rename(shared / "theirs")
     home.symlink_to(shared / "theirs")
     bench.emit(WORDS, [("b", "x")])
-    with pytest.raises(ForeignDirectoryError, match="a link, or no directory"):
+    with pytest.raises(ForeignDirectoryError, match="a symbolic link, or not a directory"):
         bench.run(counting(), state=RocksDB(), app_id="private")

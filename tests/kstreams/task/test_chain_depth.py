@@ -106,7 +106,7 @@ def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
 
 
 def test_chain_without_stack_left_is_not_reported_as_failed_record() -> None:
-    with pytest.raises(LimitError, match="more of the stack") as caught:
+    with pytest.raises(LimitError, match="exceed the reserved call stack") as caught:
         results(chain(500, each=Wasteful), 1)
     assert caught.value.where.node is not None
     assert "setrecursionlimit" in caught.value.hint

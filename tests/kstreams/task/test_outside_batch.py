@@ -152,7 +152,7 @@ def test_forward_kept_outside_of_context_is_detected_by_next_batch() -> None:
     with TopologyTestDriver(keeping(Taking)) as driver:
         driver.pipe(IN, "a", 1)
         forward[0](RECORD)
-        with pytest.raises(OutsideBatchError, match="something was forwarded"):
+        with pytest.raises(OutsideBatchError, match="forwarded records"):
             driver.pipe(IN, "b", 2)
         driver.run()
         assert [record.key for record in driver.read(OUT)] == ["a", "b"]

@@ -69,5 +69,5 @@ def test_layered_store_equals_a_dict(
 
 def test_layered_store_is_read_only() -> None:
     store = LayeredStore("s", MemoryStore(["s"]), ())
-    with pytest.raises(StoreError, match="read only"):
+    with pytest.raises(StoreError, match="read-only"):
         store.write({"s": StoreChanges([(b"a", b"1")])})

@@ -275,7 +275,7 @@ def test_invalid_spans_are_rejected(make: Any) -> None:
 def test_store_of_other_windows_is_rejected_and_store_returns_window_ends() -> None:
     counts = window_store("s", key=TEXT, value=INT64, windows=TUMBLING)
     longer = TumblingWindows(milliseconds(99))
-    with pytest.raises(TopologyError, match=r"is of windows TumblingWindows.* aggregated by"):
+    with pytest.raises(TopologyError, match=r"with windows TumblingWindows.* aggregated with"):
         windowed_aggregate(longer, count(), store=counts)
     builder = TopologyBuilder("t")
     source = Topic("in", TEXT, INT64)

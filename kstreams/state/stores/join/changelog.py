@@ -49,8 +49,8 @@ class JoinForm(PlainForm):
             place = len(rest) - head + 1
             if place < 0:
                 raise DeserializationError(
-                    f"a key of a join is cut short: expected {head} bytes or more, got "
-                    f"{record.key!r}"
+                    f"a key of a join is cut short: expected {head} bytes or more, "
+                    f"got {record.key!r}"
                 )
             rebuild(tag + rest[place:] + ordered(read(rest[:place])), record.value)
 

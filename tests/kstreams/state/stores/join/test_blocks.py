@@ -218,7 +218,7 @@ def test_truncated_or_changed_block_is_rejected(headers: pa.Array | None) -> Non
         with pytest.raises(DeserializationError):
             read_block(data[:end])
     ends = data.rindex(struct.pack("<II", 1, 3))  # in the keys
-    with pytest.raises(DeserializationError, match="do not fit together"):
+    with pytest.raises(DeserializationError, match="positions do not match"):
         read_block(data[:ends] + struct.pack("<II", 4, 3) + data[ends + 8 :])
     with pytest.raises(DeserializationError, match="expected a block"):
         read_block(b"\x02" + data[1:])
