@@ -90,7 +90,9 @@ class Address:
 
 
 def _wrong() -> ValueError:
-    return ValueError("the url is none of rabbitmq-stream://user:password@host:port/vhost")
+    return ValueError(
+        "url= is not a valid address: expected rabbitmq-stream://user:password@host:port/vhost"
+    )
 
 
 @dataclass(frozen=True)

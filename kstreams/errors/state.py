@@ -120,8 +120,8 @@ class ForeignDirectoryError(StoreOpenError):
 
     def __init__(self, path: str | Path, problem: str) -> None:
         super().__init__(
-            f"{path} is not to be trusted with local state: {problem}",
-            hint="see who made it, and remove it; or keep working copies elsewhere: "
+            f"directory {path} is not safe for local state: {problem}",
+            hint="check who created it, and remove it; or keep working copies elsewhere: "
             "RocksDB(directory=...), Memory(directory=...), or TMPDIR of driver and executors.",
         )
         self.path = str(path)

@@ -297,7 +297,10 @@ class Pipeline:
             raise typed(self._failure)
         if query is not None and ended:
             found = query.exception()
-            raise typed(found or ExecutionError(f"query {self.name!r} ended by itself"))
+            stopped = (
+                f"query {self.name!r} ended without an error: other code stopped the Spark query"
+            )
+            raise typed(found or ExecutionError(stopped))
 
     def ask_to_stop(self) -> None:
         """Start no further batch after the current one; `stop` must still be called."""

@@ -211,7 +211,9 @@ class StandingJob:
     def _fail(self) -> NoReturn:
         """Raise the error that made the job fail."""
         self._join()
-        raise ExecutionError("a worker left its Spark job, but no task of the job failed")
+        raise ExecutionError(
+            "a worker closed its connection to the driver, but no task of its Spark job failed"
+        )
 
 
 class _JobThread:

@@ -346,13 +346,21 @@ class Reader(MovingReader[S]):
         raise self._reset_all_the_time()
 
     def _reset_all_the_time(self) -> StoreError:
-        return StoreError(f"the view of store {self._spec.name!r} is reset again and again")
+        return StoreError(
+            f"cannot read the view of store {self._spec.name!r}: the app was reset during each of "
+            f"{_ATTEMPTS} attempts",
+            hint="read again when no reset runs.",
+        )
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
             if version.batch == batch:
                 return version
-        raise StoreError(f"version {batch} of store {self._spec.name!r} is not kept")
+        kept = [version.batch for version in (*self._kept, self._version)]
+        raise StoreError(
+            f"version {batch} of store {self._spec.name!r} is not kept by the view, which has "
+            f"{kept}"
+        )
 
     def _check_failure(self) -> None:
         if self._failure is not None:

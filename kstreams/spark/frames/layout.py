@@ -105,7 +105,7 @@ def check_parameters(text: str, parameters: Mapping[str, Parameters]) -> None:
         )
 
 
-_ANOTHER = "Use a new checkpoint location, or run what began this one."
+_ANOTHER = "Use a new checkpoint location, or the settings that the checkpoint was begun with."
 _DIFFERENCES = (
     ("app", "the checkpoint was begun with app_id={found!r}, not {own!r}", _ANOTHER),
     (

@@ -49,8 +49,8 @@ def unreadable_rows(
         yield (
             row,
             DeserializationError(
-                f"headers: the name {shown}is not UTF-8",
-                hint="let the source skip such records or set them aside: on_error='skip' or "
-                "DeadLetter(topic). Key and value can be read.",
+                f"headers: the name {shown}of a header is not UTF-8",
+                hint="let the source skip such records with on_error='skip', or write them to a "
+                "dead-letter topic with on_error=DeadLetter(topic).",
             ),
         )

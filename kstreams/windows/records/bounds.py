@@ -67,8 +67,11 @@ class WindowBounds(dict[int, Bounds]):
         starts, end = self._windows.starts(time_ms), self._windows.end
         if len(starts) > self._limit:
             raise ProcessingError(
-                f"{len(starts):,} windows of {type(self._windows).__name__} hold time {time_ms}, "
-                f"and {self._limit:,} is the most",
-                hint="give that kind of windows an attribute max_windows to allow for more.",
+                f"{len(starts):,} windows of {type(self._windows).__name__} contain time {time_ms} "
+                "ms, "
+                f"and the maximum is {self._limit:,}",
+                hint="set max_windows of the windows to allow more: an argument of HoppingWindows, "
+                "an "
+                "attribute of your own class.",
             )
         return [(start, end(start)) for start in starts]

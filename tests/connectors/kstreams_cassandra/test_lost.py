@@ -62,5 +62,5 @@ def test_unreachable_node_is_reported_without_the_password() -> None:
 def test_invalid_table_or_hosts_are_refused(
     hosts: list[str], table: str, key: tuple[str, ...]
 ) -> None:
-    with pytest.raises(ValueError, match=r"hosts are|names no table|a key has"):
+    with pytest.raises(ValueError, match=r"expected|must be a list"):
         CassandraTable[str, int](hosts, table, key=key, row=lambda _key, _value: None)

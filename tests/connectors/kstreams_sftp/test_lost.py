@@ -147,10 +147,12 @@ def test_unknown_host_key_is_refused_unless_allowed(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    _refused(folder.place(host_keys=()), HostKeyError, "no key of sftp://.* is known")
+    _refused(folder.place(host_keys=()), HostKeyError, "no host key of sftp://.* is known")
     known = tmp_path / "known"
     known.write_text(f"other.example {folder.server.host_key}\n")
-    _refused(folder.place(known_hosts=str(known)), HostKeyError, "no key of it is known")
+    _refused(
+        folder.place(known_hosts=str(known)), HostKeyError, "the host key of sftp://.* is unknown"
+    )
     _refused(folder.place(known_hosts=str(tmp_path / "none")), HostKeyError, "cannot be read")
     port = folder.server.ports[0]
     known.write_text(f"[127.0.0.1]:{port} {folder.server.host_key}\n")

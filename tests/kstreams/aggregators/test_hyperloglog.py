@@ -69,9 +69,9 @@ def test_state_serde_rejects_state_of_another_precision() -> None:
     assert pickle.loads(pickle.dumps(serde)) == serde
     other: Any = approx_count_distinct(INT64, precision=9)
     assert serde != other.state
-    with pytest.raises(DeserializationError, match="precision 12, got 9"):
+    with pytest.raises(DeserializationError, match="has precision 9, expected 12"):
         serde.deserialize(state_of(range(9), other))
-    with pytest.raises(DeserializationError, match="expected a sketch"):
+    with pytest.raises(DeserializationError, match="expected an HLL sketch"):
         serde.deserialize(b"no sketch")
 
 

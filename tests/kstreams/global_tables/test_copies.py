@@ -199,7 +199,7 @@ def test_damaged_object_is_not_reported_as_collected_version(
 def test_global_table_cannot_be_written(tmp_path: Path, backend: StateBackend) -> None:
     written = Written(tmp_path)
     access = Reading(tmp_path / "copies", backend).open(written.commit())
-    with pytest.raises(StoreError, match="was written to"):
+    with pytest.raises(StoreError, match="is read-only"):
         access.put("key", 1, 0)
 
 

@@ -171,7 +171,7 @@ def test_impossible_checkpoint_urls_are_rejected_at_start(bench: Bench, tmp_path
         run(App(bench.topology(), embedded, checkpoint=bench.url, spark=bench.spark))
     with pytest.raises(PluginError, match="gs://"):
         App(bench.topology(), bench.kafka, checkpoint="gs://bucket/app")
-    with pytest.raises(PluginError, match="no durable storage"):
+    with pytest.raises(PluginError, match="is not durable storage"):
         App(bench.topology(), bench.kafka, checkpoint="memory://bucket/app")
     with pytest.raises(NoCheckpointError):
         View(f"{bench.url}-none", COUNTS)

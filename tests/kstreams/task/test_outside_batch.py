@@ -85,7 +85,7 @@ def test_kept_context_or_store_is_rejected_between_batches(
         for _ in range(2):
             with pytest.raises(OutsideBatchError, match="outside of a batch") as caught:
                 effect(kept)
-            assert "keep none of them" in caught.value.hint
+            assert "keep no references" in caught.value.hint
         assert kept.counts.get("a") == 1
         driver.pipe(IN, "b", 2)
         assert driver.store_contents(COUNTS) == {"a": 1, "b": 2}

@@ -210,7 +210,7 @@ def test_messages_and_records_are_produced_and_shown_by_schema_files(tmp_path: P
         ("protobuf:x.binpb#shop.Order", "No such file"),
         ("avro", "say avro:FILE"),
         ("avro:x.avsc", "No such file"),
-        ("msgpack:x", "takes nothing behind the name"),
+        ("msgpack:x", "expected nothing after 'msgpack', got 'x'"),
     ],
 )
 def test_missing_schema_file_is_refused_with_the_expected_form(text: str, problem: str) -> None:

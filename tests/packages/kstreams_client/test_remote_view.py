@@ -248,7 +248,7 @@ def test_mismatched_store_app_or_token_is_refused(tmp_path: Path) -> None:
             remote(served, other)
         with pytest.raises(CheckpointMismatchError, match="no app 'x': the server has 'viewed'"):
             remote(served, app="x")
-        with pytest.raises(CheckpointMismatchError, match="no store of this name"):
+        with pytest.raises(CheckpointMismatchError, match="app 'viewed' has no store 'none'"):
             remote(served, key_value_store("none", key=TEXT, value=INT64))
         for token in ("a-token-of-nobody-at-all", ""):
             with pytest.raises(ServerRefusedError):

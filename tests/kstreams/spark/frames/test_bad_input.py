@@ -51,7 +51,7 @@ def test_frames_reject_topology_with_limits() -> None:
     builder = TopologyBuilder("limited")
     first = builder.add_processor("first", limit(3), builder.add_source("lines", LINES))
     builder.add_sink("out", Topic("out", LINES.key, LINES.value), first)
-    with pytest.raises(CompileError, match="has limits, which DataFrames do not carry") as caught:
+    with pytest.raises(CompileError, match="has limits, which DataFrames do not support") as caught:
         transform_frames(builder.build(), {})
     assert "App" in caught.value.hint
 

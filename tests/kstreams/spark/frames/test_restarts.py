@@ -89,7 +89,7 @@ def test_checkpoint_started_last_fences_its_copy(
     streams.write(WORDS, [Record("a", "a", 2)])
     streams.run(windows().all, "copy")
     for name, says in [
-        ("results", "a copy of its checkpoint was"),
+        ("results", "a copy of its checkpoint"),
         ("another", "belongs to another query on the same DataFrame"),
     ]:
         with pytest.raises(PySparkException) as caught:

@@ -93,7 +93,7 @@ def test_begun_log_must_exist(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX, begun=True)
     assert log.last() is None
     assert CommitLog(objects, PREFIX).begin(BEGIN) == digest
-    with pytest.raises(LogMismatchError, match="has begun as Beginning"):
+    with pytest.raises(LogMismatchError, match="belongs to Beginning"):
         log.begin(replace(BEGIN, checkpoint_id="other"))
     objects.delete([f"{PREFIX}/begin.json"])
     for look in (log.last, log.batches, log.beginning, lambda: list(log.all())):

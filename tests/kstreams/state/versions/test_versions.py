@@ -194,7 +194,7 @@ def _refuse(path: object, *_: object, **__: object) -> None:
 
 
 def test_unsorted_changes_are_rejected_and_commit_can_be_retried(worker: _Worker) -> None:
-    with pytest.raises(ValueError, match="must rise"):
+    with pytest.raises(ValueError, match="must be distinct and sorted"):
         worker.commit(Pointer.empty(), (b"b", b"1"), (b"a", b"1"))
     assert worker.left_over() == []
 

@@ -84,7 +84,7 @@ def test_trace_page_follows_a_record_and_has_a_form(app: Showcase, served: Serve
     asked = html(served, paths_of(app)["ask for a trace"])
     assert [each.text for each in asked.all("option")] == ["lines"]
     half = f"{paths_of(app)['ask for a trace']}?topic=lines"
-    assert "named by topic, partition and offset" in html(served, half, status=400).text
+    assert "characters), partition and offset" in html(served, half, status=400).text
 
 
 def test_rows_of_windows_are_selected_by_time(app: Showcase, served: Served) -> None:
