@@ -244,7 +244,7 @@ def test_mismatched_store_app_or_token_is_refused(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     other = key_value_store("counts", key=TEXT, value=DOUBLE)
     with serving((tmp_path, COUNTS)) as served:
-        with pytest.raises(CheckpointMismatchError, match=r"is .*int64.*, not .*double"):
+        with pytest.raises(CheckpointMismatchError, match=r"int64.* on the server, but .*double"):
             remote(served, other)
         with pytest.raises(CheckpointMismatchError, match="no app 'x': the server has 'viewed'"):
             remote(served, app="x")
