@@ -318,4 +318,4 @@ def test_checkpoint_without_app_json_is_refused_as_incomplete(harness: Harness, 
     (checkpoint / "queries").rename(checkpoint / left)
     with pytest.raises(StateCorruptError, match=f"it has {left}, but no app.json") as caught:
         harness.recover(driver=True)
-    assert "bring app.json back" in caught.value.hint
+    assert "restore app.json from a copy" in caught.value.hint

@@ -79,7 +79,8 @@ class Slice:
         )
         if found.from_offset > found.to_offset:
             raise ValueError(
-                f"a slice of {topic}/{partition} ends at offset {end}, before its start at {start}"
+                f"a slice of {found.topic_partition} ends at offset {end}, before its start at "
+                f"{start}"
             )
         return found
 

@@ -91,7 +91,9 @@ def test_view_with_as_of_stays_at_its_version(tmp_path: Path) -> None:
         app.put([("a", 4)])
         assert (first.get("a"), first.refresh(), then.get("a")) == (1, 0, 2)
         assert first.versions() == [0, 1, 2, 3]
-    with pytest.raises(StoreError, match="version 9 of store 'counts' is not retained; there are"):
+    with pytest.raises(
+        StoreError, match="version 9 of store 'counts' is not retained; retained are"
+    ):
         View(tmp_path, COUNTS, as_of=9)
 
 

@@ -35,7 +35,7 @@ def test_totals_survive_conversion_to_json() -> None:
     ],
 )
 def test_invalid_totals_are_rejected(data: object) -> None:
-    with pytest.raises(ValueError, match=r"count|field|partition"):
+    with pytest.raises(ValueError, match=r"count|field|partition|a JSON object"):
         Totals.from_json(data)
 
 
