@@ -66,6 +66,7 @@ def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str,
     return Objects(place, format=JsonLines(), row=_row)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
 @pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
@@ -83,6 +84,7 @@ def test_request_lost_at_any_step_shows_each_file_once(
     assert data == [b'{"n":1}\n{"n":2}\n', b'{"n":3}\n']
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_unavailable_storage_is_reported_without_the_secret(
     bucket: Bucket, proxy: FaultProxy

@@ -38,6 +38,7 @@ def _lost(patch: pytest.MonkeyPatch, nth: int, *, answered: bool) -> CutConnecti
     return CutConnection(patch, Server, "command", lost, nth=nth, answered=answered)
 
 
+@pytest.mark.long
 def test_connection_lost_at_any_step_writes_each_entry_once(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

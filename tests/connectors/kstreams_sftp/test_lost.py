@@ -81,6 +81,7 @@ def test_connection_lost_at_any_step_shows_each_file_once(folder: Folder, proxy:
     assert list(folder.files().values()) == [f'{{"n":{n}}}\n' for n in range(batch)]
 
 
+@pytest.mark.long
 def test_reading_continues_after_a_lost_connection(
     folder: Folder, proxy: CutProxy, tmp_path: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_reading_continues_after_a_lost_connection(
     assert proxy.cuts >= 4
 
 
+@pytest.mark.long
 def test_server_that_dies_fails_the_batch_and_is_written_to_after_its_restart(
     tmp_path: Path,
 ) -> None:
@@ -175,6 +177,7 @@ def test_unreadable_key_is_reported_without_the_secret(
     _refused(folder.place(key_file=str(file)), LoginError, "cannot be read")
 
 
+@pytest.mark.long
 def test_login_by_password_or_by_key_with_passphrase_is_accepted(tmp_path: Path) -> None:
     with SftpServer() as server:
         assert list(server.settings("", key_file=None, password=PASSWORD).open().list("")) == []

@@ -26,6 +26,7 @@ def state_of(values: range, how: Any = ABOUT) -> bytes:
     return state
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2, 100, 5000, 50_000])
 def test_approximate_count_is_within_four_standard_errors(count: int) -> None:
     assert ABOUT.result(state_of(range(count))) == pytest.approx(count, rel=4 * 1.04 / 64)

@@ -94,6 +94,7 @@ def read(access: TableAccess) -> Model:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_copy_equals_committed_version_whichever_version_it_was_made_from(
     tmp_path: Path, backend: StateBackend, seed: int

@@ -266,6 +266,7 @@ def test_fork_reads_table_version_of_savepoint(tmp_path: Path, state: StateBacke
     assert forked.values(OUT)[:2] == ["a=new", "a=old"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", [RocksDB, Memory])
 def test_global_tables_are_copied_from_s3(
     tmp_path: Path, bucket: Bucket, backend: Callable[..., StateBackend]

@@ -68,6 +68,7 @@ writes = st.lists(st.lists(st.tuples(st.sampled_from("klmn"), rows), max_size=8)
 DRIFTS = [[("k", ("a", 1e16)), ("l", ("a", 0.1))], [("k", None)], [("l", ("a", 0.3))]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("emit", [each_update(), once_per_batch()], ids=["each", "once"])
 @settings(max_examples=60)
 @given(given_batches=writes)

@@ -131,6 +131,7 @@ def expected(records: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     return found
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, WITHIN)), max_size=30))
 def test_deduplicate_equals_model_that_never_removes_ids(steps: list[tuple[str, int]]) -> None:
     records, now = [], 100

@@ -182,6 +182,7 @@ cells = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.lists(st.lists(cells, min_size=1, max_size=7).map(",".join), min_size=1, max_size=4))
 @example(['1,"a', 'b",2\n3,c'])

@@ -18,6 +18,7 @@ from tests.support.topologies.large_topology import DEEP, EDGES, IN, WIDE, large
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.long
 def test_two_thousand_nodes_run_on_spark(bench: Bench) -> None:
     topology = large()
     bench.create(IN, out("deep"), out("wide"), *(out(f"edge-{n}") for n in range(EDGES)))

@@ -118,6 +118,7 @@ def run(app: App) -> None:
         app.run(until="end", timeout=timedelta(seconds=90))
 
 
+@pytest.mark.long
 def test_app_works_by_urls_without_a_directory(bench: Bench) -> None:
     """Run, view, savepoint, upgrade, verify, fork and reset by URLs."""
     bench.emit(["a", "b", "a"])

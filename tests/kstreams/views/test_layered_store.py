@@ -33,6 +33,7 @@ def _apply(model: dict[bytes, bytes], changes: StoreChanges) -> None:
             model[key] = value
 
 
+@pytest.mark.long
 @given(
     history=st.lists(_changes(), max_size=6),
     folded=st.integers(0, 6),

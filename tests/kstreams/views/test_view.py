@@ -51,6 +51,7 @@ def test_view_follows_commits_and_routes_keys(tmp_path: Path, backend: StateBack
         assert [key for key, _ in view.prefix_scan(b"k1")] == [k for k in keys if k[:2] == "k1"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(changes=CHANGES, looks=st.sets(st.integers(0, 13)), sweeps=st.sets(st.integers(0, 13)))

@@ -96,6 +96,7 @@ def test_unlimited_window_accepts_all_times_from_its_start_and_never_closes() ->
     assert run(UnlimitedWindows(start), on_close(), rows)[0] == [[]]
 
 
+@pytest.mark.long
 def test_state_of_closed_windows_is_removed() -> None:
     rows = [("k", 1, time) for time in range(0, 100_000, 10)]
     for windows in (

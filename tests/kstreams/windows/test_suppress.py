@@ -185,6 +185,7 @@ def contents(store: Any) -> list[Any]:
     return [(r, (r.value, r.timestamp, r.headers)) for r in records]
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 9), st.integers(0, 30)),

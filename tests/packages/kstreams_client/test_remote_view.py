@@ -89,6 +89,7 @@ def result(view: Any, operation: tuple[Any, ...]) -> object:
     return list(view.prefix_scan(prefix.encode(), reverse=reverse))
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(
     changes=st.lists(

@@ -124,6 +124,7 @@ def test_partition_far_ahead_waits_for_other_partitions(
         assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
 
 
+@pytest.mark.long
 def test_reading_ahead_does_not_change_results(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:

@@ -40,6 +40,7 @@ from tests.support.topologies.looped_walks import IN, KEYS, OUT, TOTALS, Walk, v
 walks = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 8)), max_size=12)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     batches=st.lists(walks, max_size=3),

@@ -130,6 +130,7 @@ def test_scan_of_a_closed_store_is_an_error_and_holds_no_lock(tmp_path: Path) ->
     RocksDB().open(tmp_path / "d", ["s"]).close()
 
 
+@pytest.mark.long
 def test_garbage_collected_store_releases_its_directory(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     next(store.scan("s", None, None), None)

@@ -132,6 +132,7 @@ def test_frames_continue_windows_joins_and_stores_of_app(
     assert {topic: sum(places[topic].values()) for topic in places} == {"kinds": 2, "words": 6}
 
 
+@pytest.mark.long
 def test_savepoint_that_does_not_fit_is_rejected(
     bench: Bench, stream_session: SparkSession
 ) -> None:

@@ -45,6 +45,7 @@ def check_views(streams: Streams) -> None:
             View(state, TOTALS, as_of="before")
 
 
+@pytest.mark.long
 def test_view_shows_committed_batches_only(tmp_path: Path, stream_session: SparkSession) -> None:
     streams = Streams(tmp_path, stream_session)
     check_views(streams)

@@ -44,6 +44,7 @@ def failure(streams: Streams, results: ResultFrames) -> KStreamsError | None:
     return results.error_in(caught.value)
 
 
+@pytest.mark.long
 def test_query_continues_from_its_checkpoint(tmp_path: Path, stream_session: SparkSession) -> None:
     streams, fails = Streams(tmp_path, stream_session), tmp_path / "fails"
     topology = word_count(fails)

@@ -109,6 +109,7 @@ BATCHES = st.lists(
 )
 
 
+@pytest.mark.long
 @given(BATCHES, st.sampled_from(["transform-with-state", "group-state"]))
 @settings(max_examples=25)
 def test_typed_columns_and_bytes_give_same_results(

@@ -28,6 +28,7 @@ _CHANGES = st.dictionaries(
 )
 
 
+@pytest.mark.long
 @given(_CHANGES)
 def test_encoded_delta_is_decoded_unchanged(changes: dict[str, StoreChanges]) -> None:
     assert decode(encode(changes, _HEADER)) == (_HEADER, changes)

@@ -269,6 +269,7 @@ changes = st.tuples(st.integers(0, 4), st.integers(1, 200), st.none() | st.integ
 batches = st.lists(st.lists(changes, max_size=8), max_size=6)
 
 
+@pytest.mark.long
 @kinds
 @given(given_batches=batches)
 def test_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Change]]) -> None:
@@ -303,6 +304,7 @@ def test_deletion_forgotten_within_its_batch_is_in_changelog(
     assert rows(logged.rebuilt(last.values())) == expected
 
 
+@pytest.mark.long
 @kinds
 @given(given_batches=batches)
 def test_compacted_changelog_rebuilds_present_contents(

@@ -120,6 +120,7 @@ def test_files_of_dead_attempt_are_removed(worker: _Worker) -> None:
     assert "dead" not in worker.left_over()
 
 
+@pytest.mark.long
 def test_files_of_unreferenced_attempt_are_removed(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     checkout = worker.versions().checkout(base, Attempt("forgotten", 2))

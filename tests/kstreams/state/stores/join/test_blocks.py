@@ -94,6 +94,7 @@ def content(overlay: Overlay) -> list[Any]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", [0, 600, 1 << 20])
 @given(given_batches=batches)
 def test_blocks_and_rows_have_same_contents(room: int, given_batches: list[list[Put]]) -> None:
