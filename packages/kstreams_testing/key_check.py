@@ -133,8 +133,8 @@ class _Check:
         return TopologyError(
             f"key {key!r} reached stateful node {self._node!r} in partition {partition}, "
             f"but it {why}",
-            hint="a processor above changes the key: put builder.repartition(...) below it; or the "
-            "record was written to this partition.",
+            hint="if a processor above changes the key, put builder.repartition(...) below it; "
+            "otherwise the test wrote the record to a wrong partition.",
         ).at(node=self._node, partition=partition, key=key)
 
 
