@@ -84,7 +84,7 @@ def test_key_of_another_partition_is_rejected(node: Any) -> None:
 def test_key_of_another_type_is_rejected(node: Any) -> None:
     with (
         TopologyTestDriver(below(Liar, node)) as driver,
-        pytest.raises(TopologyError, match="keys? of 'words'"),
+        pytest.raises(TopologyError, match=r"keys? of 'words'"),
     ):
         driver.pipe(WORDS, "a", 1)
 
