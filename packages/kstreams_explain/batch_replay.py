@@ -68,7 +68,7 @@ class BatchReplay:
         if self.before is not None and self.before.id != after:
             raise ReplayError(
                 f"batch {batch} of query {query.settings.name!r} was planned after commit {after}, "
-                f"but the durable log has commit {self.before.id} as batch {after.batch}"
+                f"but the durable log has commit {self.before.id} in its place"
             )
         if self.commit.fingerprint not in ("", query.settings.fingerprint):
             raise ReplayError(
