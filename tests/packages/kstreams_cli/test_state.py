@@ -118,7 +118,7 @@ def test_get_selects_windows_sessions_and_versions_by_time() -> None:
     app()
     wrong = kstreams("state", "get", "viewed", "counts", "fig", *WHERE, "--from", "@1")
     assert wrong.exit_code == 2
-    assert "a key-value store has no times" in wrong.stderr
+    assert "a key-value store keeps no times" in wrong.stderr
 
 
 def test_versions_and_lists_are_shown_and_exported() -> None:
