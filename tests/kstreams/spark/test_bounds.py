@@ -49,7 +49,7 @@ def test_reached_buffer_limit_stops_app_although_failing_records_are_skipped(
     bench.run(topology)
     bench.emit(IN, [Record(f"k{n}", n, n) for n in range(9)])
     for _ in range(2):
-        with pytest.raises(LimitError, match="150 bytes already") as caught:
+        with pytest.raises(LimitError, match="reached its limit of 150 bytes") as caught:
             bench.run(topology)
         assert caught.value.where.node == "held"
     assert bench.last_commit(topology).batch == 0
