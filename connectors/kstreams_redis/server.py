@@ -66,7 +66,7 @@ class Server:
             _may_pass,
             _code,
             lambda exc: hidden(str(exc) or type(exc).__name__, _secrets(url)),
-            "see that the password, the rights and the kind of server are as they have to be.",
+            "check the password, the permissions of the user, and the kind of server.",
             read,
         )
 

@@ -84,8 +84,8 @@ class LogMismatchError(StateCorruptError):
     """The durable log does not match the checkpoint: it was moved, emptied or replaced."""
 
     WAY_ON: ClassVar[str] = (
-        "bring the log back, or name the right one; or begin again from a savepoint, or with "
-        "`kstreams reset`. docs/lost-state.md says when to do what."
+        "restore the durable log, or give the app the log that it has written. Otherwise start "
+        "from a savepoint, or reset the app with `kstreams reset`: see docs/lost-state.md."
     )
     """The hint for an error because the log that the app has written is missing."""
 

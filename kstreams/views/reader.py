@@ -346,7 +346,7 @@ class Reader(MovingReader[S]):
         raise self._always_reset()
 
     def _always_reset(self) -> StoreError:
-        return StoreError(f"view of store {self._spec.name!r}: the app was reset in each attempt")
+        return StoreError(f"store {self._spec.name!r}: the app was reset at each read; read again")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):

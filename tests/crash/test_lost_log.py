@@ -100,7 +100,7 @@ def test_log_that_lacks_committed_objects_is_refused(
     with pytest.raises(LogMismatchError, match=problem) as caught:
         harness.recover(driver=True)
     assert "kstreams reset" in caught.value.hint
-    assert "bring the log back" in caught.value.hint
+    assert "restore the durable log" in caught.value.hint
 
 
 def test_log_of_another_checkpoint_is_refused(

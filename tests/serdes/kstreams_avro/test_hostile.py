@@ -192,9 +192,7 @@ def test_one_long_list_among_short_ones_is_read_in_linear_time() -> None:
     assert serde.deserialize_many(column) == values
     assert serde.field(column, "id", pa.int64()).to_pylist() == [value.id for value in values]
     cut = pa.array([*column.to_pylist(), column[200].as_py()[:-9]], pa.binary())
-    with pytest.raises(
-        DeserializationError, match=r"field 'counts'|cut short|left|expected a length"
-    ):
+    with pytest.raises(DeserializationError, match="field 'tags': the data is cut short"):
         serde.to_arrow(cut)
 
 
