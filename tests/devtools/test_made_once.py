@@ -1,4 +1,4 @@
-"""`made_once`: of many callers one makes a file, and a failure leaves the next caller to make it."""
+"""`made_once`: one of many callers makes a file; after a failure, the next caller makes it."""
 
 from __future__ import annotations
 
