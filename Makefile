@@ -37,7 +37,7 @@ format: setup ## format the code and apply the linter's safe fixes
 	@$(BIN)/ruff format .
 
 .PHONY: check
-check: check-format check-lint check-prose check-mypy check-pyright check-imports check-audit ## format, lint, English, types, import contracts, advisories
+check: check-format check-lint check-prose check-types check-imports check-audit ## format, lint, English, types, import contracts, advisories
 
 .PHONY: check-format
 check-format: setup
@@ -54,15 +54,10 @@ check-prose: setup
 	$(call stage,check: English)
 	@$(RUN_PYTHON) -m devtools.prose | grep -v '0.00 *$$'
 
-.PHONY: check-mypy
-check-mypy: setup
-	$(call stage,check: mypy)
-	@$(BIN)/mypy
-
-.PHONY: check-pyright
-check-pyright: setup
-	$(call stage,check: pyright)
-	@$(BIN)/basedpyright
+.PHONY: check-types
+check-types: setup ## mypy and pyright at the same time: each uses one core
+	$(call stage,check: types)
+	@$(BIN)/mypy & mypy=$$!; code=0; $(BIN)/basedpyright || code=$$?; wait $$mypy && exit $$code
 
 .PHONY: check-imports
 check-imports: setup
@@ -76,24 +71,31 @@ check-audit: setup ## known vulnerabilities of the locked packages, where the in
 	@$(RUN_PYTHON) scripts/audit.py
 
 .PHONY: test
-test: check test-fast test-slow test-engine ## check, then every test: fast, slow, on Spark and Kafka
+test: check test-fast test-slow test-engine ## check, then the tests: fast, slow, on Spark and Kafka; at most 22 minutes
 
 .PHONY: test-fast
 test-fast: setup ## tests that need no JVM, and take milliseconds
 	$(call stage,tests: fast)
-	@$(PYTEST) -n $(JOBS) --durations=25 -m 'not (spark or kafka or slow or kill or connectors)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) --durations=25 -m 'not (spark or kafka or slow or long or kill or connectors)' $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## tests that need no Spark, and take seconds
 	$(call stage,tests: slow)
-	@$(PYTEST) -n $(JOBS) --durations=25 -m '(slow or kill) and not (spark or kafka or connectors)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) --durations=25 -m '(slow or kill) and not (spark or kafka or long or connectors)' $(ARGS)
 
 .PHONY: test-engine
 test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
 	$(call stage,tests: Spark and Kafka)
 	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(RUN_PYTHON) -m devtools.spark_classes
-	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal --durations=25 -m '(spark or kafka) and not (cluster or kill)' $(ARGS)
+	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal --durations=25 -m '(spark or kafka) and not (cluster or long or kill)' $(ARGS)
+
+.PHONY: test-long
+test-long: setup ## the tests that take longest, of each of these kinds; CI runs it after `make test`
+	$(call stage,tests: long)
+	@$(RUN_PYTHON) -m devtools.servers.fetch
+	@$(RUN_PYTHON) -m devtools.spark_classes
+	@$(PYTEST) -n $(JOBS) -v --dist worksteal --durations=25 -m 'long and not (cluster or kill or connectors)' $(ARGS)
 
 .PHONY: test-kills
 test-kills: setup ## processes on Spark and Kafka are killed, a few times each; CI runs it after `make test`
@@ -124,7 +126,7 @@ conformance: setup ## all conformance cases on RocksDB, at each cut into batches
 
 .PHONY: explore
 explore: setup ## the fast tests in another order and with other examples, until interrupted or red
-	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill or connectors)' \
+	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or long or kill or connectors)' \
 	    --hypothesis-profile=explore --randomly-seed=$$RANDOM $(ARGS); do :; done
 
 .PHONY: fuzz

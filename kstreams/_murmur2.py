@@ -93,7 +93,9 @@ def buffers_of(keys: pa.Array[Any]) -> tuple[npt.NDArray[np.signedinteger[Any]],
     elif pa.types.is_large_binary(kind) or pa.types.is_large_string(kind):
         width = np.int64
     else:
-        raise TypeError(f"keys are {kind}, expected binary or string\nHint: serialise them first.")
+        raise TypeError(
+            f"keys are {kind}, expected binary or string\nHint: serialize the keys first."
+        )
     if len(keys) == 0:
         return np.zeros(1, width), data
     offsets = np.frombuffer(_memory(buffers[1]), width)

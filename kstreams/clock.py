@@ -70,7 +70,9 @@ class FakeClock:
     def advance(self, by: timedelta) -> None:
         """Move wall time and steady time forward; a negative span is a `ValueError`."""
         if by < timedelta(0):
-            raise ValueError(f"a clock moves forward only, not by {by}")
+            raise ValueError(
+                f"a clock can only be advanced forward, not by {by}; jump(...) sets it back"
+            )
         self._now_ms += to_ms(by)
         self._steady_ms += to_ms(by)
 

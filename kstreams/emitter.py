@@ -222,7 +222,7 @@ class Emitter(Generic[K, V]):
             raise
         except (TypeError, ValueError, AttributeError, OverflowError) as exc:
             raise SerializationError(
-                f"the {part} is not what {repr_of(serde)} writes: {text_of(exc)}",
+                f"{repr_of(serde)} cannot serialize the {part}: {text_of(exc)}",
                 where=Where(topic=self._topic.name, key=key),
             ) from exc
 

@@ -64,7 +64,7 @@ def open_regular(path: Path) -> BinaryIO:
         return os.fdopen(handle, "rb")
     os.close(handle)
     code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-    raise OSError(code, "it is not a regular file", str(path))
+    raise OSError(code, "not a regular file", str(path))
 
 
 def read_at_most(file: BinaryIO, most: int) -> bytes:
@@ -88,7 +88,7 @@ def read_small(path: Path, most: int) -> bytes:
     with open_regular(path) as file:
         data = read_at_most(file, most + 1)
     if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+        raise OSError(errno.EFBIG, f"the file has more than {most:,} bytes", str(path))
     return data
 
 

@@ -57,20 +57,23 @@ def load_plugin(group: PluginGroup, name: str) -> object:
     found = _found(group)
     if name not in found:
         raise PluginError(
-            f"nothing is called {name!r} in {group}, only {', '.join(found) or 'nothing'}",
+            f"there is no plugin {name!r} in {group}; installed plugins: "
+            f"{', '.join(found) or 'none'}",
             hint=_guess(name, found),
         )
     first, *others = found[name]
     if others:
         claims = ", ".join(sorted(_claim(point) for point in found[name]))
         raise PluginError(
-            f"several packages offer {name!r} in {group}: {claims}",
+            f"several packages offer {name!r} as a plugin in {group}: {claims}",
             hint="uninstall all but one of them.",
         )
     try:
         return first.load()
     except AttributeError as exc:
-        raise PluginError(f"{_claim(first)} is not there for {name!r} in {group}: {exc}") from exc
+        raise PluginError(
+            f"plugin {name!r} in {group} names {_claim(first)}, which does not exist: {exc}"
+        ) from exc
 
 
 def missing_extra(name: str) -> str:
@@ -113,4 +116,4 @@ def _guess(name: str, found: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, found, 1)
     if near:
         return f"did you mean {near[0]!r}?"
-    return "install the package that offers it, or give the object itself."
+    return "install the package that offers the plugin, or pass the object instead of its name."

@@ -57,7 +57,7 @@ def checked_time(timestamp_ms: int) -> int:
     """
     if not EARLIEST_MS <= timestamp_ms <= LATEST_MS:
         raise EventTimeError(
-            f"there is no event time {timestamp_ms}: they go from {EARLIEST_MS} to {LATEST_MS} "
+            f"event time {timestamp_ms} is out of range: expected {EARLIEST_MS} to {LATEST_MS} "
             "(ms since the epoch; years 1 to 9999)",
             hint="forward records with times in ms, not in µs or ns.",
         )

@@ -60,21 +60,21 @@ class TopicLimits:
         if self.max_bytes is not None and (size := _written(record)) > self.max_bytes:
             raise RecordRefusedError(
                 f"a record of {size} bytes, framing included, is larger than the "
-                f"{self.max_bytes} that the topic takes",
+                f"topic's maximum of {self.max_bytes}",
                 "MSG_SIZE_TOO_LARGE",
-                hint="write less in one record, or raise max.message.bytes of the topic.",
+                hint="write smaller records, or raise max.message.bytes of the topic.",
             )
         if self.needs_key and record.key is None:
             raise RecordRefusedError(
-                "a compacted topic takes no record without a key",
+                "a compacted topic rejects records without a key",
                 "INVALID_RECORD",
                 hint="give the record a key, or the topic another cleanup.policy.",
             )
         if self.plain_names and any("\0" in name for name, _ in record.headers):
             raise RecordRefusedError(
-                "a header's name has a NUL, where librdkafka would cut it",
+                "the name of a header has a NUL character, where librdkafka would cut the name",
                 "INVALID_HEADER",
-                hint="name headers without NUL.",
+                hint="remove the NUL from the name.",
             )
 
     def times(self, wall_ms: int) -> tuple[int, int]:
@@ -104,18 +104,18 @@ class TopicLimits:
 
     def _wrong_time(self, timestamp: int, wall_ms: int) -> RecordRefusedError:
         if self.least_time is not None and timestamp < self.least_time:
-            text = f"is before {self.least_time} ms, the first that the topic takes"
+            text = f"is before {self.least_time} ms, the topic's earliest timestamp"
             hint = "give the record a real event time."
         elif timestamp < wall_ms:
             text = (
-                f"is further before the clock ({wall_ms} ms) than the {self.before_ms} ms that the "
-                "topic takes"
+                f"is more than the topic's maximum of {self.before_ms} ms before the clock "
+                f"({wall_ms} ms)"
             )
             hint = "raise message.timestamp.before.max.ms of the topic, or give a later time."
         else:
             text = (
-                f"is further ahead of the clock ({wall_ms} ms) than the {self.after_ms} ms that "
-                "the topic takes"
+                f"is more than the topic's maximum of {self.after_ms} ms ahead of the clock "
+                f"({wall_ms} ms)"
             )
             hint = "raise message.timestamp.after.max.ms of the topic, or give an earlier time."
         message = f"timestamp {timestamp} ms {text}"

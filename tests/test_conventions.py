@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).parents[1]
 _FOLDERS = ("kstreams", "kstreams_daemon", "packages", "connectors", "stores", "serdes")
 _SENTENCE_ENDS = (".", "?")
@@ -78,6 +80,7 @@ def _ends_as_a_sentence(text: ast.Constant | ast.JoinedStr) -> bool:
     return name == "hint" or name.endswith(("HINT", "WAY_ON"))
 
 
+@pytest.mark.long
 def test_hint_ends_as_a_sentence() -> None:
     wrong = [
         f"{file}:{text.lineno}"

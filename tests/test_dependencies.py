@@ -110,6 +110,7 @@ def test_plugins_depend_on_shared_packages_only(package: Package) -> None:
     assert _dependencies(own) - {own, "kstreams"} <= shared
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", PACKAGES)
 def test_package_imports_only_distributions_that_it_requires(package: str) -> None:
     required = _required(package) | _required("kstreams", extras=False)

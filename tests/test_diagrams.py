@@ -42,6 +42,7 @@ def page(browser: Browser, script: Path) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.long
 def test_every_diagram_renders_with_its_labels(page: Page) -> None:
     pages = set()
     for name, text in _diagrams():

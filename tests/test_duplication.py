@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).parents[1]
 _FOLDERS = ("kstreams", "kstreams_daemon", "packages", "connectors", "stores", "serdes")
 _FEWEST_LINES = 12
@@ -77,6 +79,7 @@ def _shared(files: Mapping[str, Sequence[_Line]], count: int) -> list[str]:
     return list(found.values())
 
 
+@pytest.mark.long
 def test_no_two_places_share_twelve_lines_of_code() -> None:
     paths = sorted(path for folder in _FOLDERS for path in (_ROOT / folder).rglob("*.py"))
     files = {

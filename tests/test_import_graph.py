@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 
+import pytest
+
 from tests.imports import graph
 
 _ALLOWED = {
@@ -28,6 +30,7 @@ _ALLOWED = {
 """Imports inside functions, or only for types, that may close a circle."""
 
 
+@pytest.mark.long
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
     without_allowed = {
         name: {other for other in others if (name, other) not in _ALLOWED}

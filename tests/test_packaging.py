@@ -193,6 +193,7 @@ def test_wheels_ship_the_packages_and_nothing_else(tmp_path: Path) -> None:
     assert len(wheels) == 1 + len(PROJECTS)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_wheels_work_where_the_sources_are_not(tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ class Broker:
         except Exception:  # noqa: BLE001  # its texts may have the password
             usable = False
         if not usable:
-            raise ValueError("the url is none of amqp://user:password@host:port/vhost")
+            raise ValueError(
+                "url= is not a valid address: expected amqp://user:password@host:port/vhost"
+            )
 
     def parameters(self, heartbeat_s: int) -> pika.URLParameters:
         """Return pika's connection parameters."""

@@ -63,7 +63,10 @@ class AmqpExchange(Sink[K, V]):
     def __post_init__(self) -> None:
         Broker(self.url)
         if self.max_bytes < 1 or self.give_up_after <= timedelta(0):
-            raise ValueError("max_bytes and give_up_after of an AmqpExchange are positive")
+            raise ValueError(
+                f"max_bytes={self.max_bytes} and give_up_after={self.give_up_after} must be "
+                "positive"
+            )
 
     def __repr__(self) -> str:
         """Return a text without the address and the functions."""

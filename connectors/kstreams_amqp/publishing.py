@@ -68,7 +68,7 @@ class Publishing:
         self._run(_OPEN_S)
         if not self._ready:
             self.close()
-            raise self._why("it does not open")
+            raise self._why(f"no channel was opened within {_OPEN_S:.0f} s")
 
     def publish(self, messages: Sequence[Message]) -> list[tuple[Message, str]]:
         """Publish messages in order and wait until the broker confirms them.
@@ -99,7 +99,7 @@ class Publishing:
     def _confirmed(self, messages: Sequence[Message]) -> list[tuple[Message, str]]:
         channel = self._channel
         if self._failure is not None or channel is None:
-            raise self._why("it is closed")
+            raise self._why("the channel is closed")
         self._nacked = False
         self._returned.clear()
         for message in messages:
@@ -114,7 +114,7 @@ class Publishing:
             )
         self._run(_CONFIRM_S)
         if self._under_way or self._nacked:
-            raise self._why("it does not confirm all messages")
+            raise self._why("the broker did not confirm all messages")
         return [
             (message, self._returned[message.properties.message_id])
             for message in messages

@@ -52,7 +52,8 @@ class AmqpQueue(Intake):
         Broker(self.url)
         if not self.queue or not 0 < self.prefetch < 1 << 16 or self.heartbeat < timedelta(0):
             raise ValueError(
-                "an AmqpQueue needs the name of a queue, and a prefetch of 1 to 65,535"
+                "expected a queue name, prefetch= of 1 to 65,535 and heartbeat= of at least 0; "
+                f"got {self.queue!r}, prefetch={self.prefetch} and heartbeat={self.heartbeat}"
             )
 
     @property

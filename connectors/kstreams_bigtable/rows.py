@@ -47,19 +47,22 @@ class RowMaker:
             TypeError: A value has a type that Bigtable cannot store.
             ValueError: A value is too large, or a column has no family or an unknown one.
         """
-        key = _bytes(record.key if self.key is None else self.key(record.key), "the key")
+        key = _bytes(record.key if self.key is None else self.key(record.key), "the row key")
         if not 0 < len(key) <= _KEY_BYTES:
-            raise ValueError(f"the key has {len(key)} bytes, and Bigtable takes 1 to {_KEY_BYTES}")
+            raise ValueError(f"the row key has {len(key):,} bytes; expected 1 to {_KEY_BYTES:,}")
         cells = self.row(record.key, record.value)
         if cells is None:
             return Change(key, None, len(key))
         if not 0 < len(cells) <= _MOST_CELLS:
-            raise ValueError(f"the row has {len(cells)} cells, and may have 1 to {_MOST_CELLS:,}")
+            raise ValueError(
+                f"row= returned {len(cells)} cells; expected 1 to {_MOST_CELLS:,}, or None"
+            )
         row = {_column(name): _cell(name, value) for name, value in cells.items()}
         if self.families is not None:
             unknown = sorted({family for family, _ in row} - self.families)
             if unknown:
-                raise ValueError(f"the table has no family {unknown[0]!r}")
+                known = ", ".join(sorted(self.families))
+                raise ValueError(f"the table has no column family {unknown[0]!r}, only {known}")
         size = sum(len(column) + len(value or b"") for (_, column), value in row.items())
         return Change(key, row, len(key) + size)
 
@@ -88,12 +91,15 @@ def mutations(change: Change[bytes, Row], micros: int) -> list[types.Mutation]:
 
 def _column(name: object) -> tuple[str, bytes]:
     if not isinstance(name, str):
-        raise TypeError(f"a column's name is a {type(name).__name__}, and no text")
+        raise TypeError(
+            f"row= returned a column name of type {type(name).__name__}; expected the text "
+            "family:column"
+        )
     family, colon, column = name.partition(":")
     if not family or not colon:
-        raise ValueError(f"{name[:80]!r} names no column: give family:column")
+        raise ValueError(f"row= returned the column name {name[:80]!r}; expected family:column")
     if len(column.encode()) > _COLUMN_BYTES:
-        raise ValueError(f"the name of a column has more than {_COLUMN_BYTES:,} bytes")
+        raise ValueError(f"column name {name[:80]!r}… has more than {_COLUMN_BYTES:,} bytes")
     return family, column.encode()
 
 
@@ -102,7 +108,9 @@ def _cell(name: str, value: object) -> bytes | None:
         return None
     found = _bytes(value, f"cell {name[:80]!r}")
     if len(found) > _CELL_BYTES:
-        raise ValueError(f"cell {name[:80]!r} has {len(found):,} bytes, of {_CELL_BYTES:,}")
+        raise ValueError(
+            f"cell {name[:80]!r} has {len(found):,} bytes; the maximum is {_CELL_BYTES:,}"
+        )
     return found
 
 
@@ -113,11 +121,11 @@ def _bytes(value: object, what: str) -> bytes:
         case str():
             return value.encode()
         case bool():
-            raise TypeError(f"{what} is a bool, which Bigtable has no form for: give 0 or 1")
+            raise TypeError(f"{what} is a bool, which Bigtable cannot store: use 0 or 1")
         case int():
             try:
                 return value.to_bytes(8, "big", signed=True)
             except OverflowError:
-                raise ValueError(f"{what} has more than 64 bits") from None
+                raise ValueError(f"{what} is an integer of more than 64 bits") from None
         case _:
-            raise TypeError(f"{what} is a {type(value).__name__}, and no text, bytes or int")
+            raise TypeError(f"{what} is a {type(value).__name__}; expected text, bytes or int")

@@ -135,7 +135,9 @@ class Service:
                         raise refused
                     said[entry.index] = str(refused)
         if left:
-            raise exceptions.ServiceUnavailable(f"{left} rows have no answer")  # type: ignore[no-untyped-call]  # it is not
+            raise exceptions.ServiceUnavailable(  # type: ignore[no-untyped-call]  # it is not
+                f"the response has no result for {left} of {len(rows)} rows"
+            )
         return said
 
     def unless(

@@ -78,11 +78,17 @@ class BigtableRows(Sink[K, V]):
     def __post_init__(self) -> None:
         """Check the arguments."""
         if not all((self.project, self.instance, self.table, self.fence)):
-            raise ValueError("a BigtableRows needs names of project, instance, table and fence")
+            raise ValueError(
+                "project, instance, table and fence= of BigtableRows must not be empty"
+            )
         if self.table == self.fence:
-            raise ValueError("fences need a table of their own")
+            raise ValueError(
+                f"table and fence= are both {self.fence!r}: use another table for fence="
+            )
         if self.endpoint is not None and self.credentials_file is not None:
-            raise ValueError("an emulator takes no credentials: leave the file out")
+            raise ValueError(
+                "credentials_file= and endpoint= cannot be combined: an emulator has no credentials"
+            )
         if self.give_up_after < timedelta(0):
             raise ValueError(f"give_up_after={self.give_up_after}: must not be negative")
 

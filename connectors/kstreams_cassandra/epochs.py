@@ -50,8 +50,8 @@ def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: s
             (table, epoch, base),
         )
     raise SinkError(
-        f"the first row of epoch {epoch!r} was removed from {epochs!r}",
-        hint="only the library may write to that table.",
+        f"another client deleted the start of epoch {epoch!r} from table {epochs!r}",
+        hint="let only the library write to that table, and restart the app.",
     )
 
 

@@ -54,13 +54,20 @@ class RowMaker:
         if columns is None:
             return Change(own, None)
         if not isinstance(columns, Mapping):
-            raise TypeError(f"a row is a mapping, not a {type(columns).__name__}")
+            raise TypeError(
+                f"row= returned a {type(columns).__name__}; expected a mapping of columns, or None"
+            )
         for name, value in columns.items():
             if name not in self.columns:
                 known = ", ".join(sorted(self.columns))
-                raise ValueError(f"the table has no column {name!r}, only {known}")
+                raise ValueError(
+                    f"row= returned the unknown column {name!r}; the table has {known}"
+                )
             if name in self.key and own[self.key.index(name)] != value:
-                raise ValueError(f"the row's key is not the record's, {own!r}")
+                raise ValueError(
+                    f"row= returned another value of key column {name!r} than the record's key, "
+                    f"{own!r}"
+                )
         others = tuple(name for name in columns if name not in self.key)
         return Change(own, Row((*self.key, *others), (*own, *[columns[name] for name in others])))
 
@@ -71,9 +78,12 @@ class RowMaker:
         elif isinstance(key, tuple) and len(key) == width:
             own = key
         else:
-            raise TypeError(f"the key is no tuple of {width}, for {', '.join(self.key)}: {key!r}")
+            names = ", ".join(self.key)
+            raise TypeError(
+                f"expected a tuple of {width} values ({names}) as the record's key, got {key!r}"
+            )
         if None in own:
-            raise ValueError(f"the key has a null: {own!r}")
+            raise ValueError(f"the record's key is or contains None: {own!r}")
         hash(own)
         return own
 

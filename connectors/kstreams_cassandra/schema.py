@@ -37,17 +37,17 @@ def columns_of(database: Database, names: Names, key: tuple[str, ...]) -> frozen
     if table is None:
         raise SinkError(
             f"there is no table {place!r} in Cassandra",
-            hint="make it, or correct its name: names that were not quoted are lower case.",
+            hint="create it, or correct its name: names that were not quoted are lower case.",
         )
     has = tuple(column.name for column in table.primary_key)
     if has != key:
         raise SinkError(
-            f"the key of table {place!r} is {has!r}, not {key!r}",
-            hint="give key= all columns of the primary key, in its order.",
+            f"the primary key of table {place!r} is {has!r}, not key={key!r}",
+            hint="set key= to all columns of the primary key, in their order.",
         )
     if any(column.cql_type == "counter" for column in table.columns.values()):
         raise SinkError(
-            f"table {place!r} has counters, which a batch that comes again would move again",
-            hint="keep the sum in a store, and write that.",
+            f"table {place!r} has counters, which a repeated batch would increment again",
+            hint="compute the sum in a state store, and write it to a table without counters.",
         )
     return frozenset(table.columns)

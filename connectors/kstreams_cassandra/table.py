@@ -77,11 +77,14 @@ class CassandraTable(Sink[K, V]):
         object.__setattr__(self, "key", tuple(self.key))
         keyspace, _, own = self.table.partition(".")
         if isinstance(self.hosts, str) or not self.hosts:
-            raise ValueError("hosts are a list of names or addresses")
+            raise ValueError("hosts must be a list of one or more names or addresses")
         if not keyspace or not own or not self.epochs:
-            raise ValueError(f"{self.table!r} names no table: give keyspace.table")
+            raise ValueError(
+                f"expected keyspace.table and a table name in epochs=; got {self.table!r} and "
+                f"epochs={self.epochs!r}"
+            )
         if not self.key or not all(self.key) or len(set(self.key)) < len(self.key):
-            raise ValueError(f"a key has columns, each named once: {self.key!r}")
+            raise ValueError(f"key={self.key!r}: expected one or more column names, each once")
 
     def __repr__(self) -> str:
         """Return a text without the hosts, the login and the function."""

@@ -47,7 +47,9 @@ class DeltaFormat:
         """Reject an empty text as a partition value, because Delta would read it back as null."""
         for name in self._partitions:
             if row.get(name) == "":
-                raise ValueError(f"column {name!r} divides the table, and is an empty text")
+                raise ValueError(
+                    f"partition column {name!r} is an empty text, which Delta reads as null"
+                )
 
     def data_files(self, rows: pa.Table, attempt: Attempt) -> DataFiles:
         """Return one file per partition with its rows, without the partition columns."""
@@ -89,8 +91,8 @@ def add_action(entry: str) -> AddAction:
         return AddAction(**json.loads(entry), data_change=True)
     except (TypeError, ValueError):
         raise SinkError(
-            f"{entry[:80]!r} is no entry of a file of Delta",
-            hint="another sink of this node name wrote the checkpoint: rename the node.",
+            f"the checkpoint has {entry[:80]!r} where a Delta data file was expected",
+            hint="a different sink with this node name wrote the checkpoint: rename this node.",
         ) from None
 
 

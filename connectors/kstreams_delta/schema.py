@@ -32,11 +32,17 @@ def check_partitions(rows: pa.Schema, names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in rows.names:
-            raise ValueError(f"partition_by names {name!r}, which is no column of the rows")
+            known = ", ".join(rows.names)
+            raise ValueError(
+                f"partition_by= names {name!r}, but rows= has only the columns {known}"
+            )
         if not any(kind(rows.field(name).type) for kind in _PARTITIONS):
-            raise ValueError(f"column {name!r} is {rows.field(name).type}: no partition's value")
+            raise ValueError(
+                f"partition_by= names {name!r} of type {rows.field(name).type}; expected a text, "
+                "integer, bool or date"
+            )
     if len(set(names)) >= len(rows.names):
-        raise ValueError("a table has a column that is none of its partitions'")
+        raise ValueError("partition_by= names all columns of rows=: leave at least one out")
 
 
 def add_missing(table: deltalake.DeltaTable, rows: pa.Schema) -> None:
@@ -64,15 +70,16 @@ def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str
     if partitions and tuple(partitions) != tuple(found.partition_columns):
         raise SinkError(
             f"table {name} is partitioned by {tuple(found.partition_columns)}, not by "
-            f"{tuple(partitions)}",
-            hint="correct partition_by=, or leave it out: the table knows.",
+            f"partition_by={tuple(partitions)}",
+            hint="correct partition_by=, or leave it out to use the partitions of the table.",
         )
     _check_features(found.configuration, table)
     check_columns(rows, columns_of(table), name)
     for column in found.partition_columns:
         if not any(kind(columns_of(table).field(column).type) for kind in _PARTITIONS):
             raise SinkError(
-                f"table {name} is partitioned by {column!r}, not a text, number, bool or date",
+                f"table {name} is partitioned by {column!r}, which is no text, integer, bool or "
+                "date",
                 hint="write to a table with other partition columns.",
             )
 

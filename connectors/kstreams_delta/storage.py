@@ -77,8 +77,9 @@ class Storage:
         found = self.open()
         if found is None:
             raise SinkError(
-                f"there is no table of Delta in {self.uri}",
-                hint="something else has deleted it; restart the app, which creates the table.",
+                f"there is no Delta table in {self.uri}",
+                hint="another client has deleted the table: restart the app, which creates it "
+                "again.",
             )
         return found
 

@@ -122,7 +122,9 @@ class DeltaTable(FileTable[K, V]):
 def _checked(uri: str) -> str:
     parts = urlsplit(uri)
     if parts.password is not None or (parts.scheme and parts.query):
-        raise ValueError("secrets of a table's storage go into options=, not into its uri")
+        raise ValueError(
+            "the uri has a password or a query: pass the storage's secrets in options="
+        )
     if not uri:
-        raise ValueError("a DeltaTable needs a directory or a URL")
+        raise ValueError("the uri of the DeltaTable is empty: expected a directory or a URL")
     return uri if "://" in uri else str(Path(uri).absolute())

@@ -54,16 +54,22 @@ class ItemMaker:
         """
         own = self._own_key(record.key)
         if attributes is not None and not isinstance(attributes, Mapping):
-            raise TypeError(f"a row is a mapping, not a {type(attributes).__name__}")
+            raise TypeError(
+                f"row= returned a {type(attributes).__name__}; expected a mapping of attributes, "
+                "or None"
+            )
         found = {**own, **(attributes or {})}
         for name, value in own.items():
             if found[name] != value:
-                raise ValueError(f"the row's {name!r} is not the record's key, {value!r}")
+                raise ValueError(
+                    f"row= returned another value of key attribute {name!r} than the record's key, "
+                    f"{value!r}"
+                )
         item: Item = {name: _formed(name, value) for name, value in found.items()}
         self._check_keys(item)
         size = sum(len(name.encode()) + _size(value, 1) for name, value in item.items())
         if size > _LARGEST_ITEM:
-            raise ValueError(f"the item has {size} bytes, and DynamoDB takes {_LARGEST_ITEM}")
+            raise ValueError(f"the item has {size} bytes; the maximum is {_LARGEST_ITEM}")
         key = tuple((name, *_canonical(item[name])) for name in self.key)
         return Change(key, None if attributes is None else item, size)
 
@@ -72,7 +78,8 @@ class ItemMaker:
             return {self.key[0]: key}
         if not isinstance(key, tuple) or len(key) != len(self.key):
             raise TypeError(
-                f"the key is no tuple of {len(self.key)}, for {', '.join(self.key)}: {key!r}"
+                f"expected a tuple of {len(self.key)} values ({', '.join(self.key)}) as the "
+                f"record's key, got {key!r}"
             )
         return dict(zip(self.key, key, strict=True))
 
@@ -83,11 +90,17 @@ class ItemMaker:
                 continue
             value = item[name]
             if kind not in value:
-                raise TypeError(f"{name!r} is in a key, and has to be of type {kind}: {value!r}")
+                raise TypeError(
+                    f"attribute {name!r} is a key of the table or of an index: expected DynamoDB's "
+                    f"type {kind}, got {value!r}"
+                )
             size = _size(value, 1)
             most = _LARGEST_KEYS[self.key.index(name) if name in self.key else 1]
             if not size or size > most:
-                raise ValueError(f"{name!r} is in a key, and has {size} bytes of 1 to {most}")
+                raise ValueError(
+                    f"attribute {name!r} is a key of the table or of an index: expected 1 to "
+                    f"{most} bytes, got {size}"
+                )
 
 
 def formed_key(key: Key) -> Item:
@@ -105,7 +118,7 @@ def _canonical(value: Mapping[str, Any]) -> tuple[str, str | bytes]:
 
 def _formed(name: object, value: object) -> dict[str, Any]:
     if not isinstance(name, str) or not name:
-        raise TypeError(f"an attribute's name is a text, not {name!r}")
+        raise TypeError(f"an attribute name must be a text that is not empty, got {name!r}")
     return dict(_SERIALIZER.serialize(_exact(value)))
 
 
@@ -118,7 +131,7 @@ def _exact(value: object) -> object:
     match value:
         case float():
             if not math.isfinite(value):
-                raise ValueError(f"DynamoDB has no number {value!r}")
+                raise ValueError(f"DynamoDB cannot store the number {value!r}")
             return Decimal(repr(value))
         case Mapping():
             return {name: _exact(each) for name, each in value.items()}
@@ -126,7 +139,7 @@ def _exact(value: object) -> object:
             return [_exact(each) for each in value]
         case set() | frozenset():
             if not value:
-                raise ValueError("DynamoDB has no empty set")
+                raise ValueError("DynamoDB cannot store an empty set: leave the attribute out")
             return {_exact(each) for each in value}
     return value
 
@@ -138,7 +151,7 @@ def _size(value: Mapping[str, Any], depth: int) -> int:
         ValueError: The value is nested deeper than DynamoDB allows.
     """
     if depth > _DEEPEST:
-        raise ValueError(f"the item is nested deeper than {_DEEPEST}")
+        raise ValueError(f"the item has more than {_DEEPEST} nested levels, DynamoDB's maximum")
     ((kind, found),) = value.items()
     match kind:
         case "S":

@@ -37,14 +37,14 @@ def check_table(client: DynamoDBClient, table: str, key: tuple[str, ...]) -> dic
         raise SinkError(
             f"there is no table {table!r} in DynamoDB",
             _MISSING,
-            hint="make it, or correct its name, the region or the account.",
+            hint="create it, or correct its name, region= or the account.",
         ) from None
     parts = sorted(found.get("KeySchema", ()), key=lambda part: part["KeyType"])
     has = tuple(part["AttributeName"] for part in parts)  # HASH comes before RANGE
     if has != key:
         raise SinkError(
-            f"the key of table {table!r} is {has!r}, not {key!r}",
-            hint="give key= the attributes of its key, the partition key first.",
+            f"the key of table {table!r} is {has!r}, not key={key!r}",
+            hint="set key= to the key attributes of the table, the partition key first.",
         )
     return {
         each["AttributeName"]: each["AttributeType"]

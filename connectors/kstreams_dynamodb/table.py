@@ -75,11 +75,18 @@ class DynamoTable(Sink[K, V]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", tuple(self.key))
         if not self.table or not self.fence or not all(self.key):
-            raise ValueError("a DynamoTable needs names of a table, of a key and of a fence")
+            raise ValueError(
+                "table, fence= and the names in key= of a DynamoTable must not be empty"
+            )
         if len(set(self.key)) != len(self.key) or len(self.key) not in (1, 2):
-            raise ValueError(f"a key has one attribute or two: {self.key!r}")
+            raise ValueError(
+                f"key={self.key!r}: expected one attribute name, or two different ones"
+            )
         if (self.access_key is None) != (self.secret_key is None):
-            raise ValueError("access_key and secret_key go together")
+            missing = "access_key=" if self.access_key is None else "secret_key="
+            raise ValueError(
+                f"{missing} is missing: give both access_key= and secret_key=, or neither"
+            )
 
     def __repr__(self) -> str:
         """Show all but credentials and the function."""

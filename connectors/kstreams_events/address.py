@@ -22,8 +22,8 @@ def checked(url: str, schemes: Collection[str]) -> str:
         usable = False
     if not usable:
         raise ValueError(
-            f"expected an address that begins with {' or '.join(f'{s}://' for s in schemes)} and "
-            "has no user or password: those belong into headers="
+            f"url= is not valid: expected {' or '.join(f'{s}://' for s in schemes)} with a host, "
+            "and no user or password, which belong into headers="
         )
     return url
 

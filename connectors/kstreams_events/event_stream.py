@@ -62,7 +62,10 @@ class EventStream(Intake):
     def __post_init__(self) -> None:
         checked(self.url, ("http", "https"))
         if min(self.prefetch, self.max_bytes) < 1 or self.silence <= timedelta(0):
-            raise ValueError("prefetch, max_bytes and silence of an EventStream are positive")
+            raise ValueError(
+                f"prefetch={self.prefetch}, max_bytes={self.max_bytes} and silence={self.silence} "
+                "must be positive"
+            )
 
     def __repr__(self) -> str:
         """Return a text with the URL, without its query."""
@@ -145,15 +148,17 @@ class _EventLine(Line):
             coding = response.headers.get("content-encoding", "identity")
             if kind != "text/event-stream" or coding != "identity":
                 raise IntakeError(
-                    f"{where} is no stream of events, or is compressed: {kind[:80]!r}"
+                    f"{where} answered with content type {kind[:80]!r} and encoding "
+                    f"{coding[:80]!r}; expected text/event-stream without compression"
                 )
             return
         lasts = status == httpx.codes.NO_CONTENT or (status in _LASTING and status not in _PASSING)
         error = IntakeError if lasts else IntakeUnavailableError
-        raise error(f"{where} answers {status}, expected 200 and events")
+        raise error(f"{where} answered with status {status}; expected 200 and an event stream")
 
     def _lost(self, exc: Exception) -> IntakeUnavailableError:
         return IntakeUnavailableError(
             f"{shown(self._stream.url)} does not answer: {type(exc).__name__}",
-            hint="no event is lost if the server keeps events: the next request asks for them.",
+            hint="the intake reconnects and asks for the missed events; none is lost if the server "
+            "keeps events and gives them ids.",
         )

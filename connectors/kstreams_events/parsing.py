@@ -33,7 +33,10 @@ def lines_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
             line.clear()
         line += parts[-1]
         if len(line) > most_bytes:
-            raise IntakeError(f"the server sends a line of more than {most_bytes:,} bytes")
+            raise IntakeError(
+                f"the server sent a line of more than {most_bytes:,} bytes",
+                hint="increase max_bytes= if events may be this large.",
+            )
 
 
 def events_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[Message]:
@@ -68,7 +71,10 @@ def events_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[Message]:
         if name == b"data":
             size += len(value) + 1
             if size > most_bytes:
-                raise IntakeError(f"the server sends an event of more than {most_bytes:,} bytes")
+                raise IntakeError(
+                    f"the server sent an event of more than {most_bytes:,} bytes",
+                    hint="increase max_bytes= if events may be this large.",
+                )
             data.append(value)
         elif name == b"event":
             kind = value

@@ -179,7 +179,9 @@ class _Reader:
         except KStreamsError as exc:
             self.failure = exc
         except Exception as exc:  # noqa: BLE001  # a bug in the client; the next receive raises it
-            self.failure = IntakeUnavailableError(f"the connection is lost: {type(exc).__name__}")
+            self.failure = IntakeUnavailableError(
+                f"the connection to the server was lost: {type(exc).__name__}"
+            )
         finally:
             with self._changed:
                 self._ended = True

@@ -68,7 +68,10 @@ class WebSocket(Intake):
     def __post_init__(self) -> None:
         checked(self.url, ("ws", "wss"))
         if min(self.prefetch, self.max_bytes) < 1 or self.ping <= timedelta(0):
-            raise ValueError("prefetch, max_bytes and ping of a WebSocket are positive")
+            raise ValueError(
+                f"prefetch={self.prefetch}, max_bytes={self.max_bytes} and ping={self.ping} must "
+                "be positive"
+            )
 
     def __repr__(self) -> str:
         """Return a text with the URL, without its query."""
@@ -120,7 +123,9 @@ class _SocketLine(Line):
             status = exc.response.status_code
             lasts = status in _LASTING and status not in _PASSING
             error = IntakeError if lasts else IntakeUnavailableError
-            raise error(f"{self._where} answers {status}, expected a WebSocket") from None
+            raise error(
+                f"{self._where} answered with status {status}; expected a WebSocket"
+            ) from None
         except (InvalidHandshake, OSError, EOFError) as exc:
             raise self._lost(exc) from None
         try:
@@ -138,7 +143,9 @@ class _SocketLine(Line):
             ours = exc.sent is not None and not exc.rcvd_then_sent  # we have ended it
             if ours and exc.sent is not None and exc.sent.code in _FAULTS:
                 raise IntakeError(
-                    f"{self._where} sends too large a message or no WebSocket frame: {exc.sent}"
+                    f"{self._where} sent a message that is too large, no UTF-8 or no WebSocket "
+                    f"frame: {exc.sent}",
+                    hint="increase max_bytes= if messages may be larger.",
                 ) from None
             raise self._lost(exc) from None
         except ConnectionClosed:
@@ -150,5 +157,5 @@ class _SocketLine(Line):
 
     def _lost(self, exc: Exception) -> IntakeUnavailableError:
         return IntakeUnavailableError(
-            f"{self._where} does not answer, or not any more: {type(exc).__name__}"
+            f"{self._where} does not answer, or the connection was lost: {type(exc).__name__}"
         )

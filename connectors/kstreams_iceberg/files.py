@@ -88,6 +88,6 @@ def files_of(entry: str) -> tuple[int, list[manifest.DataFile]]:
         return int(spec), [each.data_file for each in own.fetch_manifest_entry(memory)]
     except (ValueError, TypeError, binascii.Error, EOFError, KeyError):
         raise SinkError(
-            f"{entry[:80]!r} is no entry of files of Iceberg",
-            hint="another sink of this node name wrote the checkpoint: rename the node.",
+            f"the checkpoint has {entry[:80]!r} where Iceberg data files were expected",
+            hint="a different sink with this node name wrote the checkpoint: rename this node.",
         ) from None

@@ -90,8 +90,10 @@ class IcebergLog(TableLog[Table]):
             return {str(task): int(batch) for task, batch in found.items()}
         except (ValueError, TypeError, AttributeError):
             raise SinkError(
-                f"the table's property {sink!r} is no map of tasks to batches: {text[:80]!r}",
-                hint="only the library may write this property.",
+                f"the table's property {sink!r} must map tasks to batch numbers, but is "
+                f"{text[:80]!r}",
+                hint="restore the property from the summary of an earlier snapshot; only the "
+                "library may write it.",
             ) from None
 
 
@@ -103,8 +105,8 @@ def _alone(table: Table, spec: int) -> Table:
     """
     if all(each.spec_id != spec for each in table.metadata.partition_specs):
         raise SinkError(
-            f"files are divided by spec {spec}, which the table does not have",
-            hint="another table was put in its place: reset the app.",
+            f"the files of the batch have partition spec {spec}, which the table does not have",
+            hint="the table was replaced by another one: reset the app.",
         )
     properties = {**table.metadata.properties, **_NO_RETRIES}
     metadata = table.metadata.model_copy(update={"properties": properties, "default_spec_id": spec})

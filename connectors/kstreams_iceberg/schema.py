@@ -31,7 +31,8 @@ def make(catalog: Catalog, name: str, rows: pa.Schema, partitions: Sequence[str]
         return
     except exceptions.NoSuchNamespaceError:
         raise SinkError(
-            f"the catalog has no namespace for table {name}", hint="make it, or correct the name."
+            f"the catalog has no namespace for table {name}",
+            hint="create the namespace, or correct the name of the table.",
         ) from None
 
 
@@ -52,7 +53,8 @@ def check(table: Table, rows: pa.Schema, name: str) -> None:
     written = table.properties.get(_FORMAT, "parquet")
     if written.lower() != "parquet" or table.metadata.format_version > 2:
         raise SinkError(
-            f"table {name} is of version {table.metadata.format_version}, its files {written}",
-            hint="the sink writes Parquet to tables of versions 1 and 2: write to such a one.",
+            f"table {name} has format version {table.metadata.format_version} and {written} files; "
+            "expected version 1 or 2 and parquet files",
+            hint="write to a table of version 1 or 2 without another write.format.default.",
         )
     check_columns(rows, table.schema().as_arrow(), name)

@@ -89,7 +89,7 @@ class Storage:
             why = hidden(str(exc), _secrets(self._properties))
             raise SinkError(
                 f"cannot open the Iceberg catalog: {why}",
-                hint="give catalog= its type and uri, and install the packages that it needs.",
+                hint="set type and uri in catalog=, and install the packages that this type needs.",
             ) from None
 
     def open(self) -> Table | None:
@@ -109,7 +109,8 @@ class Storage:
         if found is None:
             raise SinkError(
                 f"there is no table {self.table} in the catalog",
-                hint="something else has deleted it; restart the app, which creates the table.",
+                hint="another client has deleted the table: restart the app, which creates it "
+                "again.",
             )
         return found
 

@@ -76,10 +76,13 @@ class IcebergTable(FileTable[K, V]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "partition_by", tuple(self.partition_by))
         if not all(self.table.split(".")) or "." not in self.table:
-            raise ValueError(f"{self.table!r} names no table: give namespace.table")
+            raise ValueError(f"table name {self.table!r} is not valid: expected namespace.table")
         for name in self.partition_by:
             if name not in self._schema.names:
-                raise ValueError(f"partition_by names {name!r}, which is no column of the rows")
+                known = ", ".join(self._schema.names)
+                raise ValueError(
+                    f"partition_by= names {name!r}, but rows= has only the columns {known}"
+                )
 
     def __repr__(self) -> str:
         """Return a text without the function and the catalog."""

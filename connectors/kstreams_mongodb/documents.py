@@ -46,18 +46,25 @@ def change_of(
     if fields is None:
         return Change(key, None, len(key))
     if not isinstance(fields, Mapping):
-        raise TypeError(f"a row is a mapping, not a {type(fields).__name__}")
+        raise TypeError(
+            f"row= returned a {type(fields).__name__}; expected a mapping of fields, or None"
+        )
     if OWN in fields:
-        raise ValueError(f"{OWN!r} is the sink's own field")
+        raise ValueError(
+            f"row= returned the field {OWN!r}, which is reserved for the sink: rename it"
+        )
     if fields.get("_id", own) != own:
-        raise ValueError(f"the row's _id is not the record's, {own!r}")
+        raise ValueError(f"row= returned another _id than that of the record, {own!r}")
     wrong = [each for each in fields if not isinstance(each, str) or each.startswith("$")]
     if wrong:
-        raise ValueError(f"{wrong[0]!r} is no name of a field")
+        raise ValueError(
+            f"row= returned the field name {wrong[0]!r}; expected a text that does not begin with "
+            "'$'"
+        )
     document = {"_id": own, **fields}
     size = len(bson.encode(document))
     if size > _LARGEST:
-        raise ValueError(f"the document has {size} bytes, and MongoDB takes {_LARGEST}")
+        raise ValueError(f"the document has {size:,} bytes; the maximum is {_LARGEST:,}")
     return Change(key, document, size)
 
 
@@ -89,7 +96,12 @@ def _identity(own: object) -> object:
         TypeError, ValueError: The `_id` is invalid.
     """
     if own is None or isinstance(own, (list, tuple, set, frozenset)):
-        raise TypeError(f"a {type(own).__name__} is no _id: give id= for one")
+        raise TypeError(
+            f"MongoDB cannot use a {type(own).__name__} as _id: build another one from the key "
+            "with id="
+        )
     if isinstance(own, Mapping) and any(str(name).startswith("$") for name in own):
-        raise ValueError(f"{own!r} is no _id: it has a name that begins with '$'")
+        raise ValueError(
+            f"MongoDB cannot use {own!r} as _id: it has a field name that begins with '$'"
+        )
     return int(own) if isinstance(own, float) and own.is_integer() else own

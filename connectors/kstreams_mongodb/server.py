@@ -81,7 +81,9 @@ class Server:
             )
         except (errors.ConfigurationError, ValueError):
             raise SinkError(
-                "the url is no address of MongoDB", hint="correct it; it has to be escaped, too."
+                "url= is not a valid MongoDB address",
+                hint="expected mongodb://user:password@host:port, with special characters in the "
+                "user and password percent-encoded.",
             ) from None
 
     def close(self) -> None:
@@ -99,10 +101,12 @@ def check_address(url: str, collection: str) -> None:
         ValueError: The URL or the name is invalid; the error does not show the URL.
     """
     if not url.startswith(("mongodb://", "mongodb+srv://")):
-        raise ValueError("the url is no address of MongoDB: give mongodb://host:port")
+        raise ValueError("url= is not a valid MongoDB address: expected mongodb://host:port")
     database, _, own = collection.partition(".")
     if not database or not own or "$" in collection or "\0" in collection:
-        raise ValueError(f"{collection!r} names no collection: give database.collection")
+        raise ValueError(
+            f"collection name {collection!r} is not valid: expected database.collection"
+        )
 
 
 def _may_pass(exc: Exception) -> bool:

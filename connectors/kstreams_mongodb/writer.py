@@ -132,5 +132,5 @@ def _is_newer(error: dict[str, Any]) -> bool:
 
 
 def _refused(record: Record[Any, Any], number: int, error: dict[str, Any]) -> RefusedRow:
-    reason = str(error.get("errmsg", "")) or "it was refused"
+    reason = str(error.get("errmsg", "")) or "MongoDB gave no reason"
     return refused(number, record, reason, str(error.get("code", "")))

@@ -96,10 +96,14 @@ class _EachWriter(Writer[K, V]):
         if body is None:
             return None
         if not isinstance(body, bytes):
-            raise TypeError(f"a file is bytes, not a {type(body).__name__}")
+            raise TypeError(f"body= returned a {type(body).__name__}; expected bytes, or None")
         path = checked_path(self._sink.path(record), "file")
         if len(path.encode()) > _PATH_BYTES:
-            raise InvalidNameError(f"{path[:80]!r} has more than {_PATH_BYTES} bytes", name=path)
+            raise InvalidNameError(
+                f"the path {path[:80]!r}… has more than {_PATH_BYTES} bytes",
+                name=path,
+                hint="return a shorter path from path=.",
+            )
         return path, body
 
     def _free(

@@ -89,7 +89,7 @@ class CsvTable(FileFormat):
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"a file needs columns with distinct names: {self.columns!r}")
+            raise ValueError(f"columns={self.columns!r}: expected one or more distinct names")
 
     @property
     def extension(self) -> str:
@@ -104,7 +104,10 @@ class CsvTable(FileFormat):
         check_names(row, self.columns)
         for name, value in row.items():
             if isinstance(value, (bytes, Mapping, list, tuple, set)):
-                raise TypeError(f"column {name!r} has a {type(value).__name__}, no text or number")
+                raise TypeError(
+                    f"column {name!r} has a {type(value).__name__}, which CSV cannot store: use a "
+                    "text or a number"
+                )
         return _csv_line([row.get(name) for name in self.columns])
 
 

@@ -38,7 +38,9 @@ class Parquet(FileFormat):
     def __post_init__(self) -> None:
         names = self.schema.names
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"a file has columns, each named once: {names!r}")
+            raise ValueError(
+                f"expected a schema with one or more columns of distinct names, got {names!r}"
+            )
 
     @property
     def extension(self) -> str:

@@ -77,8 +77,8 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
     if not place or "://" in place:
         shown = place.split("://", 1)[0] + "://…" if place else place
         raise ValueError(
-            f"{shown!r} is no path of a directory: for objects in S3 give "
-            "kstreams_s3.S3('s3://bucket/prefix'), in Google's storage kstreams_gcs.GCS, on a "
-            "server of SFTP kstreams_sftp.Sftp"
+            f"{shown!r} is not the path of a directory: for objects in S3 give "
+            "kstreams_s3.S3('s3://bucket/prefix'), for Google Cloud Storage kstreams_gcs.GCS, "
+            "for an SFTP server kstreams_sftp.Sftp"
         )
     return Directory(place)

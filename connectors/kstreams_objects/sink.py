@@ -102,7 +102,9 @@ class _ObjectsWriter(Writer[K, V]):
         if columns is None:
             return None
         if not isinstance(columns, Mapping):
-            raise TypeError(f"a row is a mapping, not a {type(columns).__name__}")
+            raise TypeError(
+                f"row= returned a {type(columns).__name__}; expected a mapping of columns, or None"
+            )
         where = self._sink.folder
         return (
             "" if where is None else checked_path(where(record.key, record.value), "folder"),

@@ -101,8 +101,8 @@ class Stager:
         """
         if len(data) > _LARGEST_BYTES:
             raise SinkError(
-                f"a file has {len(data)} bytes, and storage gives new names to {_LARGEST_BYTES}",
-                hint="make batches smaller, or divide files by folder=.",
+                f"a file of the batch has {len(data):,} bytes; the maximum is {_LARGEST_BYTES:,}",
+                hint="make batches smaller, or spread the results over several files with folder=.",
             )
         lane = lane_name(commit)
         self._sweep(lane, commit)
@@ -126,10 +126,15 @@ def checked_path(path: object, what: str) -> str:
         InvalidNameError, TypeError: The path is invalid.
     """
     if not isinstance(path, str):
-        raise TypeError(f"a {what} is a text, not a {type(path).__name__}")
+        raise TypeError(f"the path of a {what} must be a text, got a {type(path).__name__}")
     for part in object_name_parts(path):
         if part.startswith("_") or not part.isprintable() or len(part.encode()) > _STEP_BYTES:
-            raise InvalidNameError(f"{path[:80]!r} is no {what}'s name", name=path)
+            raise InvalidNameError(
+                f"{path[:80]!r} is not a valid path of a {what}",
+                name=path,
+                hint="parts between slashes have 1 to 255 bytes, begin with no '.' or '_', and "
+                "have printable characters only.",
+            )
     return path
 
 
@@ -140,8 +145,8 @@ def _read(receipt: str) -> tuple[str, str]:
             object_name_parts(each)
     except (ValueError, TypeError, AttributeError):
         raise SinkError(
-            f"{receipt!r} is no receipt of a staged file",
-            hint="another sink of this node name wrote the checkpoint: rename the node.",
+            f"the checkpoint has {receipt!r} where a staged file was expected",
+            hint="a different sink with this node name wrote the checkpoint: rename this node.",
         ) from None
     return staged, name
 

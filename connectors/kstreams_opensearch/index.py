@@ -65,9 +65,7 @@ class SearchIndex(Sink[K, V]):
 
     def __post_init__(self) -> None:
         if not self.index or not self.own:
-            raise ValueError(
-                "a SearchIndex needs an index, and a name prefix of its own indexes (own=)"
-            )
+            raise ValueError("the index and own= of a SearchIndex must not be empty")
         self._service()
 
     def __repr__(self) -> str:

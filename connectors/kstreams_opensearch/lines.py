@@ -39,15 +39,20 @@ def change_of(
     if isinstance(own, int) and not isinstance(own, bool):
         own = str(own)
     if not isinstance(own, str):
-        raise TypeError(f"an id is a text or an integer, not a {type(own).__name__}: give id=")
+        raise TypeError(
+            f"a document id must be a text or an integer, got a {type(own).__name__}: build one "
+            "from the key with id="
+        )
     size = len(own.encode())
     if not 1 <= size <= _LONGEST_ID:
-        raise ValueError(f"the id has {size} bytes of 1 to {_LONGEST_ID}")
+        raise ValueError(f"the document id has {size} bytes; expected 1 to {_LONGEST_ID}")
     fields: object = row(record.key, record.value)
     if fields is None:
         return Change(own, None, size)
     if not isinstance(fields, Mapping):
-        raise TypeError(f"a row is a mapping, not a {type(fields).__name__}")
+        raise TypeError(
+            f"row= returned a {type(fields).__name__}; expected a mapping of fields, or None"
+        )
     source = json.dumps(dict(fields), allow_nan=False, ensure_ascii=False).encode()
     return Change(own, source, len(source))
 
@@ -72,7 +77,8 @@ def version_of(epoch: int, commit: CommitId) -> int:
     """
     if epoch >> _EPOCH_BITS or commit.batch >> _BATCH_BITS or commit.revision >> _REVISION_BITS:
         raise SinkError(
-            f"commit {commit} of epoch {epoch} has no version: the numbers are used up",
-            hint="write to a new index, with another own=.",
+            f"no document version is left for commit {commit}: the numbers of epochs, batches or "
+            "plan revisions are used up",
+            hint="write to a new index, and set another own=.",
         )
     return ((epoch << _BATCH_BITS | commit.batch) << _REVISION_BITS) | commit.revision

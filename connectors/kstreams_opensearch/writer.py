@@ -102,8 +102,8 @@ class IndexWriter(Writer[K, V]):
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a newer document {key!r} that no commit of "
-                f"{commit.epoch!r} wrote",
-                hint="another app, or a fork, writes the same ids: give each an index of its own.",
+                f"epoch {commit.epoch!r} wrote",
+                hint="another app, or a fork, writes the same ids: give each app a separate index.",
             )
 
     def _numbered(self, epoch: str) -> int:
@@ -115,4 +115,4 @@ class IndexWriter(Writer[K, V]):
 def _refused(record: Record[Any, Any], number: int, error: dict[str, Any]) -> RefusedRow:
     reason, cause = str(error.get("reason", "")), error.get("caused_by") or {}
     text = f"{reason}: {cause['reason']}" if "reason" in cause else reason
-    return refused(number, record, text or "it was refused", str(error.get("type", "")))
+    return refused(number, record, text or "OpenSearch gave no reason", str(error.get("type", "")))

@@ -143,23 +143,25 @@ def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Tab
         raise SinkError(
             f"there is no table {names.table!r}",
             "42P01",
-            hint="create it: the sink makes no tables for results.",
+            hint="create it, or correct its name: the sink does not create it.",
         )
     rows = connection.execute(_COLUMNS, (quoted,)).fetchall()
     columns = {name: Column(name, kind, int(oid)) for name, kind, oid in rows}
     missing = [name for name in key if name not in columns]
     if missing:
         raise SinkError(
-            f"table {names.table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
+            f"table {names.table!r} has no column {missing[0]!r} of key=, only "
+            f"{', '.join(columns)}",
             "42703",
-            hint="key= names the columns of its key.",
+            hint="set key= to the columns of the table's primary key or unique constraint.",
         )
     uniques = [found for (found,) in connection.execute(_KEYS, (quoted,)).fetchall()]
     if key and sorted(key) not in uniques:
         raise SinkError(
-            f"table {names.table!r} has no unique key on {', '.join(key)}",
+            f"table {names.table!r} has no primary key or unique constraint on key= "
+            f"{', '.join(key)}",
             "42P10",
-            hint="give it a primary key or a unique constraint on just these columns.",
+            hint="add one on exactly these columns (not partial, not deferrable), or correct key=.",
         )
     defers = connection.execute(_DEFERS, (quoted,)).fetchone()
     return Table(names, key, columns, bool(defers and defers[0]))

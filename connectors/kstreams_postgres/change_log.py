@@ -80,11 +80,11 @@ class PostgresChanges(Generic[K, V]):
 
     def __post_init__(self) -> None:
         if not self.url or not self.table or not self.state:
-            raise CompileError(f"log {self.name!r} needs a url, a table and a table of its state")
+            raise CompileError(f"log {self.name!r}: url, table and state= must not be empty")
         if not _SLOT.fullmatch(self.slot):
             raise CompileError(
-                f"{self.slot!r} cannot name a replication slot of log {self.name!r}",
-                hint="slot= takes lower-case letters, digits and '_', at most 48.",
+                f"log {self.name!r}: slot={self.slot!r} is not a valid name of a replication slot",
+                hint="use 1 to 48 lower-case letters, digits and '_'.",
             )
         object.__setattr__(self, "value", change_serde(self.row))
 

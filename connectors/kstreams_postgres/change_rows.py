@@ -177,8 +177,8 @@ def table_of(rows: Sequence[ChangeRow], key: Serde[Any]) -> pa.Table:
     except (ValueError, TypeError) as exc:
         raise SourceError(
             f"the primary key does not fit the log's key serde {key.name}: {exc}",
-            hint="give the log a serde of the column's type, such as INT64 or TEXT; of a tuple "
-            "where the key has several columns.",
+            hint="give the log a key serde of the column's type, such as INT64 or TEXT, or a "
+            "serde of tuples if the primary key has several columns.",
         ) from exc
     columns = {
         "offset": pa.array([row.offset for row in rows], pa.int64()),

@@ -28,6 +28,8 @@ def place_numbers(text: str, where: str) -> tuple[int, int, int, int]:
     """
     found = _FORM.fullmatch(text)
     if found is None:
-        raise StateCorruptError(f"a plan names {text[:80]!r}, which is no place in a {where}")
+        raise StateCorruptError(
+            f"the checkpoint has {text[:80]!r} where a position in a {where} was expected"
+        )
     low, high, first, stop = map(int, found.groups())
     return low, high, first, stop

@@ -138,14 +138,18 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
         sql.SQL(_STATE).format(beside_parameters(state)), (names.log,)
     ).fetchone()
     if found is None:
-        raise SourceError(f"log {names.log!r} was forgotten while it was begun")
+        raise SourceError(
+            f"forget() of log {names.log!r} was called while the app started to read it",
+            hint="start the app again.",
+        )
     *values, relation, transaction = found
     values[1] = tuple(values[1])
     known = PollState(*values)
     if (relation, transaction, known.key) != (table, names.transaction, key):
         raise SourceError(
-            f"log {names.log!r} is of table {relation}, by {transaction} and {known.key}, and that "
-            f"is {table}, by {names.transaction} and {key}, now",
+            f"log {names.log!r} was created for table {relation}, transaction={transaction!r} and "
+            f"primary key {known.key}, but now has table {table}, "
+            f"transaction={names.transaction!r} and primary key {key}",
             hint="forget() the log and reset the app, or give the log another name.",
         )
     _check(connection, names, known)
@@ -155,16 +159,18 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
 def _check(connection: Connection, names: PollNames, state: PollState) -> None:
     if names.transaction == _SYSTEM and state.next >= _EPOCH:
         raise SourceError(
-            "transaction ids have wrapped around: xmin does not separate old rows from new ones",
+            "transaction ids have wrapped around: xmin cannot separate old rows of "
+            f"{names.table!r} from new ones",
             hint=f"ALTER TABLE {names.table} ADD transaction xid8 DEFAULT pg_current_xact_id(), "
-            "with an index, and transaction='transaction' for a log of another name.",
+            "create an index on this column, and read a log of another name with "
+            "transaction='transaction'.",
         )
     if state.open_bound:
         count = sum(rows for _, rows in _counts(connection, names, state.bound, state.open_bound))
         if count != state.open_rows:
             raise DataLossError(
                 f"table {names.table!r} had {state.open_rows} rows that were read in part, and has "
-                f"{count} now: offsets are not those of the same rows any more",
+                f"{count} now, so offsets do not match the rows any more",
                 hint="a polled table must be append-only; delete rows only some batches after the "
                 "app has committed them. forget() the log and reset the app.",
             )

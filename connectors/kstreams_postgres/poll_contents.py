@@ -106,7 +106,7 @@ class PollContents:
         if self._state is None:
             self._database.retried(self._look)
         if self._state is None:
-            raise SourceError(f"table {self._names.table!r} was not looked at")
+            raise SourceError(f"the state of log {self._names.log!r} could not be read")
         return self._state
 
     def _windows(self) -> Iterator[PollPlace]:
@@ -157,10 +157,10 @@ class PollContents:
         other = self._database.retried(lambda c: reader_of(c, state, "name", names.log, reader))
         if other != reader:
             raise SourceError(
-                f"log {names.log!r} is read by {other}, and this is {reader}; offsets are counted "
-                "from the position of one reader",
+                f"log {names.log!r} is read by {other}, so {reader} cannot read it, too: a log has "
+                "one reader",
                 hint="give a fork a log of another name. After a reset, forget() the log, which "
-                "then starts over.",
+                "then starts with all rows.",
             )
 
     def committed(self, positions: Mapping[int, int]) -> None:

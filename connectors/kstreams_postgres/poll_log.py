@@ -54,9 +54,11 @@ class PostgresRows(Generic[K, V]):
 
     def __post_init__(self) -> None:
         if not all((self.url, self.table, self.time, self.transaction, self.state)):
-            raise CompileError(f"log {self.name!r} needs a url, a table, and names of columns")
+            raise CompileError(
+                f"log {self.name!r}: url, table, time=, transaction= and state= must not be empty"
+            )
         if self.look_every < timedelta(0):
-            raise ValueError(f"look_every is negative: {self.look_every}")
+            raise ValueError(f"look_every={self.look_every}: must not be negative")
         object.__setattr__(self, "value", row_serde(self.row))
 
     def __repr__(self) -> str:

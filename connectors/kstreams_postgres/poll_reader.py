@@ -86,10 +86,10 @@ class PollReader:
         count = 0 if found is None or not found.ntuples else int(found.get_value(0, 0) or 0)
         if found is None or count != place.stop - place.first:
             raise DataLossError(
-                f"rows of table {names.table!r} that were planned are not there any more, or were "
-                "changed",
+                f"planned rows of table {names.table!r} were deleted or changed: expected "
+                f"{place.stop - place.first} rows, found {count}",
                 hint="a polled table must be append-only; delete rows only some batches after the "
-                "app has committed them.",
+                "app has committed them. forget() the log and reset the app.",
             )
         columns = range(2, found.nfields)
         form = RowForm(

@@ -135,7 +135,9 @@ class RowMaker:
             for name, value in zip(self._key, own, strict=True)
             if name in columns
         ):
-            raise ValueError(f"the row's key is not the record's, {own!r}")
+            raise ValueError(
+                f"the row has other values in its key columns than the record's key, {own!r}"
+            )
         return Row(number, own, names, (*own, *[columns[name] for name in others]), record)
 
     def _own_key(self, key: object) -> tuple[object, ...]:
@@ -147,9 +149,10 @@ class RowMaker:
         elif isinstance(key, tuple) and len(key) == width:
             own = key
         else:
-            raise TypeError(f"the key is no tuple of {width}, for {', '.join(self._key)}: {key!r}")
+            names = ", ".join(self._key)
+            raise TypeError(f"expected a tuple of {width} values ({names}) as the key, got {key!r}")
         if None in own:
-            raise ValueError(f"the key has a null: {own!r}")
+            raise ValueError(f"the key is or contains None: {own!r}")
         hash(own)
         return own
 
@@ -158,12 +161,14 @@ class RowMaker:
         unknown = [name for name in given if name not in self._columns]
         if unknown:
             known = ", ".join(sorted(self._columns))
-            raise ValueError(f"the table has no column {unknown[0]!r}, only {known}")
+            raise ValueError(
+                f"the row has the unknown column {unknown[0]!r}; the table has {known}"
+            )
         others = tuple(name for name in given if name not in self._key)
         if len(self._known) > _MOST_FORMS:
             self._known.clear()
         if not given and not self._key:
-            raise ValueError("the row has no column")
+            raise ValueError("the row has no columns; expected at least one")
         found = self._known[given] = (*self._key, *others), others
         return found
 

@@ -164,8 +164,9 @@ def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
     *values, relation = found
     if relation != names.table:
         raise SourceError(
-            f"replication slot {names.slot!r} is of table {relation!r}, not of {names.table!r}",
-            hint="give each log a slot of its own.",
+            f"replication slot {names.slot!r} was created for table {relation!r}, not "
+            f"{names.table!r}",
+            hint="give each log another slot=.",
         )
     values[2] = tuple(values[2])
     return SlotState(*values)

@@ -124,7 +124,9 @@ class SlotContents:
         if self._state is None:
             self.ends()
         if self._state is None:
-            raise SourceError(f"replication slot {self._names.slot!r} was not looked at")
+            raise SourceError(
+                f"the state of replication slot {self._names.slot!r} could not be read"
+            )
         return self._state
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
@@ -144,9 +146,10 @@ class SlotContents:
         state = self._known()
         if start < state.offset:
             raise DataLossError(
-                f"slot {self._names.slot!r} no longer has changes before offset {state.offset}",
-                hint="a slot is read once: for an app that starts from an older state (a fork, a "
-                "savepoint), use another slot, which copies the table again.",
+                f"replication slot {self._names.slot!r} no longer has changes before offset "
+                f"{state.offset}",
+                hint="a slot returns each change once: for an app that starts from an older state "
+                "(a fork, a savepoint), use another slot, which copies the table again.",
             )
         if start < min(stop, state.copied):
             yield Piece(partition, start, min(stop, state.copied), COPY)
@@ -204,8 +207,8 @@ class SlotContents:
         state = table_name(self._names.state)
         if (other := reader_of(connection, state, "slot", self._names.slot, reader)) != reader:
             raise SourceError(
-                f"replication slot {self._names.slot!r} is read by {other}, and this is {reader}: "
-                "two would lose changes to each other",
+                f"replication slot {self._names.slot!r} is read by {other}, so {reader} cannot "
+                "read it, too: a slot has one reader",
                 hint="give a fork another slot. After a reset, drop() the log, which copies the "
                 "table again; release() the log if this app replaces that one.",
             )

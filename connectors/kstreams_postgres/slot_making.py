@@ -56,8 +56,8 @@ def check_slot(
     _, key = changed_table(connection, names.table, required)
     if key != state.key:
         raise SourceError(
-            f"the primary key of table {names.table!r} was {', '.join(state.key)} when its changes "
-            f"began to be read, and is {', '.join(key)}",
+            f"the primary key of table {names.table!r} was {', '.join(state.key)} when the log was "
+            f"created, and is {', '.join(key)} now",
             hint="drop() the log and reset the app, which copies the table again.",
         )
     _check_publication(connection, names)
@@ -99,7 +99,10 @@ def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotS
             _make(connection, names, making)
             known = slot_state(connection, names)
     if known is None:
-        raise SourceError(f"replication slot {names.slot!r} was dropped while it was made")
+        raise SourceError(
+            f"replication slot {names.slot!r} was dropped while the app created it",
+            hint="start the app again.",
+        )
     return known
 
 
@@ -112,9 +115,9 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
     there = connection.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s", slot)
     if there.rowcount and not begun.rowcount:
         raise SourceError(
-            f"replication slot {names.slot!r} exists and belongs to another log",
-            hint=f"drop the slot, or name another by slot=...; table {names.state!r} lists the "
-            "known slots.",
+            f"replication slot {names.slot!r} exists, but table {names.state!r} does not list it "
+            "as a slot of a log",
+            hint="give another name in slot=, or drop the slot if no other client uses it.",
         )
     if there.rowcount:  # of one who died while making it
         connection.execute("SELECT pg_drop_replication_slot(%s)", slot)
@@ -131,7 +134,7 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
             )
         ).fetchone()
         if made is None:
-            raise psycopg.OperationalError("no answer to CREATE_REPLICATION_SLOT")
+            raise psycopg.OperationalError(f"no answer to CREATE_REPLICATION_SLOT {names.slot}")
         _, lsn, exported, _ = made
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -158,9 +161,10 @@ def _check_publication(connection: Connection, names: SlotNames) -> None:
     )
     if not found.rowcount:
         raise SourceError(
-            f"publication {names.published!r} is not there, or does not have table {names.table!r}",
-            hint=f"CREATE PUBLICATION {names.published} FOR TABLE {names.table}; without "
-            "publication=... the log makes its own, when its slot is made.",
+            f"publication {names.published!r} does not exist, or does not have table "
+            f"{names.table!r}",
+            hint=f"CREATE PUBLICATION {names.published} FOR TABLE {names.table}; or leave out "
+            "publication=: the log then creates a publication together with its slot.",
         )
 
 

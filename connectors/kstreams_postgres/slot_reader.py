@@ -41,10 +41,12 @@ __all__ = ("SlotReader",)
 
 _AT_ONCE = 1_000
 _TRUNCATED = (
-    "the table was truncated: the log does not say which rows it had\nHint: on_error='skip' goes "
-    "on with what the app has; rows that are deleted by DELETE are told."
+    "the table was truncated, which does not report the deleted rows\nHint: on_error='skip' "
+    "continues, and the app keeps its state of these rows; DELETE reports each deleted row."
 )
-_GONE = "a slot has one reader, which reads each change once; see that no other app advances it."
+_GONE = (
+    "a slot returns each change once: make sure that no other app or client advances or drops it."
+)
 
 
 class SlotReader:
@@ -95,7 +97,9 @@ class SlotReader:
         if self._state is None or self._state[0] is not connection:
             found = slot_state(connection, self._names)
             if found is None:
-                raise DataLossError(f"replication slot {self._names.slot!r} is gone", hint=_GONE)
+                raise DataLossError(
+                    f"the state of replication slot {self._names.slot!r} was deleted", hint=_GONE
+                )
             self._state = connection, found
         return self._state[1]
 
@@ -114,7 +118,7 @@ class SlotReader:
             ).pgresult
             if found is None or found.ntuples != stop - start:
                 raise DataLossError(
-                    f"copied rows of slot {self._names.slot!r} are gone", hint=_GONE
+                    f"copied rows of replication slot {self._names.slot!r} were deleted", hint=_GONE
                 )
             columns = range(1, found.nfields)
             names = [(found.fname(n) or b"").decode() for n in columns]
@@ -214,8 +218,8 @@ class _OpenPiece:
                 yield from self._of_message(kind, data, begin, forms)
         if self._at != self._place.stop:
             raise DataLossError(
-                f"the slot does not have offsets {self._at} to {self._place.stop} any more, which "
-                "were planned",
+                f"the replication slot no longer has the planned offsets {self._at} to "
+                f"{self._place.stop}",
                 hint=_GONE,
             )
 

@@ -89,7 +89,8 @@ def _read(receipt: str, table: Table) -> tuple[str, int, list[str]]:
     if not known or not isinstance(attempt, str) or not isinstance(part, int):
         raise SinkError(
             f"the staged rows {receipt!r} do not fit table {table.names.table!r}",
-            hint="give it back the columns that it had; then start the app again.",
+            hint="restore the columns that the table had when the rows were staged, and start "
+            "the app again.",
         )
     return attempt, part, names
 

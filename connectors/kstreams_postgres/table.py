@@ -76,9 +76,11 @@ class PostgresTable(Sink[K, V]):
 
     def __post_init__(self) -> None:
         if not self.url or not self.table or not self.fence or not all(self.key):
-            raise ValueError("a PostgresTable needs a url, a table, a fence and names of columns")
+            raise ValueError(
+                "url, table, fence= and the names in key= of a PostgresTable must not be empty"
+            )
         if len(set(self.key)) < len(self.key):
-            raise ValueError(f"key names a column twice: {self.key!r}")
+            raise ValueError(f"key= names a column twice: {self.key!r}")
         object.__setattr__(self, "key", tuple(self.key))
         if self.visible is None:
             object.__setattr__(self, "visible", "at-write" if self.key else "at-commit")

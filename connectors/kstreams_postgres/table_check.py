@@ -43,9 +43,9 @@ def changed_table(
     oid, key, identity, is_index = _described(connection, table, required)
     if identity == "n" or (identity == "i" and not is_index):
         raise SourceError(
-            f"the replica identity of table {table!r} does not have its primary key: changes do "
-            "not say which rows they are of",
-            hint=f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT, or FULL to have old rows, too.",
+            f"the replica identity of table {table!r} does not include its primary key, so changes "
+            "do not identify their rows",
+            hint=f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT, or FULL to get old rows, too.",
         )
     return oid, key
 
@@ -55,16 +55,18 @@ def _described(
 ) -> tuple[int, tuple[str, ...], str, bool]:
     found = connection.execute(_KEY, (table_name(table).as_string(connection),)).fetchone()
     if found is None:
-        raise SourceError(f"there is no table {table!r}", hint="create it, or name its schema.")
+        raise SourceError(
+            f"there is no table {table!r}", hint="create it, or give its schema, too: schema.table."
+        )
     oid, identity, is_index, key, columns = found
     if not key:
         raise SourceError(
-            f"table {table!r} has no primary key, which keys of records come from",
+            f"table {table!r} has no primary key, which the records need as their key",
             hint=f"give it one: ALTER TABLE {table} ADD PRIMARY KEY (...).",
         )
     if missing := sorted(required.difference(columns)):
         raise SourceError(
             f"table {table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
-            hint="fields of the type of rows are named as columns; one without needs a default.",
+            hint="add the column; or give the field of the row type a default, or correct time=.",
         )
     return oid, tuple(key), identity, is_index

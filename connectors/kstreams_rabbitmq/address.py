@@ -90,7 +90,9 @@ class Address:
 
 
 def _wrong() -> ValueError:
-    return ValueError("the url is none of rabbitmq-stream://user:password@host:port/vhost")
+    return ValueError(
+        "url= is not a valid address: expected rabbitmq-stream://user:password@host:port/vhost"
+    )
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def faults_of(address: Address, *, read: bool) -> StreamFaults:
         lambda exc: not isinstance(exc, RefusedError) or exc.code in _PASSING,
         lambda exc: exc.code if isinstance(exc, RefusedError) else type(exc).__name__,
         lambda exc: hidden(str(exc) or type(exc).__name__, {address.password}),
-        "see that the stream is there, and that user and rights are as they have to be.",
+        "check that the stream exists, and the permissions of the user.",
         read,
     )
     return StreamFaults(faults)

@@ -72,9 +72,12 @@ class RabbitStreamLog(Generic[K, V]):
         """Check the arguments."""
         Address.of(self.url)
         if not self.stream or not self.stream.isascii():
-            raise ValueError(f"{self.stream!r} names no stream: give 1 to 255 ASCII characters")
+            raise ValueError(f"stream={self.stream!r}: expected 1 to 255 ASCII characters")
         if min(self.look_every, self.give_up_after) < timedelta(0):
-            raise ValueError("times of a RabbitStreamLog are not negative")
+            raise ValueError(
+                f"look_every={self.look_every} and give_up_after={self.give_up_after} must not be "
+                "negative"
+            )
 
     def __repr__(self) -> str:
         """Return the `repr` of the log, without the address of the broker."""

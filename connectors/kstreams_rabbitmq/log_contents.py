@@ -82,7 +82,9 @@ class StreamContents:
             else:
                 is_behind = last.timestamp >= timestamp_ms
             if is_behind:
-                raise RefusedError("StreamNotAvailable", f"stream {stream!r} has not shown it all")
+                raise RefusedError(
+                    "StreamNotAvailable", f"stream {stream!r} does not return its last messages yet"
+                )
             return None
 
         return self._places.retried(work)
@@ -118,9 +120,11 @@ class StreamContents:
                     raise self._made_anew(old, new)
         for n, end in found.items():
             if end < self._reached.get(n, 0):
-                said = f"partition {n} of stream {self._name!r} has ended at {self._reached[n]}"
+                said = f"partition {n} of stream {self._name!r} ended at offset {self._reached[n]}"
                 raise NotYetError(
-                    DataLossError(f"{said}, and ends at {end}", hint=DataLossError.WAY_ON)
+                    DataLossError(
+                        f"{said}, and ends at offset {end} now", hint=DataLossError.WAY_ON
+                    )
                 )
         self._reached = found
         return found
@@ -135,10 +139,10 @@ class StreamContents:
 
     def _made_anew(self, old: str, new: str) -> TopicRecreatedError:
         return TopicRecreatedError(
-            f"stream {self._name!r} was deleted and made anew",
+            f"stream {self._name!r} was deleted and created again",
             expected=old,
             found=new,
-            hint="reset the app: its positions are of messages that are gone.",
+            hint="reset the app: its positions belong to deleted messages.",
         )
 
     def _streams(self) -> list[str]:

@@ -69,7 +69,9 @@ class StreamReader:
     def _read(self, piece: Piece, max_bytes: int) -> _Read:
         mark, _, stream = piece.place.partition("/")
         if mark and (now := self._places.mark(stream)) != mark:
-            anew = _lost(piece, f"stream {stream!r} was deleted and made anew ({mark}, now {now})")
+            anew = _lost(
+                piece, f"stream {stream!r} was deleted and created again (id {mark}, now {now})"
+            )
             raise anew if now else NotYetError(anew)
         found = _Read()
         at = piece.start
@@ -88,7 +90,11 @@ class StreamReader:
             found.gaps.append((at, piece.stop - at))
         self._check(piece, stream, found)
         if is_short:  # a plan ends with a message, or before one
-            raise NotYetError(_lost(piece, f"stream {stream!r} ends before the end of the plan"))
+            raise NotYetError(
+                _lost(
+                    piece, f"stream {stream!r} ends before offset {piece.stop}, the end of the plan"
+                )
+            )
         return found
 
     def _check(self, piece: Piece, stream: str, found: _Read) -> None:
@@ -133,7 +139,7 @@ def _take(found: _Read, chunk: schema.Deliver, start: int, stop: int) -> None:
     try:
         messages = [message_of(data) for data in chunk.get_messages()]
     except Exception as exc:  # noqa: BLE001  # any error of the decompression
-        wrong = f"it is compressed as nobody here reads it: {type(exc).__name__}"
+        wrong = f"the message cannot be decompressed, only gzip is supported: {type(exc).__name__}"
         messages = [Message(wrong=wrong)] * chunk.num_records
     for offset, message in enumerate(messages, chunk.chunk_first_offset):
         if start <= offset < stop:

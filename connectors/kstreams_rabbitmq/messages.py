@@ -35,7 +35,7 @@ def message_of(data: bytes) -> Message:
     try:
         return _read(data)
     except Exception as exc:  # noqa: BLE001  # any error of the decoder
-        return Message(wrong=f"it is no message of AMQP 1.0: {type(exc).__name__}")
+        return Message(wrong=f"the message is not a valid AMQP 1.0 message: {type(exc).__name__}")
 
 
 def written(body: bytes, headers: Sequence[tuple[str, bytes | None]]) -> bytes:
@@ -61,11 +61,13 @@ def _read(data: bytes) -> Message:
             case 0x77:
                 parts.append(_bytes(amqp_decoder(section).value) or b"")
             case 0x76:
-                return Message(wrong="its body is a sequence of AMQP, and no bytes")
+                return Message(
+                    wrong="the message body is an AMQP sequence; expected bytes, text or a value"
+                )
             case _:
                 pass
     if not parts:
-        return Message(wrong="it has no body")
+        return Message(wrong="the message has no body")
     return Message(b"".join(parts), headers)
 
 
@@ -74,7 +76,7 @@ def _sections(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
     at = 0
     while at < len(data):
         if data[at : at + 2] != b"\0\x53":
-            raise ValueError("no section begins here")
+            raise ValueError(f"the message has no AMQP section at byte {at}")
         kind, form = data[at + 2], data[at + 3]
         start = at + 4
         if (size := _SIZES.get(form >> 4)) is None:
@@ -82,7 +84,7 @@ def _sections(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
             size = int.from_bytes(data[start : start + width], "big")
             start += width
         if start + size > len(data):
-            raise ValueError("it is cut")
+            raise ValueError("the message is truncated")
         yield kind, data[at : start + size], data[start : start + size]
         at = start + size
 

@@ -65,4 +65,4 @@ def _settle(session: Session, under_way: set[int]) -> None:
     if isinstance(frame, schema.PublishConfirm):
         under_way.difference_update(frame.publishing_ids)
     elif isinstance(frame, schema.PublishError):
-        raise refused(frame.errors[0].response_code, "the broker takes no entries")
+        raise refused(frame.errors[0].response_code, "the broker rejects messages")

@@ -21,7 +21,7 @@ try:
     from rstream.exceptions import ServerError
 except ImportError as error:
     raise ImportError(
-        "streams of RabbitMQ need a client: pip install 'kstreams-spark[rabbitmq]'"
+        "RabbitMQ streams need a client: pip install 'kstreams-spark[rabbitmq]'"
     ) from error
 
 __all__ = ("OffsetType", "Session", "refused", "schema")
@@ -178,7 +178,9 @@ class Session:
         )
         tune = self.next()
         if not isinstance(tune, schema.Tune):
-            raise OSError(f"the broker sends a {type(tune).__name__} instead of its limits")
+            raise OSError(
+                f"expected the broker's limits after the login, got {type(tune).__name__}"
+            )
         self.frame_bytes = min(tune.frame_max or _FRAME_BYTES, _FRAME_BYTES)
         self.send(schema.Tune(self.frame_bytes, 0))  # no heartbeats between batches
         opened = self.request(schema.OpenResponse, schema.Open(self.number(), address.vhost))
@@ -206,7 +208,7 @@ class Session:
             size = int.from_bytes(self._exactly(4), "big")
             if size > _LARGEST_BYTES:
                 raise OSError(
-                    f"the broker sent a frame of {size:,} bytes, above {_LARGEST_BYTES:,}"
+                    f"the broker sent a frame of {size:,} bytes; the maximum is {_LARGEST_BYTES:,}"
                 )
             data = self._exactly(size)
             if data[:2] == _PARTITIONS:
@@ -216,7 +218,7 @@ class Session:
             except (ValueError, KeyError) as exc:
                 raise RefusedError("UnknownFrame", str(exc)) from None
             if isinstance(frame, schema.Close):
-                raise OSError(f"the broker closes the connection: {frame.reason}")
+                raise OSError(f"the broker closed the connection: {frame.reason}")
             if isinstance(frame, schema.MetadataUpdate):
                 raise OSError("the stream was deleted, or has moved to another broker")
             if not isinstance(frame, schema.Heartbeat):

@@ -63,9 +63,8 @@ class Staged:
             return cls(**json.loads(receipt))
         except (ValueError, TypeError):
             raise SinkError(
-                f"{receipt!r} is no receipt of staged messages",
-                hint="the checkpoint was written by another sink of this name: give the node "
-                "another.",
+                f"the checkpoint has {receipt!r} where staged messages were expected",
+                hint="a different sink with this node name wrote the checkpoint: rename this node.",
             ) from None
 
     def __str__(self) -> str:
@@ -96,10 +95,10 @@ class Staged:
     def lost(self, there: int) -> SinkError:
         """Return the error for staged messages of which only `there` exist."""
         return SinkError(
-            f"of {self.count} messages that were staged in stream {self.stream!r}, "
-            f"{there} are there",
-            hint="it was deleted, or has kept less than a batch's results (staged_bytes): "
-            "reset the app.",
+            f"stream {self.stream!r} has only {there} of the {self.count} messages that were "
+            "staged in it",
+            hint="the stream was deleted, or is smaller than the results of a batch: increase "
+            "staged_bytes=, and reset the app.",
         )
 
 

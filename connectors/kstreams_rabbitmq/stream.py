@@ -73,11 +73,19 @@ class RabbitStream(Sink[K, V]):
         if not self.staged:
             object.__setattr__(self, "staged", f"{self.stream}-staged")
         if not self.stream or not (self.stream + self.staged).isascii():
-            raise ValueError("streams have names of 1 to 255 ASCII characters")
+            raise ValueError(
+                f"stream={self.stream!r} and staged={self.staged!r} must have 1 to 255 ASCII "
+                "characters"
+            )
         if self.stream == self.staged:
-            raise ValueError("staged messages need another stream than the results")
+            raise ValueError(
+                f"stream= and staged= are both {self.stream!r}: use another stream for staged="
+            )
         if min(self.staged_bytes, self.max_bytes) < 1 or self.give_up_after < timedelta(0):
-            raise ValueError("bounds of a RabbitStream are positive")
+            raise ValueError(
+                f"staged_bytes={self.staged_bytes} and max_bytes={self.max_bytes} must be "
+                f"positive, and give_up_after={self.give_up_after} must not be negative"
+            )
 
     def __repr__(self) -> str:
         """Return a text without the address and the function."""
@@ -108,9 +116,9 @@ class RabbitStream(Sink[K, V]):
         session = places.session(self.stream)
         if session.frame_bytes < self.max_bytes + _FRAME_ROOM:
             raise SinkError(
-                f"the broker takes frames of {session.frame_bytes:,} bytes, and a message may have "
-                f"max_bytes={self.max_bytes:,}",
-                hint="lower max_bytes, or raise the broker's stream.frame_max.",
+                f"the broker accepts frames of at most {session.frame_bytes:,} bytes, too few for "
+                f"messages of max_bytes={self.max_bytes:,}",
+                hint="lower max_bytes=, or raise the broker's stream.frame_max.",
             )
         with closing(Session(Address.of(self.url))) as first:
             bound = schema.Property("max-length-bytes", str(self.staged_bytes))

@@ -48,8 +48,8 @@ class StreamWriter(Writer[K, V]):
         """Stage a batch's results; return the receipt of their location."""
         if commit.task >= _MOST_TASKS:
             raise SinkError(
-                f"a RabbitMQ stream supports at most {_MOST_TASKS} publishing tasks; the group of "
-                f"the sink has task {commit.task}",
+                f"a RabbitMQ stream supports at most {_MOST_TASKS} publishing tasks; the sink has "
+                f"more (task number {commit.task})",
                 hint="add a repartition with fewer partitions upstream of the sink.",
             )
         found, wrong = made(results.records(), self._message)
@@ -70,10 +70,10 @@ class StreamWriter(Writer[K, V]):
             return None
         names = [name for name, _ in record.headers]
         if len(set(names)) < len(names):
-            raise ValueError("two headers have one name, which AMQP has no place for")
+            raise ValueError("two headers have the same name, which AMQP does not allow")
         message = written(body, record.headers)
         if len(message) > self._max_bytes:
             raise ValueError(
-                f"the message has {len(message):,} bytes, more than {self._max_bytes:,}"
+                f"the message has {len(message):,} bytes, more than max_bytes={self._max_bytes:,}"
             )
         return message

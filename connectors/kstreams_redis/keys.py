@@ -97,7 +97,7 @@ class RedisKeys(Sink[K, V]):
                 "fence= is empty: it is the prefix of the keys that record the last batches"
             )
         if self.expire_after is not None and self.expire_after < timedelta(milliseconds=1):
-            raise ValueError(f"expire_after={self.expire_after}: must be positive")
+            raise ValueError(f"expire_after={self.expire_after}: must be at least 1 ms")
 
     def __repr__(self) -> str:
         """Return a text without the address and the functions."""
@@ -172,7 +172,10 @@ class _KeysWriter(Writer[K, V]):
         name = record.key if sink.key is None else sink.key(record.key)
         key = sink.prefix.encode() + as_bytes(name, "the key")
         if key.startswith(sink.fence.encode()):
-            raise ValueError(f"the key begins with {sink.fence!r}, as the names of fences do")
+            raise ValueError(
+                f"the key begins with fence={sink.fence!r}, which is reserved for the sink: use "
+                "another key, prefix= or fence="
+            )
         value = sink.value(record.key, record.value)
         row: _Row | None
         match value:

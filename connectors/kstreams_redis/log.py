@@ -80,11 +80,17 @@ class RedisStreamLog(Generic[K, V]):
         check_url(self.url)
         object.__setattr__(self, "streams", tuple(self.streams))
         if not all(self.streams) or len(set(self.streams)) != max(len(self.streams), 1):
-            raise ValueError(f"log {self.name!r} needs streams, each once: {self.streams}")
+            raise ValueError(
+                f"log {self.name!r}: streams={self.streams}: expected one or more names, each once"
+            )
         if self.deleted not in ("fail", "pass"):
             raise ValueError(f"deleted={self.deleted!r}: give 'fail' or 'pass'")
         if not self.index or min(self.look_every, self.give_up_after) < timedelta(0):
-            raise ValueError("a RedisStreamLog needs an index, and times that are not negative")
+            raise ValueError(
+                f"log {self.name!r}: index={self.index!r} must not be empty, and "
+                f"look_every={self.look_every} and give_up_after={self.give_up_after} must not be "
+                "negative"
+            )
 
     def __repr__(self) -> str:
         """Return a text without the address."""

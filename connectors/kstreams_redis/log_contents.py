@@ -64,7 +64,8 @@ class StreamContents:
         self._look()
         if before and before != self.log_id:
             raise TopicRecreatedError(
-                "a stream was deleted and created again, or restored from a copy",
+                f"a stream of {', '.join(self._streams)} was deleted and created again, or "
+                "restored from a copy",
                 expected=before,
                 found=self.log_id,
                 hint="reset the app: its positions belong to deleted entries.",

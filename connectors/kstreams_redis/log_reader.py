@@ -85,7 +85,7 @@ class StreamReader:
             raise DataLossError(
                 f"stream {self._streams[piece.partition]!r} was deleted and created again after "
                 "its entries were planned",
-                hint="reset the app.",
+                hint="reset the app: its positions belong to deleted entries.",
                 where=Where(partition=piece.partition, offset=piece.start),
             )
         start, stop = numbers.number(piece.start), numbers.number(piece.stop)

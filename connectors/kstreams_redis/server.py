@@ -66,7 +66,7 @@ class Server:
             _may_pass,
             _code,
             lambda exc: hidden(str(exc) or type(exc).__name__, _secrets(url)),
-            "see that the password, the rights and the kind of server are as they have to be.",
+            "check the password, the permissions of the user, and the kind of server.",
             read,
         )
 
@@ -108,9 +108,9 @@ class Server:
             return
         if isinstance(found, dict) and found.get("cluster_enabled"):
             raise SinkError(
-                "the Redis server is one of a cluster, which has keys on unlike machines: a batch "
-                "and its fence could not be written together",
-                hint="name a server that is none, or a proxy before one.",
+                "the Redis server belongs to a cluster, which cannot write a batch and its fence "
+                "atomically",
+                hint="set url= to a single server, or to a proxy in front of one.",
             )
 
     def close(self) -> None:
@@ -157,9 +157,9 @@ def check_url(url: str) -> None:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise ValueError("the url is no address of Redis: its port is no number") from None
+        raise ValueError("url= is not a valid Redis address: its port is not a number") from None
     if parts.scheme not in ("redis", "rediss", "unix"):
-        raise ValueError("the url is no address of Redis: give redis://host:port/number")
+        raise ValueError("url= is not a valid Redis address: expected redis://host:port/number")
 
 
 def _may_pass(exc: Exception) -> bool:

@@ -89,7 +89,7 @@ class RedisStream(Sink[K, V]):
     def __post_init__(self) -> None:
         check_url(self.url)
         if not self.stream or not self.fence:
-            raise ValueError("a RedisStream needs names for the stream and its fences")
+            raise ValueError("stream= and fence= of a RedisStream must not be empty")
         if self.most is not None and self.most < 1:
             raise ValueError(f"most={self.most}: must be positive")
 
@@ -161,7 +161,7 @@ class _Shown(Generic[K, V]):
         done = self.server.run(_SHOW, keys, str(was or ""), str(now), *bounds, self.sink.most or 0)
         if done == _GONE:
             raise SinkError(
-                f"the entries of {lane} that were staged as {self.staged!r} are not there any more",
+                f"the entries of task {lane} that were staged as {self.staged!r} no longer exist",
                 hint="the server has lost or evicted them: reset the app.",
             )
         return bool(done)
@@ -214,7 +214,7 @@ class _StreamWriter(Writer[K, V]):
         if fields is None:
             return None
         if not fields:
-            raise ValueError("the entry has no field")
+            raise ValueError("fields= returned no fields; expected at least one, or None")
         entry = b"".join(struct.pack(">I", len(part)) + part for part in as_fields(fields))
         return Change(0, entry, len(entry))
 
@@ -229,6 +229,6 @@ def _read(receipt: str) -> tuple[str, int]:
         return str(staged), int(count)
     except (ValueError, TypeError):
         raise SinkError(
-            f"{receipt!r} is no receipt of staged entries",
-            hint="another sink of this node name wrote the checkpoint: rename the node.",
+            f"the checkpoint has {receipt!r} where staged entries were expected",
+            hint="a different sink with this node name wrote the checkpoint: rename this node.",
         ) from None

@@ -35,13 +35,15 @@ def as_bytes(value: object, what: str) -> bytes:
         case str():
             found = value.encode()
         case bool():
-            raise TypeError(f"{what} is a bool, which Redis has no form for: give 0 or 1")
+            raise TypeError(f"{what} is a bool, which Redis cannot store: use 0 or 1")
         case int() | float():
             found = repr(value).encode()
         case _:
-            raise TypeError(f"{what} is a {type(value).__name__}, and no text, bytes, int or float")
+            raise TypeError(
+                f"{what} is a {type(value).__name__}; expected text, bytes, int or float"
+            )
     if len(found) > _LARGEST_BYTES:
-        raise ValueError(f"{what} has {len(found)} bytes, and Redis takes {_LARGEST_BYTES}")
+        raise ValueError(f"{what} has {len(found):,} bytes; the maximum is {_LARGEST_BYTES:,}")
     return found
 
 
@@ -53,10 +55,10 @@ def as_fields(fields: Mapping[str, object]) -> list[bytes]:
         ValueError: There are too many fields, or a field is too large.
     """
     if len(fields) > _MOST_FIELDS:
-        raise ValueError(f"there are {len(fields)} fields, and at most {_MOST_FIELDS} are written")
+        raise ValueError(f"the mapping has {len(fields):,} fields; the maximum is {_MOST_FIELDS:,}")
     found: list[bytes] = []
     for name, value in fields.items():
         if not isinstance(name, str):
-            raise TypeError(f"a field's name is a {type(name).__name__}, not a text")
+            raise TypeError(f"a field name must be a text, got a {type(name).__name__}")
         found += (name.encode(), as_bytes(value, f"field {name[:80]!r}"))
     return found

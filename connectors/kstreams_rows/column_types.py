@@ -54,9 +54,9 @@ def schema_of(rows: type | pa.Schema) -> pa.Schema:
     elif isinstance(rows, type) and is_dataclass(rows):
         schema = pa.schema(_fields(rows))
     else:
-        raise ValueError(f"{rows!r} is no dataclass and no pyarrow.Schema")
+        raise ValueError(f"rows={rows!r}: expected a dataclass or a pyarrow.Schema")
     if not schema.names or len(set(schema.names)) < len(schema.names):
-        raise ValueError(f"a table has columns, each named once: {schema.names!r}")
+        raise ValueError(f"a table needs columns with different names, got {schema.names!r}")
     return schema
 
 
@@ -71,8 +71,8 @@ def _field(owner: type, name: str, hint: object) -> pa.Field:
     found = _type(plain[0]) if len(plain) == 1 else None
     if found is None:
         raise ValueError(
-            f"field {name!r} of {owner.__name__} has the type {hint}, for which there is no "
-            "column: give a pyarrow.Schema in place of the type"
+            f"field {name!r} of {owner.__name__} has the type {hint}, which no type of column "
+            "matches: give rows=pyarrow.schema(...) instead of the dataclass"
         )
     return pa.field(name, found, nullable=len(plain) < len(parts))
 
@@ -111,7 +111,9 @@ class ToColumns:
             if isinstance(row, Mapping):
                 return row
             if not is_dataclass(row) or isinstance(row, type):
-                raise TypeError(f"a row is a mapping or a dataclass, not a {type(row).__name__}")
+                raise TypeError(
+                    f"expected a mapping or a dataclass object, got a {type(row).__name__}"
+                )
             if self._nested:
                 return asdict(row)
             names = self._names[type(row)] = tuple(each.name for each in fields(row))
@@ -135,17 +137,17 @@ def check_columns(rows: pa.Schema, table: pa.Schema, name: str) -> None:
         SinkError: A column is missing, has another kind of type, or requires a value that rows do
             not have.
     """
-    problems = [f"it has no column {each.name!r}" for each in missing_columns(rows, table)]
+    problems = [f"the table has no column {each.name!r}" for each in missing_columns(rows, table)]
     for each in table:
         own = rows.field(each.name) if each.name in rows.names else None
         if own is None:
             if not each.nullable:
-                problems.append(f"column {each.name!r} needs a value, and no row has one")
+                problems.append(f"column {each.name!r} needs a value, but the rows lack the column")
         elif not _fit(own.type, each.type):
-            problems.append(f"column {each.name!r} is {each.type}, of the rows {own.type}")
+            problems.append(f"column {each.name!r} is {each.type}, but {own.type} in the rows")
     if problems:
         raise SinkError(
-            f"table {name} does not take the rows: {'; '.join(problems)}",
+            f"table {name} cannot store the rows: {'; '.join(problems)}",
             hint='change the type of the rows or the table; new_columns="add" adds columns.',
         )
 

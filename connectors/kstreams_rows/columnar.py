@@ -36,7 +36,7 @@ def check_names(row: Columns, known: Sequence[str]) -> None:
     """
     for name in row:
         if name not in known:
-            raise ValueError(f"there is no column {name!r}, only {', '.join(known)}")
+            raise ValueError(f"unknown column {name!r}, expected only {', '.join(known)}")
 
 
 def _tables(
@@ -63,7 +63,7 @@ def _table(rows: Sequence[Columns], schema: pa.Schema) -> pa.Table:
     table = pa.Table.from_pylist(rows, schema=schema)
     for field, column in zip(schema, table.columns, strict=True):
         if not field.nullable and column.null_count:
-            raise ValueError(f"column {field.name!r} has no value")
+            raise ValueError(f"column {field.name!r} needs a value, but the row has none")
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:
             _check_zones(field.name, rows)
     return table
@@ -73,4 +73,4 @@ def _check_zones(name: str, rows: Sequence[Columns]) -> None:
     for row in rows:
         value = row.get(name)
         if isinstance(value, datetime) and value.tzinfo is None:
-            raise ValueError(f"column {name!r} has the time {value}, which has no zone")
+            raise ValueError(f"column {name!r} has the time {value}, which has no time zone")

@@ -59,8 +59,8 @@ class Position:
             return cls(batch, revision, rows, parts[3])
         except (ValueError, IndexError):
             raise SinkError(
-                f"a fence has no position: {text[:80]!r}",
-                hint="only the library may write to the place of the fences.",
+                f"the stored position of a task is invalid: {text[:80]!r}",
+                hint="only the sink may write its positions: no other program may use their keys.",
             ) from None
 
 

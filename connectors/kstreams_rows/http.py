@@ -164,16 +164,20 @@ def _checked(url: str) -> SplitResult:
     except ValueError:
         known = None
     if not known or not url.isascii() or any(char <= " " for char in url):
-        raise ValueError("the url is no address: give https://host/path")
+        raise ValueError("the url is invalid: expected https://host/path or http://host/path")
     return urlsplit(url)
 
 
 def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name, value in headers.items():
         if not name.isascii() or not name.replace("-", "").isalnum():
-            raise ValueError(f"{name!r} is no name of a header")
+            raise ValueError(
+                f"invalid header name {name!r}: expected ASCII letters, digits and '-'"
+            )
         if not value.isascii() or not value.isprintable():
-            raise ValueError(f"header {name!r} has characters that no header may have")
+            raise ValueError(
+                f"the value of header {name!r} must have only printable ASCII characters"
+            )
     return headers
 
 

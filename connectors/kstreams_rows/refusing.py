@@ -39,8 +39,8 @@ class Refusals:
         """
         if self._told:
             raise SinkUnavailableError(
-                f"{self._place} was lost when a batch with refused rows was written",
-                hint="nothing is lost: the batch comes again.",
+                f"the connection to {self._place} was lost during a batch with refused rows",
+                hint="no rows are lost: the batch is written again.",
             )
 
     def tell(self, rows: Sequence[RefusedRow]) -> None:

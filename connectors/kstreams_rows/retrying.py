@@ -27,7 +27,7 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _JITTER = SystemRandom()  # not a seed's: workers must not pause in step
 _HIDDEN = "***"
-_WAIT = "check that it runs and that workers reach it; the batch comes again."
+_WAIT = "check that the server runs and that workers can reach it; the batch is repeated."
 
 
 class Failures(Protocol):

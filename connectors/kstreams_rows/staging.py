@@ -104,9 +104,9 @@ class Receipt:
             found = None
         if not isinstance(found, list) or not found or not all(isinstance(e, str) for e in found):
             raise SinkError(
-                f"{text[:80]!r} is no receipt of staged files",
-                hint="the checkpoint was written by another sink of this name: give the node "
-                "another.",
+                f"the commit has no record of staged files, but the text {text[:80]!r}",
+                hint="another sink wrote the checkpoint under the name of this node: rename the "
+                "node.",
             )
         return Receipt(found[0], tuple(found[1:]))
 
@@ -146,9 +146,9 @@ class Staging:
                 gone = [receipt.manifest]
             if gone:
                 raise SinkError(
-                    f"a file of a batch that is committed is not there any more: {gone[0]}",
-                    hint="somebody has cleaned up the table before the app had started again, or "
-                    "has put an older one in its place: bring the file back, or reset the app.",
+                    f"a file of a committed batch is missing: {gone[0]}",
+                    hint="before the app restarted, the table was cleaned up, or replaced by an "
+                    "older copy: restore the file, or reset the app.",
                 )
 
     def _sweep(self, attempt: Attempt) -> None:

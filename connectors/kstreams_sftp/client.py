@@ -123,5 +123,5 @@ def _key(settings: Sftp) -> PKey | None:
     except Exception as exc:  # noqa: BLE001  # of paramiko's and of its cipher's, whose texts may name the file
         raise LoginError(
             f"the private key for {settings.place} cannot be read: {type(exc).__name__}",
-            hint="key_file= names a file on this machine; one with a passphrase needs passphrase=.",
+            hint="key_file= must name a file on this machine. With a passphrase, give passphrase=.",
         ) from None

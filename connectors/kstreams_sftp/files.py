@@ -40,9 +40,9 @@ V = TypeVar("V")
 """Type of the values."""
 
 _CHANGED = (
-    "bring the file back as it was, with its time of change, or reset the app. Let files be put "
-    "there whole: under a name that ends with '.part', then renamed; and give what is new a name "
-    "of its own."
+    "restore the file with its old content and modification time, or reset the app. To avoid the "
+    "error, upload a file under a name that ends with '.part' and rename the complete file, and "
+    "upload new content under a new name."
 )
 
 
@@ -174,9 +174,9 @@ class _SftpFiles(FinishedFiles):
 
         if not _session(self.place).run(f"take {file.name!r} away", retire):
             raise SourceError(
-                f"file {file.name!r} of {self.place.place} was read and goes to {to!r}, where "
-                "another is",
-                hint="take that one away: it is of a file that had this name before.",
+                f"file {file.name!r} of {self.place.place} was read, but cannot be moved to "
+                f"{to!r}: a file with this name exists",
+                hint="move the existing file away: it was read earlier, under the same name.",
             )
 
 
@@ -210,7 +210,7 @@ class _SftpData(FileData):
         data = b"".join(file.readv([(start, wanted)]))
         if len(data) < wanted:
             self._compare(file.stat())
-            raise EOFError(f"{len(data)} of {wanted} bytes have come")
+            raise EOFError(f"received {len(data)} of {wanted} bytes")
         return data
 
     def _handle(self, client: Client) -> SFTPFile:
@@ -235,8 +235,8 @@ class _SftpData(FileData):
         found = client.normalize(path)
         if found != f"{root}/{self.name}" or stat.S_ISLNK(client.lstat(path).st_mode or 0):
             raise SourceError(
-                f"file {self.name!r} of {self._place.place} lies elsewhere: a link leads to it",
-                hint="take the link away, or put the file there.",
+                f"file {self.name!r} of {self._place.place} is a link, or in a linked directory",
+                hint="replace the link with the file or directory: links are not followed.",
             )
 
     def _compare(self, found: SFTPAttributes) -> None:
@@ -244,8 +244,8 @@ class _SftpData(FileData):
         if now.version != self._file.version:
             raise FileChangedError(
                 f"file {self.name!r} of {self._place.place} has changed since its records were "
-                f"planned: its version (time of change and size) was {self._file.version}, and is "
-                f"{now.version}",
+                f"planned: its version (modification time and size) was {self._file.version}, and "
+                f"is now {now.version}",
                 hint=_CHANGED,
             )
 
@@ -280,7 +280,10 @@ def _step(name: str, place: Sftp) -> str:
         SourceError: The name leads to another directory, so the server cannot be trusted.
     """
     if "/" in name or "\0" in name or name in ("", ".", ".."):
-        raise SourceError(f"{place.place} lists a file {name[:80]!r}, which leads elsewhere")
+        raise SourceError(
+            f"{place.place} lists the invalid file name {name[:80]!r}, which leads out of the "
+            "directory"
+        )
     return name
 
 

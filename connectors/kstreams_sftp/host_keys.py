@@ -18,8 +18,9 @@ __all__ = ("learn_keys",)
 
 _SSH_PORT = 22
 _COMPARE = (
-    "ask whoever runs the server for its key, compare, and name it by host_keys= or known_hosts=. "
-    "`ssh-keyscan -p PORT HOST` prints what answers, whoever that is."
+    "ask the server's administrator for its host key, and give the key as host_keys=, or in a file "
+    "as known_hosts=. `ssh-keyscan -p PORT HOST` prints the key of the server that answers: use it "
+    "only if it equals the administrator's."
 )
 
 
@@ -44,10 +45,13 @@ def learn_keys(client: SSHClient, settings: Sftp) -> None:
         client.load_system_host_keys(settings.known_hosts)
     except OSError as exc:
         raise HostKeyError(
-            f"the known hosts for {settings.place} cannot be read: {exc}", hint=_COMPARE
+            f"the file of known hosts for {settings.place} cannot be read: {exc}", hint=_COMPARE
         ) from None
     if settings.known_hosts is None and not Path("~/.ssh/known_hosts").expanduser().exists():
-        raise HostKeyError(f"no key of {settings.place} is known here", hint=_COMPARE)
+        raise HostKeyError(
+            f"no host key of {settings.place} is known: this user has no ~/.ssh/known_hosts",
+            hint=_COMPARE,
+        )
 
 
 class _Unknown(paramiko.MissingHostKeyPolicy):
@@ -60,7 +64,7 @@ class _Unknown(paramiko.MissingHostKeyPolicy):
         """Reject the key, unless any key is allowed."""
         if not self._settings.any_host_key:
             raise HostKeyError(
-                f"{self._settings.place} answers with the key {key.get_name()} {key.fingerprint}, "
-                "and no key of it is known here",
+                f"the host key of {self._settings.place} is unknown: "
+                f"{key.get_name()} {key.fingerprint}",
                 hint=_COMPARE,
             )

@@ -104,14 +104,16 @@ class _Faults:
                 f"{settings.place} has another host key than the known one: "
                 f"{exc.key.get_name()} {exc.key.fingerprint}",
                 hint="another server may be answering. Ask the server's administrator for the new "
-                "host key, and configure it.",
+                "host key, and give it as host_keys= or known_hosts=.",
             )
         if self.may_pass(exc):
             return SftpUnavailableError(
                 what,
                 hint="check that the server runs and that workers reach it; Sftp(give_up_after="
-                "...) says how long to try. The batch can be retried.",
+                "...) sets how long to retry. The batch can be retried.",
             )
         if isinstance(exc, paramiko.AuthenticationException):
             return LoginError(what, hint="check the user's name, and password= or key_file=.")
-        return SftpError(what, hint="check the directory, the user's rights and the disk's room.")
+        return SftpError(
+            what, hint="check the directory, the user's rights and the free disk space."
+        )

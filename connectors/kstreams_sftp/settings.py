@@ -65,9 +65,9 @@ class Sftp:
         for key in self.host_keys:
             parsed_key(key)
         if self.any_host_key and (self.host_keys or self.known_hosts):
-            raise ValueError("Sftp(any_host_key=True) asks for no key: leave the others out")
+            raise ValueError("Sftp(any_host_key=True): leave out host_keys= and known_hosts=")
         if self.passphrase is not None and self.key_file is None:
-            raise ValueError("Sftp(passphrase=...) goes with a key_file")
+            raise ValueError("Sftp(passphrase=...) needs key_file=")
         for name in ("connect_timeout", "answer_timeout", "give_up_after"):
             if getattr(self, name) <= timedelta(0):
                 raise ValueError(f"Sftp({name}={getattr(self, name)}): must be positive")
@@ -130,10 +130,10 @@ def _check_url(url: str) -> None:
     except ValueError:
         parts = urlsplit("")
     if parts.password is not None or url.count("@") > parts.netloc.count("@"):
-        raise ValueError("Sftp(...): the URL must not hold a password: use password=")
+        raise ValueError("Sftp(...): the URL must not have a password: use password=")
     known = parts.scheme == "sftp" and parts.hostname and not parts.query and not parts.fragment
     if not known:
         raise ValueError("Sftp(...): expected sftp://user@host:port/directory")
     steps = unquote(parts.path).split("/")
     if ".." in steps or any("\0" in step for step in steps):
-        raise ValueError("Sftp(...): the directory must be named by plain steps, without '..'")
+        raise ValueError("Sftp(...): the directory must not contain '..' or a null character")

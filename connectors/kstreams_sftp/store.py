@@ -75,7 +75,7 @@ class SftpStore:
                 client.sync(file)
             written = client.stat(aside).st_size
             if written != len(data):
-                raise EOFError(f"{written} of {len(data)} bytes have come")
+                raise EOFError(f"{written} of {len(data)} bytes were written")
             renaming = True
             try:
                 client.rename(aside, path)

@@ -6,13 +6,14 @@ machine, and downloads them from its configured mirror.
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from devtools.servers.made_once import made_once
 from devtools.servers.process import NoServerError
 from kstreams.files import cache_folder
 
@@ -28,18 +29,12 @@ def debian_root(package: str) -> Path:
         NoServerError: This machine does not run Debian, or apt does not know the package.
     """
     root = cache_folder() / "servers" / f"debian-{package}"
-    if not root.is_dir():
-        if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-            raise NoServerError(f"no apt-get here, which brings {package}")
-        root.parent.mkdir(parents=True, exist_ok=True)
-        with (root.parent / f"debian-{package}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not root.is_dir():
-                _unpack(package, root)
-    return root
+    return made_once(root, partial(_unpack, package, root))
 
 
 def _unpack(package: str, root: Path) -> None:
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise NoServerError(f"no apt-get here, which brings {package}")
     names = _missing(package)
     with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
         archives, unpacked = Path(scratch, "archives"), Path(scratch, "root")

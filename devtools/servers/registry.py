@@ -8,16 +8,17 @@ on a machine (109 MB). To run it by hand, from the root of the repository::
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 import sys
 import tarfile
 import tempfile
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 from devtools.servers.ivy import Artifact, resolve
+from devtools.servers.made_once import made_once
 from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
@@ -36,10 +37,7 @@ def registry_folder() -> Path:
     if not unpacked.is_dir():
         program = Artifact("io.apicurio", "apicurio-registry-app", VERSION, "all", "tar.gz")
         (archive,) = resolve([program], servers / f"apicurio-{VERSION}-archive", transitive=False)
-        with (servers / "apicurio.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not unpacked.is_dir():
-                _unpack(archive, unpacked)
+        made_once(unpacked, partial(_unpack, archive, unpacked))
     return unpacked
 
 

@@ -126,7 +126,10 @@ class ExactSumSerde(Serde[ExactSum]):
         try:
             packed = _HEAD.pack(*head)
         except struct.error as exc:
-            raise SerializationError(f"expected counts of added values, got {value!r}") from exc
+            raise SerializationError(
+                f"a count of {value!r} is negative or too large",
+                hint="remove only values that were added before.",
+            ) from exc
         return packed + numerator.to_bytes(numerator.bit_length() // 8 + 1, "big", signed=True)
 
     def deserialize(self, data: bytes) -> ExactSum:

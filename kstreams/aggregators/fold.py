@@ -76,13 +76,13 @@ class _Fold(Generic[K, V, S]):
     @property
     def remove(self) -> Callable[[S, Record[K, V]], S]:
         if self.removing is None:
-            raise AttributeError("remove")
+            raise AttributeError("fold has no remove: give remove=")
         return self.removing
 
     @property
     def merge(self) -> Callable[[S, S], S]:
         if self.merging is None:
-            raise AttributeError("merge")
+            raise AttributeError("fold has no merge: give merge=")
         return self.merging
 
     def result(self, state: S) -> S:

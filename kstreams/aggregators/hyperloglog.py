@@ -70,9 +70,11 @@ class _SketchSerde(Serde[bytes]):
         try:
             found = hll_sketch.deserialize(data).lg_config_k
         except ValueError as exc:
-            raise DeserializationError(f"expected a sketch, got {data[:40]!r}: {exc}") from exc
+            raise DeserializationError(f"expected an HLL sketch, got {data[:40]!r}: {exc}") from exc
         if found != self.precision:
-            raise DeserializationError(f"expected precision {self.precision}, got {found}")
+            raise DeserializationError(
+                f"the sketch has precision {found}, expected {self.precision}"
+            )
         return data
 
     def __eq__(self, other: object) -> bool:

@@ -31,7 +31,7 @@ def within(state: T, most: int, *, otherwise: str = "") -> T:
     """Return a state; raises `ProcessingError` if it has too many values."""
     if len(state) > most:
         raise ProcessingError(
-            f"the state of a key would keep {len(state):,} values, and {most:,} is the most",
+            f"the state of a key would keep {len(state):,} values, more than {most:,}",
             hint=f"raise max_values, or aggregate by shorter windows{otherwise}.",
         )
     return state

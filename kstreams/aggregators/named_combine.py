@@ -68,7 +68,7 @@ def named_combined(given: Sequence[Any], named: Mapping[str, Any]) -> NamedCombi
     """
     if len(given) > 1 or any(not callable(each) for each in given):
         raise TopologyError(
-            "combine takes either positional or named aggregators",
+            "combine got both positional and named aggregators",
             hint="name all of them: combine(orders=count(), largest=max_(DOUBLE)).",
         )
     make: Callable[..., Any] | None = given[0] if given else None
@@ -171,6 +171,6 @@ def _check_class(make: Callable[..., Any], named: Mapping[str, Any]) -> None:
     except TypeError as exc:
         name = getattr(make, "__name__", type(make).__name__)
         raise TopologyError(
-            f"combine: {name} does not take results named {', '.join(named)}: {exc}",
-            hint=f"name the aggregators as the fields of {name}.",
+            f"combine: {name} cannot be called with results named {', '.join(named)}: {exc}",
+            hint=f"give each aggregator the name of a field of {name}.",
         ) from exc

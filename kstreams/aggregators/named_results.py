@@ -39,7 +39,7 @@ class NamedResults(Generic[A]):
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         """Raise `AttributeError`: results are immutable."""
-        raise AttributeError(f"results are immutable: {name}")
+        raise AttributeError(f"results are immutable: cannot set {name!r}")
 
     def as_dict(self) -> dict[str, A]:
         """Return the results by name, in the order of the names in the call of `combine`."""

@@ -249,7 +249,8 @@ class App:
         """
         if close_windows and until != "end" and not ends_by_itself(self.topology):
             raise CompileError(
-                "close_windows is for runs that end", hint="add until='end', or leave it out."
+                "close_windows=True is for runs that end",
+                hint="add until='end', or remove close_windows=True.",
             )
         if not close_windows:
             check_run_closes_windows(self.topology, _CLOSE_HINT)

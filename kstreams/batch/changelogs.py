@@ -62,8 +62,10 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> TopicEnds:
         found = admin.partition_count(topic)
         if found != count:
             raise PartitionCountError(
-                f"changelog topic {topic!r} has {found} partitions, store {store!r} {count} tasks",
-                hint="each task writes to its own partition: let the app create the topic.",
+                f"changelog topic {topic!r} has {found} partitions, but store {store!r} has "
+                f"{count} tasks",
+                hint="each task writes to its own partition: create the topic with as many "
+                "partitions as tasks, or let the app create the topic.",
             ) from None
         _warn_unless_compacted(admin, topic)
     else:

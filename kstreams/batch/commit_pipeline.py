@@ -173,7 +173,10 @@ class CommitPipeline:
             opened.checkpoint, opened.name, opened.objects, run=self._run, publish=publish
         )
         if position.last is None:
-            raise FencedError(f"the commits of query {opened.name!r} are gone")
+            raise FencedError(
+                f"the commits of query {opened.name!r} were deleted while the app was running",
+                hint="the checkpoint was reset, or its durable log deleted: start the app again.",
+            )
         self._continue_from(position)
         return commit, position
 

@@ -133,7 +133,10 @@ def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
         ) from exc
     place = _place(sys.modules[name])
     if place is None:
-        raise CompileError(f"package {name!r} has no files to send to executors")
+        raise CompileError(
+            f"package {name!r} has no files to send to executors",
+            hint="name modules or packages with files: App(..., packages=['my_package']).",
+        )
     if place.is_file():
         return PackageContents(name, (_file(place, place.name),), ())
     files: list[PackageFile] = []

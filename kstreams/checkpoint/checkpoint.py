@@ -143,8 +143,8 @@ class Checkpoint:
         if found.removal is not None:
             raise NoCheckpointError(
                 f"the checkpoint at {home} is being removed by a reset",
-                hint="if that has ended half-way: reset it again, or start the app, which then "
-                "begins fresh.",
+                hint="wait for the reset. If the reset was interrupted, repeat it, or start the "
+                "app, which then begins with empty state.",
             )
         return found
 
@@ -162,14 +162,14 @@ class Checkpoint:
         if found is None:
             raise NoCheckpointError(
                 f"there is no checkpoint at {home}",
-                hint="name the place that the app was given: .kstreams/<app id> by default.",
+                hint="give the checkpoint that the app runs on: .kstreams/<app id> by default.",
             )
         version = _format_of(found.data)
         if version not in (None, _UNSEALED_FORMAT, _FORMAT):
             raise CheckpointMismatchError(
-                f"checkpoint {str(home)!r} has format {version!r}, "
-                f"this version reads {_UNSEALED_FORMAT} and {_FORMAT} (so says {found.name!r})",
-                hint="run it with the version that wrote it, or reset the app.",
+                f"checkpoint {str(home)!r} has format {version!r} in {found.name!r}, but this "
+                f"version of kstreams reads only formats {_UNSEALED_FORMAT} and {_FORMAT}",
+                hint="run the app with the version that wrote the checkpoint, or reset the app.",
             )
         return read_document(
             found.data,
@@ -320,11 +320,11 @@ def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
     name = f"{quote(checkpoint.state_name(query), safe='')}!0000"  # of a later epoch
     if len(name) > MAX_NAME_BYTES:
         raise InvalidNameError(
-            f"the app's id {checkpoint.app!r} and the name {query!r} of its source or repartition "
-            f"edge make a directory's name of {len(name)} bytes, at most {MAX_NAME_BYTES} will do",
+            f"app id {checkpoint.app!r} and name {query!r} of a source or repartition edge make "
+            f"a directory name of {len(name)} bytes, more than the maximum of {MAX_NAME_BYTES}",
             name=query,
-            hint="shorten one of the two; characters other than ASCII letters, digits, '_', '.', "
-            "'-' and '~' take three bytes or more there.",
+            hint="shorten the app id or the name; characters other than ASCII letters, digits, "
+            "'_', '.', '-' and '~' take three bytes or more in the directory name.",
         )
 
 
@@ -342,11 +342,11 @@ def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
     if remains:
         described = home.description_name(0)
         raise StateCorruptError(
-            f"{home} is no new checkpoint: it has {', '.join(remains)}, but no {described}, "
-            "which says whose they are",
-            hint=f"bring {described} back from a copy. Without one, move the rest away to "
-            "start fresh, or fork a savepoint of which there is a copy; a fork that was cut short "
-            "can be made again.",
+            f"{home} is neither a checkpoint nor empty: it has {', '.join(remains)}, but no "
+            f"{described}, which names the app",
+            hint=f"restore {described} from a copy. Without a copy, move the other parts away and "
+            "start with empty state, or fork a copied savepoint. Repeat a fork that was "
+            "interrupted.",
         )
 
 

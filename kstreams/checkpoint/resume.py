@@ -66,7 +66,9 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     if query in checkpoint.begun:
         beginning, digest = commits.beginning()
         if digest != checkpoint.begun[query]:
-            raise _mismatch(checkpoint, objects, f"it has begun as {beginning}")
+            raise _mismatch(
+                checkpoint, objects, f"the log has the beginning {beginning}, not the recorded one"
+            )
         seed = beginning.seed
     last = commits.last()
     numbers, newest = _counting(plans, numbers, newest, last)
@@ -102,9 +104,9 @@ def _counting(
 
 def _seed_problem(last: Commit | None, seed: str) -> str:
     if last is None:
-        return "the state that it began with is gone" if seed else ""
+        return "the state that the query began with is missing" if seed else ""
     if last.batch == SEED and seed and last.digest != seed:
-        return "the state that it began with is another"
+        return "the state that the query began with is not the recorded one"
     return ""
 
 
@@ -117,7 +119,7 @@ def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) 
     if last is not None and batch == number:
         if last.plan in ("", newest.digest):
             return ""
-        return f"the commit of batch {batch} is not that of its plan"
+        return f"the commit of batch {batch} does not belong to the plan of the batch"
     if newest.after is not None:
         return _after_problem(last, number, newest.after) or _noted_problem(number, noted)
     if len(numbers) > 1 and batch < numbers[-2]:
@@ -139,7 +141,7 @@ def _after_problem(last: Commit | None, number: int, after: CommitName) -> str:
 def _noted_problem(number: int, noted: int) -> str:
     if noted < number:
         return ""
-    return f"batch {number} was completed, as was noted, and its commit is missing"
+    return f"batch {number} is recorded as completed, but its commit is missing"
 
 
 def _ends_at(last: Commit | None) -> str:
@@ -151,7 +153,7 @@ def _ends_at(last: Commit | None) -> str:
 def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> LogMismatchError:
     return LogMismatchError(
         f"the durable log {objects} is not the one that checkpoint {str(checkpoint.home)!r} "
-        f"stands on, or was changed: {problem}",
+        f"belongs to, or was changed: {problem}",
         hint=LogMismatchError.WAY_ON,
         where=Where(app=checkpoint.app),
     )

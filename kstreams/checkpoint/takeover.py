@@ -110,7 +110,7 @@ def take_over(
             _LOG.info("query %s: taken over at batch %d", query, number)
             return found  # else this driver has looked long ago, and others have gone on since
     raise FencedError(
-        f"query {query!r}: other drivers take over the checkpoint again and again",
+        f"query {query!r}: other drivers have taken over the checkpoint repeatedly",
         hint="run only one app on a checkpoint.",
         where=Where(app=checkpoint.app),
     )

@@ -47,4 +47,4 @@ def integers(column: npt.NDArray[Any]) -> pa.Array:
     try:
         return pa.array(column, pa.int64())
     except (pa.ArrowException, OverflowError) as exc:
-        raise SerializationError(f"expected int64: {exc}") from exc
+        raise SerializationError(f"a number is outside the range of int64: {exc}") from exc

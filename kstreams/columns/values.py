@@ -44,8 +44,9 @@ class ValueColumn:
         """
         if self.data.null_count:
             raise ProcessingError(
-                "a null value came to an aggregator of numbers",
-                hint="let the source drop them (nulls='drop'), or filter above.",
+                "an aggregator of numbers received a null value",
+                hint="drop null values in the source (nulls='drop'), or filter them before the "
+                "aggregation.",
             )
         numbers: npt.NDArray[Any] = self.data.to_numpy(zero_copy_only=False)
         return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers

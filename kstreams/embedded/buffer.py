@@ -60,7 +60,8 @@ class Buffer:
                 columns["headers"] = headers_array(self._headers, check=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as exc:
             raise RowsRefusedError(
-                f"a record is not made of bytes and whole milliseconds: {exc}"
+                "a record needs key, value and headers as bytes, and its timestamp in whole "
+                f"milliseconds: {exc}"
             ) from exc
         return pa.table(columns)
 

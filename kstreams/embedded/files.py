@@ -18,6 +18,7 @@ def explained(doing: str, *, topic: str, partition: int | None = None) -> Iterat
     except OSError as exc:
         raise ExecutionError(
             f"cannot {doing}: {exc.strerror or exc} ({exc.filename})",
-            hint="See that the disk has room and that this user may write to the topics' root.",
+            hint="Check that the disk has free space and that this user may write to the root of "
+            "the topics.",
             where=Where(topic=topic, partition=partition),
         ) from exc

@@ -149,7 +149,7 @@ class EmbeddedLog:
         log = self._partition(topic, partition)
         parsed = Staged.parse(staged)
         if parsed is None:
-            raise ValueError(f"{staged!r} is not what `stage` returned")
+            raise ValueError(f"staged is {staged!r}, expected a result of `stage`")
         file = self._staged_file(topic, partition, parsed)
         batch = _checked_batch(batch, topic, partition)
         with explained("publish", topic=topic, partition=partition):

@@ -174,13 +174,13 @@ class PartitionLog:
         if segment.first_offset > expected:
             return DataLossError(
                 f"offsets {expected} to {segment.first_offset - 1} are gone from "
-                f"{self._directory}: no segment before {segment.name} holds them",
+                f"{self._directory}: no segment before {segment.name} has them",
                 hint="Restore the files, or also remove all segments before them; or remove "
                 f"{segment.name}, if it does not belong to the topic.",
                 where=where,
             )
         return CorruptSegmentError(
-            f"{segment.name} claims offsets from {segment.first_offset} on, "
+            f"{segment.name} begins at offset {segment.first_offset}, "
             f"but the segments before it end at {expected}",
             hint="Keep the segment that belongs to the topic, and remove the other.",
             where=where,
@@ -189,6 +189,6 @@ class PartitionLog:
     def _vanished(self, file: Path) -> ExecutionError:
         return ExecutionError(
             f"the staged file {file.name} is gone, and its batch was never published",
-            hint="It was swept too early or published as another batch; stage the rows again.",
+            hint="The file was cleaned up, or published as another batch; stage the rows again.",
             where=Where(topic=self._topic, partition=self._partition),
         )

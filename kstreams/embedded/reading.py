@@ -39,7 +39,7 @@ def read_segment(
     """
     unknown = sorted(set(columns) - set(COLUMNS))
     if unknown:
-        raise ValueError(f"no columns {unknown}, expected some of {', '.join(COLUMNS)}")
+        raise ValueError(f"unknown columns {unknown}, expected some of {', '.join(COLUMNS)}")
     first, end = segment.first_offset, segment.end_offset
     start = min(max(first, first if from_offset is None else from_offset), end)
     stop = max(start, min(end, end if to_offset is None else to_offset))

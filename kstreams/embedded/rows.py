@@ -75,7 +75,9 @@ def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
     try:
         return table.select(STORED_SCHEMA.names).cast(STORED_SCHEMA)
     except (pa.ArrowException, ValueError) as exc:
-        raise RowsRefusedError(f"rows are not of a topic's types: {exc}", where=where) from exc
+        raise RowsRefusedError(
+            f"rows do not have the types of a topic: {exc}", where=where
+        ) from exc
 
 
 def _check_timestamps(column: pa.ChunkedArray, where: Where) -> None:
@@ -85,7 +87,7 @@ def _check_timestamps(column: pa.ChunkedArray, where: Where) -> None:
     if least < 0:
         raise RowsRefusedError(
             f"timestamp {least} ms is negative",
-            hint="Event times count from 1970 on; give the record a real one.",
+            hint="Event times count from 1970 on; give the record a later time.",
             where=where,
         )
 
@@ -173,7 +175,7 @@ def _read_stored(
     with pa.OSFile(str(path)) as source:
         file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         if file.metadata.num_rows != rows:
-            raise ValueError(f"{file.metadata.num_rows} rows, expected {rows}")
+            raise ValueError(f"the file has {file.metadata.num_rows} rows, expected {rows}")
         present = [name for name in names if name in _columns(file.schema_arrow)]
         first, last, skipped = _row_groups(file.metadata, start, stop)
         size = _size(file.metadata, first, last)

@@ -130,7 +130,7 @@ class EmbeddedWriter(RecordWriter):
         if timestamp < 0:
             raise RowsRefusedError(
                 f"timestamp {timestamp} ms is negative",
-                hint="Event times count from 1970 on; give the record a real one.",
+                hint="Event times count from 1970 on; give the record a later time.",
                 where=Where(topic=topic, partition=partition),
             )
         count = self._counts.get(topic)

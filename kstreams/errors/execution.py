@@ -167,8 +167,8 @@ class OutsideBatchError(ExecutionError):
         super().__init__(message, hint=hint or self._HINT, where=where)
 
     _HINT: ClassVar[str] = (
-        "contexts and stores are of use in init, process and punctuators, and in their threads "
-        "alone: keep none of them, and let parallel work end within process."
+        "use contexts and stores only within init, process and punctuators, and in the thread "
+        "that calls them: keep no references, and wait for parallel work within process."
     )
 
 

@@ -84,8 +84,8 @@ class LogMismatchError(StateCorruptError):
     """The durable log does not match the checkpoint: it was moved, emptied or replaced."""
 
     WAY_ON: ClassVar[str] = (
-        "bring the log back, or name the right one; or begin again from a savepoint, or with "
-        "`kstreams reset`. docs/lost-state.md says when to do what."
+        "restore the durable log, or give the app the log that it has written. Otherwise start "
+        "from a savepoint, or reset the app with `kstreams reset`: see docs/lost-state.md."
     )
     """The hint for an error because the log that the app has written is missing."""
 
@@ -120,8 +120,8 @@ class ForeignDirectoryError(StoreOpenError):
 
     def __init__(self, path: str | Path, problem: str) -> None:
         super().__init__(
-            f"{path} is not to be trusted with local state: {problem}",
-            hint="see who made it, and remove it; or keep working copies elsewhere: "
+            f"directory {path} is not safe for local state: {problem}",
+            hint="check who created it, and remove it; or keep working copies elsewhere: "
             "RocksDB(directory=...), Memory(directory=...), or TMPDIR of driver and executors.",
         )
         self.path = str(path)

@@ -42,8 +42,8 @@ class DataLossError(ExecutionError):
     """Records that the app still needs were deleted from the topic."""
 
     WAY_ON: ClassVar[str] = (
-        "a longer retention or a shorter stop avoids it. To go on without these records, reset "
-        "the app: its sources' starts say where it begins then."
+        "to avoid it, set a longer retention, or restart the app sooner. To continue without these "
+        "records, reset the app: each source then reads from its `start` setting."
     )
     """The hint for an error because records were deleted before they were read."""
 

@@ -73,8 +73,9 @@ class AppRun:
                 return
             if self.state is not AppState.CREATED:
                 raise ExecutionError(
-                    f"app {self._settings.app_id!r} is {self.state.value}",
-                    hint="make a new App for another run.",
+                    f"app {self._settings.app_id!r} is {self.state.value} and cannot "
+                    "be opened again",
+                    hint="create a new App for another run.",
                 )
             self._enter(AppState.STARTING)
             with self._failing():
@@ -130,8 +131,9 @@ class AppRun:
         found = self.paused.present()
         if found is not None:
             raise ExecutionError(
-                f"app {self._settings.app_id!r} is paused, so it reads to no end: {found.told}",
-                hint=f"`kstreams resume {self._settings.app_id}` ends the pause.",
+                f"app {self._settings.app_id!r} is paused, so a run to the end cannot finish: "
+                f"{found.told}",
+                hint=f"resume the app first: `kstreams resume {self._settings.app_id}`.",
             )
 
     def run_in_background(self) -> None:
@@ -166,8 +168,9 @@ class AppRun:
         with self._taking_turn("drain"):
             if self.state is not AppState.RUNNING:
                 raise ExecutionError(
-                    f"app {self._settings.app_id!r} is {self.state.value}",
-                    hint="call open() before drain(), or run(until='end') alone.",
+                    f"drain() needs a running app, but app {self._settings.app_id!r} is "
+                    f"{self.state.value}",
+                    hint="call open() before drain(), or call run(until='end') instead.",
                 )
             self._drain(deadline, close_windows=close_windows)
 
@@ -293,13 +296,15 @@ class AppRun:
         """
         if self._is_in_callback():
             raise ExecutionError(
-                f"a callback of app {self._settings.app_id!r} calls {call}() of the app",
-                hint="call close(), which stops the app after this batch; or call it elsewhere.",
+                f"a callback of app {self._settings.app_id!r} called {call}() of the same app",
+                hint=f"call {call}() outside of callbacks; a callback can stop the app with "
+                "close().",
             )
         if not self._turn.acquire(timeout=-1 if timeout is None else timeout.total_seconds()):
             raise ExecutionError(
                 f"app {self._settings.app_id!r} has not stopped within {timeout}",
-                hint="a batch or a callback such as on_batch takes longer; give close() more time.",
+                hint="a batch or a callback such as on_batch takes longer: call close() with "
+                "a longer timeout=.",
             )
         self._holder = threading.get_ident()
         try:

@@ -120,7 +120,7 @@ def _check_place(settings: AppSettings, parts: AppParts) -> None:
         raise CompileError(
             f"checkpoint {settings.checkpoint} is in object storage, and the topics are files on "
             "this machine: embedded topics are for one machine",
-            hint="name a directory as the checkpoint, or give the app topics on Kafka.",
+            hint="pass a directory as checkpoint=, or give the app topics on Kafka.",
         )
 
 

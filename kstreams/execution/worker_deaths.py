@@ -19,9 +19,9 @@ MOST_DEATHS = 3
 
 _SHOWN = 10
 _HINT = (
-    "nothing of this batch was kept. See whether the machine or the worker ran out of memory "
-    "(give workers more, or make batches smaller), and which code of the topology ends or "
-    "crashes its process; one of the records under way may be what makes it."
+    "the batch was rolled back. Check whether the machine or the worker ran out of memory (give "
+    "workers more memory, or make batches smaller), and whether code of the topology ends or "
+    "crashes its process, perhaps on one of these records."
 )
 
 _Span = tuple[str, int, int, int]
@@ -87,9 +87,9 @@ class WorkerDeaths:
         )
         times = "once" if self._deaths == 1 else f"{self._deaths} times"
         return WorkerDiedError(
-            f"a worker process died under batch {self._batch} of query {self._query!r}, {times} "
+            f"a worker process died in batch {self._batch} of query {self._query!r}, {times} "
             f"({', '.join(names)}): it was killed, ran out of memory, or ended itself. "
-            f"Under way were {_shown(spans)}",
+            f"The process was working on {_shown(spans)}",
             deaths=self._deaths,
             under_way=tuple(spans),
             hint=_HINT,

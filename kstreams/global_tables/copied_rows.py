@@ -110,7 +110,7 @@ class PartitionRows:
 
     def write(self, changes: Changes) -> NoReturn:
         """Raise `StoreError`: a copy of a committed version is read-only."""
-        raise StoreError("a copy of a global table was written to")
+        raise StoreError("a copy of a global table is read-only")
 
     def close(self) -> None:
         """Do nothing: the copy is closed as a whole."""

@@ -66,7 +66,7 @@ class HostCopies:
         except OSError as error:
             raise StoreOpenError(
                 f"cannot keep a copy of a global table in {self._home}: {error}",
-                hint="give the backend a directory that can be written and has room.",
+                hint="give the backend a directory that is writable and has free space.",
             ) from error
         directory = self._home / version.name
         for attempt in range(_ATTEMPTS):
@@ -86,7 +86,10 @@ class HostCopies:
                     self._backend.remove(directory)
                 if not directory.is_dir():
                     self._make(version, directory, log_of)
-        raise StoreOpenError(f"{directory} is removed as fast as it is made")
+        raise StoreOpenError(
+            f"the copy of a global table in {directory} was deleted repeatedly before its use",
+            hint="check that no other program deletes files there.",
+        )
 
     @contextmanager
     def _lock(self, kind: int) -> Iterator[None]:

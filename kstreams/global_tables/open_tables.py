@@ -22,8 +22,9 @@ from kstreams.state.stores.table_access import TableAccess
 __all__ = ("REPIN_HINT", "OpenTables")
 
 REPIN_HINT = (
-    "the batch was planned and not committed. `kstreams run --repin`, or App(repin=True), lets it "
-    "read the newest version instead: what it has written to Kafka already may differ then. "
+    "the batch was planned and not committed. `kstreams run --repin`, or App(repin=True), lets the "
+    "batch read the newest version instead: its results may then differ from those that it has "
+    "already written to Kafka. "
     "App(retained_batches=...) of the app that writes the table keeps versions longer."
 )
 """The hint for an error because the version that a batch reads is not retained."""

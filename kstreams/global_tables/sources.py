@@ -64,7 +64,7 @@ class OwnTableSource:
     def at(self, pin: Pin) -> TableVersion:
         """Return a version; see `TableSource`."""
         if pin.log_name != self._place.log_name:
-            raise _gone(self._place.store, pin, "the app was upgraded since")
+            raise _gone(self._place.store, pin, "the app was upgraded after the batch was planned")
         if pin.commit is None:
             return TableVersion.of(self._place, None)
         if self._last is not None and self._last.id == pin.commit:
@@ -117,7 +117,7 @@ class AppTableSource:
         """Return a version; see `TableSource`."""
         found, place = self._found, self._place()
         if pin.log_name != place.log_name:
-            raise _gone(place.store, pin, "the app that writes it was reset or upgraded since")
+            raise _gone(place.store, pin, "the app that writes the table was reset or upgraded")
         if pin.commit is None:
             return TableVersion.of(place, None)
         if self._last is None or self._last.id != pin.commit:
@@ -145,7 +145,7 @@ def _commit(commits: CommitLog, store: str, pin: Pin) -> Commit:
     except ObjectMissingError as exc:
         raise _gone(store, pin, "its commit is not retained any more") from exc
     if commit.id != pin.commit:
-        raise _gone(store, pin, "its commit is another one now")
+        raise _gone(store, pin, "the log has another commit of the same number")
     return commit
 
 

@@ -183,4 +183,4 @@ class _Parts:
 
 
 def _refuse(*_: object) -> NoReturn:
-    raise StoreError("a global table was written to", hint="tasks only read it.")
+    raise StoreError("a global table is read-only", hint="write to another store of the task.")

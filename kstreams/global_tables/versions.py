@@ -170,9 +170,9 @@ def _check_size(store: str, version: TableVersion, backend: StateBackend) -> Non
     if version.size_bytes > _IN_MEMORY_BYTES:
         raise LimitError(
             f"global table {store!r} has {version.size_bytes / 2**20:.0f} MiB in the durable log, "
-            f"and {backend.name} would keep a copy in the memory of every worker: "
-            f"{_IN_MEMORY_BYTES // 2**20} MiB is the most",
-            hint="keep state in RocksDB, App(state=RocksDB()): then there is one copy a machine, "
+            f"but {backend.name} would keep a copy in the memory of every worker, which is limited "
+            f"to {_IN_MEMORY_BYTES // 2**20} MiB",
+            hint="keep state in RocksDB, App(state=RocksDB()): then each machine has one copy, "
             "on its disk.",
             where=Where(store=store),
         )

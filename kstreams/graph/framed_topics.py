@@ -1,4 +1,4 @@
-"""Prepare the topics whose serdes have frames, before the app runs."""
+"""Prepare serdes that write a frame, such as a schema id, by registering or checking schemas."""
 
 from __future__ import annotations
 

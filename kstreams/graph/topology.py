@@ -181,7 +181,7 @@ class Topology:
 
     @property
     def stores(self) -> tuple[StoreSpec[object], ...]:
-        """All stores."""
+        """The stores of all groups, in the order of the groups, without global tables."""
         return tuple(spec for group in self.groups for spec in group.stores)
 
     def pipelines(self) -> tuple[tuple[PartitionGroup, ...], ...]:

@@ -50,8 +50,8 @@ def check_run_closes_windows(topology: Topology, hint: str) -> None:
     for node in topology.nodes.values():
         if isinstance(node, ProcessorNode) and _needs_end_of_run(node.supplier):
             raise CompileError(
-                f"node {node.name!r} never emits: it forwards results only at the end of a run "
-                "that closes windows, as its windows have no end, or it waits forever",
+                f"node {node.name!r} never emits: its windows have no end, or it waits without a "
+                "limit, so it forwards results only at the end of a run that closes windows",
                 hint=hint,
             )
 

@@ -131,8 +131,8 @@ def check_states(
     check_kind(store, TIMESTAMPED, needs)
     if store.value != aggregator.state:
         raise TopologyError(
-            f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
-            f"state is {aggregator.state.name}",
+            f"store {store.name!r} has the value serde {store.value.name}, but the aggregator's "
+            f"state has the serde {aggregator.state.name}",
             hint="define the store with value=aggregator.state.",
         )
 

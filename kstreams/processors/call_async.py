@@ -154,7 +154,9 @@ class _Calls(Generic[K, V, V2]):
         try:
             return asking.result()
         except asyncio.CancelledError:
-            return _Failure(RuntimeError("a call has cancelled itself"))
+            return _Failure(
+                RuntimeError("the function of call_async cancelled itself (asyncio.CancelledError)")
+            )
         except Exception as exc:  # noqa: BLE001  # user code
             return _Failure(exc)
 
@@ -166,7 +168,7 @@ class _Calls(Generic[K, V, V2]):
                 return await self._function(record)
             except (KeyboardInterrupt, SystemExit) as exc:  # would end the loop of all
                 raise RuntimeError(
-                    f"a call raised an exception that ends the process: {exc!r}"
+                    f"the function of call_async raised an exception that ends the process: {exc!r}"
                 ) from exc
             except self._retries.retry_on as exc:
                 delay_ms = next(delays, None)
@@ -187,7 +189,8 @@ def _identity(key: object) -> object:
 
 def _late(timeout: timedelta) -> ProcessingError:
     return ProcessingError(
-        f"an external party did not answer within the timeout of {timeout}",
+        f"the function of call_async did not return within timeout={timeout}",
         cause_type="asyncio.TimeoutError",
-        hint="set on_error on the source to skip such records or set them aside.",
+        hint="to continue without such records, set on_error='skip' or on_error=DeadLetter(topic) "
+        "on the source.",
     )

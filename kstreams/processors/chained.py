@@ -93,7 +93,7 @@ class Chained(EachRow):
 
     @abstractmethod
     def _made(self, table: pa.Table) -> pa.Table:
-        """Return the rows to forward."""
+        """Apply the function of the operator to a table, and return the rows to forward."""
 
     def _results(self, table: pa.Table) -> list[Any]:
         """Return the results of the function for each row's key and value."""

@@ -83,7 +83,7 @@ class Input:
             TypeError: The input receives other rows.
         """
         if self.source is None:
-            raise TypeError(f"an input of {self.need} has no sources")
+            raise TypeError(f"an input of {self.need} has no source of records")
         return self.source
 
 

@@ -174,7 +174,7 @@ def deduplicate(
     Source: KIP-655 (`KStream#distinct`), with the time span centered on the first record.
     """
     if within < timedelta(0):
-        raise TopologyError(f"deduplicate: within is not negative, but {within}")
+        raise TopologyError(f"deduplicate: within is {within}, expected 0 or more")
     span = 2 * within + timedelta(milliseconds=1)
     seen = key_value_store(store, key=id, value=INT64, ttl=span)
     if changelog is not None:

@@ -36,7 +36,10 @@ def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         return future.result()
     except CancelledError:
-        raise RuntimeError("a coroutine was cancelled from outside") from None
+        raise RuntimeError(
+            "the asynchronous calls of a batch were cancelled: other code stopped their event loop "
+            "or cancelled its tasks"
+        ) from None
     finally:
         future.cancel()  # an interrupted caller leaves nothing under way
 

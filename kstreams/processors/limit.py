@@ -74,8 +74,8 @@ def limit(count: int) -> LimitSupplier:
     given: object = count
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         raise TopologyError(
-            f"limit({shown_name(given)}) is not a number of records",
-            hint="give it an integer of 1 or more, or remove the node.",
+            f"limit: count is {shown_name(given)}, expected a number of records",
+            hint="pass an integer of 1 or more, or remove the node.",
         )
     return _Limits(_Limit, _ChainedLimit, count)
 

@@ -37,11 +37,12 @@ class Retries:
 
     def __post_init__(self) -> None:
         if self.count < 0:
-            raise ValueError(f"the count of retries is {self.count}, expected 0 or more")
-        if min(self.backoff, self.max_backoff) < timedelta(0):
-            raise ValueError("a delay between calls cannot be negative")
+            raise ValueError(f"retries is {self.count}, expected 0 or more")
+        for name, delay in (("backoff", self.backoff), ("max_backoff", self.max_backoff)):
+            if delay < timedelta(0):
+                raise ValueError(f"{name} is {delay}: a delay cannot be negative")
         if self.timeout is not None and self.timeout <= timedelta(0):
-            raise ValueError(f"the timeout is {self.timeout}, expected more than nothing")
+            raise ValueError(f"timeout is {self.timeout}, expected more than 0")
 
     def delays_ms(self) -> Iterator[int]:
         """Yield the delay before each retry, ms."""
@@ -56,8 +57,9 @@ def gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
     """Return the error for a record whose last call failed."""
     times = "1 call" if calls == 1 else f"{calls} calls"
     return ProcessingError(
-        f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
+        f"the called function failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
         cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
         cause_traceback=traceback_of(exc),
-        hint="set on_error on the source to skip such records or set them aside.",
+        hint="to continue without such records, set on_error='skip' or on_error=DeadLetter(topic) "
+        "on the source.",
     )

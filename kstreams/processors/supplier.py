@@ -83,9 +83,9 @@ def _brought(name: str, supplier: object) -> tuple[StoreSpec[object], ...]:
         if len(specs) == len(brought):
             return tuple(specs)
     raise TopologyError(
-        f"the supplier of node {name!r} has an attribute 'stores' that is no tuple of store "
-        f"definitions: {brought!r}",
-        hint="that name is for the stores that a supplier brings with it; name yours otherwise.",
+        f"the supplier of node {name!r} has an attribute 'stores', expected a tuple of store "
+        f"definitions, got {brought!r}",
+        hint="use another name for the attribute, unless the supplier defines stores.",
     )
 
 

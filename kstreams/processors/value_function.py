@@ -39,6 +39,6 @@ def takes_key(operator: str, function: Callable[..., object]) -> bool:
     raise TopologyError(
         f"{operator}: function {function_name(function)!r} cannot be called with one argument or "
         f"with two: its signature is {signature}",
-        hint="it gets the value, or the key and the value; bind other arguments with "
-        "functools.partial or a lambda.",
+        hint="pass a function of the value, or of the key and the value; bind other arguments "
+        "with functools.partial or a lambda.",
     )

@@ -182,7 +182,9 @@ class Serde(ABC, Generic[T]):
         try:
             return pa.array(fields, kind)
         except pa.ArrowException as exc:
-            raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+            raise DeserializationError(
+                f"cannot convert field {name!r} of {self.name} to {kind}: {exc}"
+            ) from exc
 
     def __repr__(self) -> str:
         """Show the format's name."""

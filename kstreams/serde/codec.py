@@ -101,13 +101,14 @@ class GzipCodec(Codec):
                 left = engine.unused_data if engine.eof else engine.unconsumed_tail
         if not engine.eof:
             raise DeserializationError(
-                f"expected gzip, which is cut short: got {data[:_SHOWN_BYTES]!r}"
+                f"expected gzip: the data is cut short; got {data[:_SHOWN_BYTES]!r}"
             )
 
 
 def too_large(codec: Codec) -> DeserializationError:
     """Return the error for bytes that decompress to more than the codec's limit."""
     return DeserializationError(
-        f"expected at most {codec.max_bytes:,} bytes out of {codec.name}, and there are more",
-        hint="compressed(..., max_bytes=...) takes more, if it is no bomb.",
+        f"expected at most {codec.max_bytes:,} bytes out of {codec.name}, got more",
+        hint="raise the limit with compressed(..., max_bytes=...), unless the data may be a "
+        "decompression bomb.",
     )

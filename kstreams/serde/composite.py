@@ -103,7 +103,9 @@ class TupleSerde(CompositeSerde[T]):
     def serialize(self, value: T) -> bytes:
         """Convert each element; anything but a tuple of this length is a `SerializationError`."""
         if not isinstance(value, tuple) or len(value) != len(self.parts):
-            raise SerializationError(f"expected a tuple of {len(self.parts)}, got {value!r}")
+            raise SerializationError(
+                f"expected a tuple of {len(self.parts)} elements, got {value!r}"
+            )
         pieces = []
         for part, element in zip(self.parts, value, strict=True):
             data = part.serialize(element)

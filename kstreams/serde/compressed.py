@@ -171,7 +171,7 @@ class CompressedSerde(CompositeSerde[T]):
             raise SerializationError(
                 f"expected at most {self._codec.max_bytes:,} bytes of {self._serde.name}, "
                 f"got {size:,}",
-                hint="compressed(..., max_bytes=...) takes more, for readers as well.",
+                hint="raise the limit of writers and readers with compressed(..., max_bytes=...).",
             )
 
     def __eq__(self, other: object) -> bool:
@@ -195,11 +195,13 @@ def _codec(
     max_bytes: int,
 ) -> Codec:
     if max_bytes < 1:
-        raise ValueError(f"max_bytes is {max_bytes}, and at least 1")
+        raise ValueError(f"max_bytes is {max_bytes}, expected at least 1")
     strength = _LEVELS[name] if level is None else level
     if name == "gzip":
         if dictionary is not None or older:
-            raise ValueError("gzip has no dictionaries: take zstd")
+            raise ValueError(
+                "gzip has no dictionaries: pass codec='zstd', or remove dictionary= and older="
+            )
         return GzipCodec(strength, max_bytes)
     from kstreams.serde.zstd import ZstdCodec  # noqa: PLC0415  # only where zstd is in use
 

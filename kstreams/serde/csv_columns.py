@@ -56,7 +56,7 @@ def _bool(text: str) -> object:
 
 def _moment(value: datetime) -> str:
     if value.tzinfo is None:
-        raise SerializationError(f"expected a datetime with its zone, got {value!r}")
+        raise SerializationError(f"expected a datetime with a time zone, got {value!r}")
     return value.astimezone(timezone.utc).isoformat()
 
 
@@ -172,7 +172,10 @@ def columns_of(type_: type) -> tuple[CsvColumn, ...]:
     late = [column.name for column in found if column.required]
     early = [column.name for column in found[: len(late)] if not column.required]
     if early:
-        raise TypeError(f"{type_.__name__}.{early[0]} has a default, and fields after it have none")
+        raise TypeError(
+            f"{type_.__name__}.{early[0]} has a default, but later fields have none\n"
+            "Hint: move the fields with defaults to the end."
+        )
     return found
 
 
@@ -183,8 +186,8 @@ def _column(type_: type, name: str, hint: object, default: object) -> CsvColumn:
     if python not in _KINDS:
         names = ", ".join(kind.__name__ for kind in _KINDS)
         raise TypeError(
-            f"{type_.__name__}.{name} is {hint}, which no column of CSV is\n"
-            f"Hint: take one of {names}, or such with None."
+            f"{type_.__name__}.{name} has the type {hint}, which csv_row does not support\n"
+            f"Hint: use one of {names}, or the union of one of them and None."
         )
     return CsvColumn(name, python, NoneType in options, default)
 

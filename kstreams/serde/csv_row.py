@@ -106,7 +106,10 @@ class CsvRowSerde(Serde[T]):
 
     def __init__(self, type_: type[T], delimiter: str) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
-            raise ValueError(f"expected one character of ASCII as delimiter, got {delimiter!r}")
+            raise ValueError(
+                f"delimiter is {delimiter!r}, expected one ASCII character other than a quotation "
+                "mark or a line break"
+            )
         self._row = type_
         self._columns = columns = columns_of(type_)
         self._delimiter = delimiter
@@ -198,7 +201,9 @@ class CsvRowSerde(Serde[T]):
         try:
             return found.cast(kind)
         except pa.ArrowInvalid as exc:
-            raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+            raise DeserializationError(
+                f"cannot convert field {name!r} of {self.name} to {kind}: {exc}"
+            ) from exc
 
     # ------------------------------------------------------------ reading
 
@@ -224,7 +229,7 @@ class CsvRowSerde(Serde[T]):
         """Return the columns of one row, which may contain line breaks and quotes."""
         row = data.removesuffix(b"\n").removesuffix(b"\r")
         if has_more_fields(row, self._delimiter.encode(), len(self._columns)):
-            raise pa.ArrowInvalid(f"it has more than {len(self._columns)} fields")
+            raise pa.ArrowInvalid(f"the row has more than {len(self._columns)} fields")
         try:
             return self._read(row, 1, self._columns, inner_lines=True)
         except pa.ArrowInvalid:
@@ -301,7 +306,7 @@ class CsvRowSerde(Serde[T]):
         for place, column in enumerate(columns):
             if found[place].null_count and not column.nullable:
                 if column.python is not str:
-                    raise pa.ArrowInvalid(f"{column} is missing")
+                    raise pa.ArrowInvalid(f"column {column.name!r} has no value")
                 found[place] = found[place].fill_null("")
         return found + [pa.array([each.default] * count, each.arrow) for each in lacking]
 

@@ -78,7 +78,7 @@ class FixedLayout:
         if len(wrong):
             piece = data[wrong[0]]
             raise DeserializationError(
-                f"expected values of {self.width} bytes, got {len(piece)}: {piece[:40]!r}"
+                f"expected a multiple of {self.width} bytes, got {len(piece)}: {piece[:40]!r}"
             )
         return np.repeat(np.arange(len(data)), sizes // self.width), self._columns_of(
             b"".join(data)
@@ -109,8 +109,11 @@ class FixedLayout:
     def _columns_of(self, data: bytes) -> Columns:
         rows = np.frombuffer(data, self._dtype)
         for name, held in self._fixed:
-            if np.any(rows[name] != held):
-                raise DeserializationError(f"expected a length of {held} bytes in each value")
+            wrong = rows[name][rows[name] != held]
+            if len(wrong):
+                raise DeserializationError(
+                    f"expected {held} as the length of a tuple's element, got {wrong[0]}"
+                )
         return tuple(_native(rows[name]) for name in self._columns)
 
 

@@ -109,9 +109,13 @@ class LinesSerde(Serde["tuple[str, ...]"]):
         text = pc.if_else(pc.equal(counts, 0), text, pc.binary_join_element_wise(text, "\n", ""))
         ends = pc.sum(pc.count_substring(text, "\n")).as_py()
         if text.null_count > lists.null_count or ends != pc.sum(counts).as_py():
-            raise SerializationError("expected lists of single lines, got nulls or line feeds")
+            raise SerializationError(
+                "expected lists of single lines, got a line that is null or has a line feed"
+            )
         if pc.any(pc.match_substring(text, "\r")).as_py():
-            raise SerializationError("expected lines without carriage returns")
+            raise SerializationError(
+                "expected lists of single lines, got a line with a carriage return"
+            )
         return TEXT.from_arrow(text)
 
     def __reduce__(self) -> str:

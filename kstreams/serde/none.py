@@ -53,7 +53,9 @@ class NoneSerde(Serde[None]):
     def from_arrow(self, column: pa.Array) -> pa.Array:
         """Return an array of nulls; anything but null is a `SerializationError`."""
         if column.null_count < len(column):
-            raise SerializationError(f"expected only nulls for none, got a column of {column.type}")
+            raise SerializationError(
+                f"expected only nulls for the serde none, got values of {column.type}"
+            )
         return pa.nulls(len(column), pa.binary())
 
     def __reduce__(self) -> str:

@@ -70,7 +70,9 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
         try:
             timestamp: int = _STAMP.unpack_from(data)[0]
         except struct.error as exc:
-            raise DeserializationError(f"expected 8 bytes of time, got {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"expected 8 bytes of time, got fewer: {data[:40]!r}"
+            ) from exc
         return self._value.deserialize(data[8:]), timestamp
 
     @override

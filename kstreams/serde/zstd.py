@@ -68,8 +68,10 @@ class ZstdCodec(Codec):
             frame = zstandard.get_frame_parameters(data)
             if frame.dict_id not in (0, *self._dictionaries):
                 raise DeserializationError(
-                    f"expected a frame of {self.name}, got a frame of dictionary {frame.dict_id}",
-                    hint="compressed(..., older=[...]) reads frames of older dictionaries.",
+                    f"expected a frame of {self.name}, got a frame of dictionary id "
+                    f"{frame.dict_id}",
+                    hint="to read frames of an older dictionary, pass it in compressed(..., "
+                    "older=[...]).",
                 )
             engine = self._decompressor(frame.dict_id)
             if frame.content_size != zstandard.CONTENTSIZE_UNKNOWN:
@@ -138,8 +140,8 @@ def train(samples: Sequence[bytes], size: int) -> bytes:
         return zstandard.train_dictionary(size, list(samples)).as_bytes()
     except (zstandard.ZstdError, ValueError) as exc:
         raise ValueError(
-            f"no dictionary of {size:,} bytes comes of {len(samples):,} samples: {exc}\n"
-            "Hint: take some thousands of values, a hundred times the size in all."
+            f"cannot train a dictionary of {size:,} bytes on {len(samples):,} samples: {exc}\n"
+            "Hint: pass some thousands of values, in total 100 times as many bytes as size=."
         ) from exc
 
 

@@ -58,8 +58,8 @@ def check_executors(
             raise CompileError(
                 f"executors on {host!r} do not see the durable log of the driver, "
                 f"{one_line(str(log), 200)}",
-                hint="put the checkpoint where all see it: a mount at the same path, or a "
-                "storage, App(..., checkpoint='s3://bucket/app').",
+                hint="put the checkpoint where all machines can read it: a mount at the same "
+                "path, or an object storage, App(..., checkpoint='s3://bucket/app').",
             )
 
 
@@ -115,9 +115,9 @@ def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[_Found
 def _other_library(executors: str, there: str) -> CompileError:
     here = version(_PACKAGE)
     return CompileError(
-        f"{_PACKAGE} {here} runs here, and the Python of {executors} has {there}",
-        hint=f"install {_PACKAGE}=={here} there, with the extras of the driver, in the "
-        "Python that PYSPARK_PYTHON names.",
+        f"the driver runs {_PACKAGE} {here}, but the Python of {executors} has {there}",
+        hint=f"install {_PACKAGE}=={here} on all executors, with the same extras as on the "
+        "driver, in the Python that PYSPARK_PYTHON names.",
     )
 
 
@@ -129,6 +129,6 @@ def _typed(exc: Exception, errors: ErrorChannel) -> Exception:
     if _OTHER_PYTHON in told:
         return CompileError(
             "driver and executors run Pythons of different minor versions",
-            hint="let PYSPARK_PYTHON name the same version on all machines, 3.x with the same x.",
+            hint="set PYSPARK_PYTHON to the same Python 3.x on all machines.",
         )
     return errors.find(exc) or exc

@@ -115,8 +115,8 @@ def typed(exc: BaseException) -> KStreamsError:
         text = f"{kind_of(exc)}: {text_of(exc)}"
     error = ExecutionError(
         _without_frames(text),
-        hint="nothing of the failed batch was kept; see the cause and restart. The log has the "
-        "stack at the level DEBUG.",
+        hint="the failed batch was rolled back: fix the cause and restart. The log has the stack "
+        "at the level DEBUG.",
     )
     if isinstance(exc, (PySparkException, Py4JError)) and not jvm_is_gone(exc):
         _LOG.debug("Spark failed:", exc_info=exc)

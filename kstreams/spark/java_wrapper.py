@@ -55,7 +55,7 @@ def wrapped(real: Path, cache: Path, *, without: str) -> Path:
         _check_owner(part)
     _check_owner(home / "bin" / "java")
     if (home / "bin" / "java").read_text(encoding="utf-8") != script:
-        raise ForeignWrapperError(f"{home} was changed since it was made: remove it")
+        raise ForeignWrapperError(f"{home} was changed since it was made: remove the folder")
     return home
 
 
@@ -63,12 +63,18 @@ def _check_owner(path: Path) -> None:
     """Reject a path of another user, and make a path of this user private."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
-        raise ForeignWrapperError(f"{path} is a link: remove it, or set KSTREAMS_CACHE")
+        raise ForeignWrapperError(
+            f"{path} is a link: remove the link, or set KSTREAMS_CACHE to another folder"
+        )
     if found.st_uid not in (0, os.geteuid()):
-        raise ForeignWrapperError(f"{path} belongs to user {found.st_uid}: set KSTREAMS_CACHE")
+        raise ForeignWrapperError(
+            f"{path} belongs to user {found.st_uid}: set KSTREAMS_CACHE to a folder of your own"
+        )
     if found.st_mode & _WRITE_OF_OTHERS:
         if found.st_uid != os.geteuid():
-            raise ForeignWrapperError(f"others may write to {path}: set KSTREAMS_CACHE")
+            raise ForeignWrapperError(
+                f"others may write to {path}: set KSTREAMS_CACHE to a folder of your own"
+            )
         path.chmod(stat.S_IMODE(found.st_mode) & ~_WRITE_OF_OTHERS)
 
 

@@ -50,8 +50,8 @@ def package_archive(packages: Packages) -> PackageArchive | None:
     if total > _MAX_BYTES:
         raise CompileError(
             f"the packages {', '.join(package.package for package in contents)} have "
-            f"{total / 1e6:.0f} MB together",
-            hint="name the ones that executors need: packages=['my_package'].",
+            f"{total / 1e6:.0f} MB together, expected at most {_MAX_BYTES / 1e6:.0f} MB",
+            hint="list only the packages that executors need: packages=['my_package'].",
         )
     file = io.BytesIO()
     with zipfile.ZipFile(file, "x", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:

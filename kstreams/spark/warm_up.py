@@ -41,9 +41,10 @@ def warm_up() -> Path:
     archive = class_archive(java_home())
     if archive is None:
         raise ExecutionError(
-            "there is no directory for an archive of classes",
-            hint="set KSTREAMS_CACHE to a folder of this user's, with a name of plain letters, "
-            "and leave options of class archives out of SPARK_SUBMIT_OPTS.",
+            "there is no directory for an archive of Java classes",
+            hint="set KSTREAMS_CACHE to a folder of your own, whose path has no spaces, quotation "
+            "marks, commas, backslashes or percent signs, and remove options of class archives "
+            "from SPARK_SUBMIT_OPTS.",
         )
     if archive.is_there():
         return archive.path
@@ -57,14 +58,17 @@ def warm_up() -> Path:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["nothing"]
-        raise ExecutionError(f"the app of the warm-up failed, it said: {last[0]}")
+        raise ExecutionError(
+            f"the app of the warm-up failed; the last line of its output is: {last[0]}"
+        )
     end = time.monotonic() + _MAKE_SECONDS
     while archive.is_awaited() and time.monotonic() < end:
         time.sleep(_POLL_SECONDS)
     if not archive.is_there():
         raise ExecutionError(
-            f"Java made no archive in {archive.folder}",
-            hint="look whether the disk has 200 MB left; apps run without it.",
+            f"Java did not create an archive of classes in {archive.folder}",
+            hint="check that the disk has 200 MB left; apps also run without the archive, but "
+            "start more slowly.",
         )
     return archive.path
 

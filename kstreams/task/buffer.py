@@ -121,7 +121,7 @@ class BatchBuffer:
         return ProcessingError(
             f"the forwarded object is not convertible to an Arrow table: {text_of(exc)}",
             hint="to a batch processor, forward text, bytes, numbers, bools, lists or dicts, of "
-            "one type a column; tables need the columns key, value and timestamp (int64).",
+            "one type per column; tables need the columns key, value and timestamp (int64).",
             where=Where(node=self.node),
         )
 

@@ -161,7 +161,7 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls hold outside init",
-                hint="processors exist for a batch: call hold in init, and keep its result.",
+                hint="a processor exists for one batch: call hold in init, and keep its result.",
             )
         hold = BatchHold(self.node, release, undo)
         self._services.holds.append(hold)
@@ -171,7 +171,7 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls on_end_of_run outside init",
-                hint="processors live for a batch: call it in init.",
+                hint="a processor exists for one batch: call on_end_of_run in init.",
             )
         self._services.closing.append((self.node, callback))
 
@@ -184,9 +184,10 @@ class _TaskContext:
 
     def store(self, spec: StoreSpec[S]) -> S:
         if spec not in self._node.stores:
-            known = ", ".join(repr(other.name) for other in self._node.stores) or "none"
+            known = ", ".join(repr(other.name) for other in self._node.stores)
             raise TopologyError(
-                f"node {self.node!r} asks for store {spec.name!r} but was added with {known}",
+                f"node {self.node!r} uses store {spec.name!r}, but was added with "
+                f"{f'the stores {known}' if known else 'no stores'}",
                 hint=f"add the store to stores=[...] of add_processor({self.node!r}, ...).",
             )
         return self._services.store(spec)
@@ -196,9 +197,10 @@ class _TaskContext:
             return AccessReader(self._services.tables[table.name])
         if table not in self._node.reads:
             reads = (*self._node.reads, *self._node.globals)
-            known = ", ".join(repr(other.name) for other in reads) or "none"
+            known = ", ".join(repr(other.name) for other in reads)
             raise TopologyError(
-                f"node {self.node!r} asks for table {table.name!r} but reads {known}",
+                f"node {self.node!r} uses table {table.name!r}, but was added to read "
+                f"{f'the tables {known}' if known else 'no tables'}",
                 hint=f"add the store to reads=[...] of add_processor({self.node!r}, ...).",
             )
         return AccessReader(table.kind.table(table, self._services.store(table)))
@@ -213,17 +215,19 @@ class _TaskContext:
     ) -> Schedule:
         span = to_ms(interval)
         if span < 1:
-            raise TopologyError(f"node {self.node!r}: a punctuator's interval is at least 1 ms")
+            raise TopologyError(
+                f"node {self.node!r} schedules with interval {interval}, expected 1 ms or more"
+            )
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls schedule outside init",
-                hint="processors live for a batch: schedule in init, and cancel when done.",
+                hint="a processor exists for one batch: call schedule in init.",
             )
         label = f"{self.node}/{name if name is not None else len(self._labels)}"
         if label in self._labels:
             raise TopologyError(
                 f"node {self.node!r} schedules two punctuators named {label!r}",
-                hint="the name finds the due time again after a restart: give each its own.",
+                hint="give each punctuator a different name=, which identifies it after a restart.",
             )
         self._labels.add(label)
         stream = type is PunctuationType.STREAM_TIME

@@ -223,7 +223,7 @@ class Task:
     def _check_settled(self) -> None:
         """Check that no processor has forwarded records since the end of the last batch."""
         if self._settled and not self._undo.is_untouched():
-            raise self._here(OutsideBatchError("something was forwarded outside of a batch"))
+            raise self._here(OutsideBatchError("a processor forwarded records outside of a batch"))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
         """Return the error of a `KeyboardInterrupt` in `run` that no operator sent.

@@ -65,7 +65,10 @@ class Durations:
         fields = Fields(data)
         counts = [checked_integer(n, "a count of durations") for n in fields.items("counts")]
         if len(counts) != len(DURATION_BOUNDS_S) + 1:
-            raise WrongFieldError(f"a histogram of durations has {len(counts)} counts")
+            expected = len(DURATION_BOUNDS_S) + 1
+            raise WrongFieldError(
+                f"a histogram of durations has {len(counts)} counts, expected {expected}"
+            )
         return cls(counts, checked_seconds({"sum_s": fields.anything("sum_s")})["sum_s"])
 
 
@@ -187,7 +190,7 @@ class Counters:
 
 def _restores(data: object) -> tuple[int, float]:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError("restores do not have two fields")
+        raise WrongFieldError(f"expected count and seconds of restores, got {data!r:.80}")
     count, seconds = data
     return checked_integer(count, "a count of restores"), checked_seconds({"s": seconds})["s"]
 

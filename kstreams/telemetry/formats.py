@@ -54,8 +54,9 @@ def fields_of(name: str, data: bytes) -> Fields:
         raise damaged(name, exc) from exc
     if found > FORMAT:
         raise CheckpointMismatchError(
-            f"{name} is of format {found}, and this version reads formats up to {FORMAT}",
-            hint="A later version of the library wrote it: run that one.",
+            f"telemetry file {name} is of format {found}, but this version of the library reads "
+            f"formats up to {FORMAT}",
+            hint="A later version of the library wrote the file: run that version.",
         )
     return fields
 
@@ -63,8 +64,8 @@ def fields_of(name: str, data: bytes) -> Fields:
 def damaged(name: str, problem: Exception) -> StateCorruptError:
     """Return the error for a damaged file."""
     return StateCorruptError(
-        f"{name} of the folder telemetry cannot be read: {problem}",
-        hint="nothing but watching depends on it: remove it, and the app writes it again.",
+        f"telemetry file {name} cannot be read: {problem}",
+        hint="only monitoring uses this file: remove it, and the app writes it again.",
     )
 
 

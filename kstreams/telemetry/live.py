@@ -171,7 +171,7 @@ def _number(fields: Fields, name: str) -> int | None:
 
 def _kept(data: object) -> Kept:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError("the kept bytes of a log are not two fields")
+        raise WrongFieldError(f"expected the two sizes of a log, got {data!r:.80}")
     size, room = data
     return Kept(
         checked_integer(size, "a size"),
@@ -181,7 +181,7 @@ def _kept(data: object) -> Kept:
 
 def _unread(data: object) -> Unread:
     if not isinstance(data, list) or len(data) != len(Unread._fields):
-        raise WrongFieldError("the lag of a partition is not three fields")
+        raise WrongFieldError(f"expected the three fields of a partition's lag, got {data!r:.80}")
     first, end = (checked_integer(number, "an offset") for number in data[:2])
     oldest = None if data[2] is None else checked_integer(data[2], "a time", least=-MOST)
     return Unread(first, end, oldest)

@@ -163,7 +163,9 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
                 checked_integer(began_ms, "a time"),
             )
         case _:
-            raise WrongFieldError(f"the report of task {task} is not nine fields")
+            raise WrongFieldError(
+                f"expected nine fields in the report of task {task}, got {data!r:.80}"
+            )
 
 
 def _read_move(task: TaskId, data: object) -> TaskMove:
@@ -172,7 +174,9 @@ def _read_move(task: TaskId, data: object) -> TaskMove:
             known = None if before is None else checked_text(before, "a worker")
             return TaskMove(task, known, checked_text(worker, "a worker"), restored)
         case _:
-            raise WrongFieldError(f"the move of task {task} is not three fields")
+            raise WrongFieldError(
+                f"expected three fields in the move of task {task}, got {data!r:.80}"
+            )
 
 
 def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:
@@ -181,5 +185,5 @@ def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
-        raise WrongFieldError("a number of seconds is none")
+        raise WrongFieldError(f"expected a number of seconds, got {value!r:.80}")
     return float(value)

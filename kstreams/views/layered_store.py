@@ -123,7 +123,7 @@ class LayeredStore(WorkingStore):
 
     def write(self, changes: Changes) -> None:
         """Raise `StoreError`: a committed version is read-only."""
-        raise StoreError("a view is read only", where=Where(store=self._name))
+        raise StoreError("a view is read-only", where=Where(store=self._name))
 
     def close(self) -> None:
         """Do nothing: other states share the base."""

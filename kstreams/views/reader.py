@@ -242,7 +242,7 @@ class Reader(MovingReader[S]):
             if found is not None:
                 return found
             self.restore(range(self.partitions))
-        raise self._reset_all_the_time()
+        raise self._always_reset()
 
     def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
         """Remove rows from the working copies of partitions, until a commit writes them again.
@@ -343,16 +343,16 @@ class Reader(MovingReader[S]):
             except StateCorruptError:
                 if attempt == _ATTEMPTS - 1 or self.refresh() == before:
                     raise
-        raise self._reset_all_the_time()
+        raise self._always_reset()
 
-    def _reset_all_the_time(self) -> StoreError:
-        return StoreError(f"the view of store {self._spec.name!r} is reset again and again")
+    def _always_reset(self) -> StoreError:
+        return StoreError(f"store {self._spec.name!r}: the app was reset at each read; read again")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
             if version.batch == batch:
                 return version
-        raise StoreError(f"version {batch} of store {self._spec.name!r} is not kept")
+        raise StoreError(f"the view of store {self._spec.name!r} does not keep version {batch}")
 
     def _check_failure(self) -> None:
         if self._failure is not None:

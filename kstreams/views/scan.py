@@ -96,7 +96,7 @@ class KeyScan(ViewScan[T], Generic[K, T]):
         with self._lock:
             if self._rows is None:
                 raise StoreError(
-                    "seek on an iteration that has ended", hint="begin another with view.range()."
+                    "cannot seek: the iteration has ended", hint="begin another with view.range()."
                 )
             rows = self._rows_from(key)
             first = next(rows, _NO_ROW)

@@ -218,7 +218,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
             if until_ms is not None and steady_ms(_MACHINE) >= until_ms:
                 raise ExecutionError(
                     f"the view of store {self.spec.name!r} has not caught up within {timeout}",
-                    hint="give a longer timeout; an open iteration keeps a view at its version.",
+                    hint="give a longer timeout=; open iterations keep the view at its version.",
                     where=Where(store=self.spec.name),
                 )
             time.sleep(_PAUSE_S)

@@ -136,7 +136,7 @@ def _partitioner(topology: Topology, store: StoreSpec[Any]) -> Partitioner | Non
     except KeyError as exc:
         known = ", ".join(repr(spec.name) for spec in topology.stores) or "none"
         raise CheckpointMismatchError(
-            f"topology {topology.name!r} has no store {store.name!r}: it has {known}"
+            f"topology {topology.name!r} has no store {store.name!r}; its stores: {known}"
         ) from exc
     found = [node.topic.partitioner for node in group.sources]
     found += [entry.partitioner for entry in group.from_tasks]

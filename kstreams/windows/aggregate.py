@@ -143,6 +143,6 @@ def windowed_aggregate(
         raise TopologyError(
             f"{type(windows).__name__} merge states, and the aggregator of store {store.name!r} "
             "has no merge function",
-            hint="pass one: fold(..., merge=lambda earlier, later: ...).",
+            hint="pass a merge function: fold(..., merge=lambda earlier, later: ...).",
         )
     return WindowedSupplier(AggregationPlan(windows, aggregator, store, emit, execution))

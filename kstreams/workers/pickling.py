@@ -47,7 +47,8 @@ def pickled(settings: StageSettings) -> bytes:
         raise CompileError(
             "the backend, the connection or an interceptor cannot be sent to executors: "
             f"{text_of(exc)}",
-            hint="they are settings: they must pickle.",
+            hint="pass objects that can be pickled: settings, without open connections, locks or "
+            "files.",
         ) from exc
 
 

@@ -100,24 +100,25 @@ class ChangelogRestore:
                 listed = ", ".join(repr(s.name) for s in known.values() if s.changelog) or "none"
                 raise CheckpointMismatchError(
                     f"app {self.checkpoint.app!r} has no store {name!r} with a changelog; "
-                    f"with one: {listed}",
-                    hint="define it with_changelog(topic), and let the app run first.",
+                    f"stores with a changelog: {listed}",
+                    hint="define the store with .with_changelog(topic), and run the app first.",
                 )
             if dict(stored[name][1]) != known[name].schema():
                 raise CheckpointMismatchError(
-                    f"store {name!r} is {dict(stored[name][1])}, not {known[name].schema()}",
+                    f"store {name!r} is {dict(stored[name][1])} in the checkpoint, but "
+                    f"{known[name].schema()} in topology {self.topology.name!r}",
                     hint="name the topology that the app ran last.",
                 )
             recorded, shape = self.checkpoint.shape, self.topology.shape()
             if misread := misread_by(*(recorded_parameters(s, name) for s in (recorded, shape))):
                 raise CheckpointMismatchError(
-                    f"store {name!r} would be misread: {misread}",
+                    f"the topology would misread store {name!r}: {misread}",
                     hint="name the topology that the app ran last.",
                 )
         if not wanted:
             raise CheckpointMismatchError(
                 f"no store of topology {self.topology.name!r} has a changelog",
-                hint="define it with_changelog(topic), and let the app run first.",
+                hint="define the store with .with_changelog(topic), and run the app first.",
             )
         return tuple(known[name] for name in wanted)
 
@@ -168,7 +169,7 @@ class ChangelogRestore:
         if last is None:
             raise ExecutionError(
                 f"query {query!r} of app {self.checkpoint.app!r} has committed nothing",
-                hint="without its offsets a store is of no use: run the app from the start.",
+                hint="a restored store needs the offsets of a commit: run the app from the start.",
             )
         return last
 
@@ -243,9 +244,10 @@ class _Task:
         if spec.name not in self.pointer.stores:
             return None
         raise ExecutionError(
-            f"changelog {spec.changelog!r} has not all of store {spec.name!r}: partition "
-            f"{self.id.partition} has not been written whole",
-            hint="a task does that with its first batch with the changelog; nothing was changed.",
+            f"changelog {spec.changelog!r} does not have all rows of store {spec.name!r}: "
+            f"partition {self.id.partition} was not written completely",
+            hint="a task writes all rows with its first batch after the changelog is added; "
+            "nothing was changed.",
         ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:
@@ -257,11 +259,11 @@ class _Task:
             raise TopicRecreatedError(
                 f"changelog {spec.changelog!r} of store {spec.name!r} was deleted and created "
                 f"again: its id was {expected}, and is {found}. Partition {self.id.partition} has "
-                "not been written whole since",
+                "not been written completely since",
                 expected=expected,
                 found=found,
-                hint="a task does that with its first batch after the app's next start, if it "
-                "still has its state; nothing was changed.",
+                hint="a task writes all rows with its first batch after the app's next start, if "
+                "its state still exists; nothing was changed.",
             ).at(store=spec.name, partition=self.id.partition)
 
     def _copy_others(

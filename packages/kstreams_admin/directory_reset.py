@@ -49,7 +49,7 @@ def survey_directory(app_id: str, home: DirectoryHome, state: StateBackend | Non
     leftovers = tuple(_interrupted(app_id, path))
     if path.is_symlink():
         raise CheckpointMismatchError(
-            f"{path} is a symbolic link, and a reset follows none",
+            f"{path} is a symbolic link, which a reset does not follow",
             hint=f"nothing was removed; name the directory itself: {str(path.resolve())!r}.",
         )
     if path.exists():
@@ -106,22 +106,26 @@ def _missing(app_id: str, path: Path) -> NoCheckpointError:
     if near:
         hint = f"did you mean {near[0]!r}?"
     elif siblings:
-        hint = f"there are: {', '.join(siblings[:10])}."
+        hint = f"existing checkpoints: {', '.join(siblings[:10])}."
     else:
-        hint = "name its directory with `checkpoint` if it is not below .kstreams/."
+        hint = (
+            "name the directory of the checkpoint with `checkpoint` if it is not below .kstreams/."
+        )
     return NoCheckpointError(f"app {app_id!r} has no checkpoint at {path}", hint=hint)
 
 
 def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
     """Raise an error unless the path is the checkpoint of this app."""
     if not path.is_dir():
-        raise CheckpointMismatchError(f"{path} is no directory")
+        raise CheckpointMismatchError(
+            f"{path} is not a directory, so it cannot be the checkpoint of {app_id!r}"
+        )
     names = sorted(p.name for p in path.iterdir())
     if DESCRIPTION not in names:
         strange = [name for name in names if not _BARE.fullmatch(name)]
         if strange:
             raise CheckpointMismatchError(
-                f"{path} is no checkpoint: it has {_listed(strange)}, but no {DESCRIPTION}",
+                f"{path} is not a checkpoint: it has {_listed(strange)}, but no {DESCRIPTION}",
                 hint="nothing was removed; delete the directory yourself if you are sure.",
             )
         return
@@ -135,8 +139,8 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
     strange = [name for name in names if name not in known and not _BARE.fullmatch(name)]
     if strange:
         raise CheckpointMismatchError(
-            f"{path} has more in it than the checkpoint of {app_id!r}: {_listed(strange)}",
-            hint="nothing was removed; move that elsewhere, or delete it yourself.",
+            f"{path} has more entries than the checkpoint of {app_id!r}: {_listed(strange)}",
+            hint="nothing was removed; move these entries elsewhere, or delete them yourself.",
         )
 
 

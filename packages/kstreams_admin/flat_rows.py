@@ -104,7 +104,9 @@ def rows_looked_at(
     columns = columns_of(view)
     when = columns.index("start_ms") if "start_ms" in columns else None
     if times != (None, None) and when is None:
-        raise StoreKindError(f"rows of a {kind.name} store have no start to choose by")
+        raise StoreKindError(
+            f"rows of a {kind.name} store have no start time; leave out the time options"
+        )
     low, high = (start, end) if by_key else (None, None)
     found = view.scan(
         lambda store: kind.scan(store, low, high, reverse=reverse),
@@ -138,5 +140,5 @@ def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_R
     """
     kind = view.spec.kind
     if times != (None, None) and not kind.has_times:
-        raise StoreKindError(f"a {kind.name} store keeps no times; leave out the time options")
+        raise StoreKindError(f"a {kind.name} store has no times; leave out the time options")
     return view.scan_key(key, lambda store: kind.flat_of_key(store, key, times))

@@ -129,7 +129,7 @@ def _raw(text: str) -> bytes:
 def _tuple(text: str) -> tuple[object, ...]:
     content = json.loads(text)
     if not isinstance(content, list):
-        raise ValueError(f"expected a list, got {text!r:.100}")  # noqa: TRY004  # typed in
+        raise ValueError(f"expected a JSON list, got {text!r:.100}")  # noqa: TRY004  # typed in
     return tuple(content)
 
 

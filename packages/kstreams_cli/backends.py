@@ -37,7 +37,7 @@ def state_backend(name: str) -> StateBackend:
     made = load_plugin("kstreams.stores", name)
     if isinstance(made, type) and not hasattr(made, "branch"):
         raise WrongUsageError(
-            f"{name!r} is a durable log, which a state backend is given in the program: "
+            f"{name!r} is a durable log, not a state backend; set the log in the program: "
             f"App(..., state=RocksDB(log={made.__name__}(...)))",
             "--state",
         )

@@ -100,9 +100,11 @@ def explain(
     elif key is not None:
         wanted = typed_key(spec.key, key_format, key)
     else:
-        raise WrongUsageError("a key is missing", "KEY")
+        raise WrongUsageError("the key to explain is missing", "KEY")
     if replayed is None and (batch is not None or every):
-        raise WrongUsageError("batches are explained by the topology's code", "--topology")
+        raise WrongUsageError(
+            "--batch and --all need the topology: give --topology MODULE:NAME", "--topology"
+        )
     found = explain_key(found_place, wanted, replayed, batch=batch, every=every)
     if as_json:
         print(json.dumps(found.to_json(skip=skip, limit=limit or None)))

@@ -72,7 +72,7 @@ class _AnyJson(Serde[Any]):
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except (TypeError, ValueError, RecursionError) as exc:
-            raise SerializationError(f"expected what JSON can say: {exc}") from exc
+            raise SerializationError(f"the value cannot be written as JSON: {exc}") from exc
 
     @override
     def deserialize(self, data: bytes) -> object:
@@ -128,7 +128,7 @@ class Format:
 def _fixed(serde: Serde[Any], about: str) -> SerdeByText:
     def make(request: SerdeRequest) -> Serde[Any]:
         if request.text:
-            raise ValueError(f"takes nothing behind the name, got {request.text!r}")
+            raise ValueError(f"expected nothing after the name, got {request.text!r}")
         return serde
 
     return SerdeByText(serde.name, about, make, lambda name: serde if name == serde.name else None)
@@ -194,8 +194,8 @@ def offered(name: str) -> SerdeByText | None:
     found = load_plugin("kstreams.serde_texts", name)
     if not isinstance(found, SerdeByText):
         raise PluginError(
-            f"expected a SerdeByText by {name!r} in kstreams.serde_texts, got {found!r}",
-            hint="the package that offers it is made for another version.",
+            f"expected a SerdeByText as {name!r} of kstreams.serde_texts, got {found!r}",
+            hint="install a version of its package for this kstreams.",
         )
     return found
 
@@ -247,15 +247,15 @@ def find_serde(
         extra = missing_extra(name) if known is None else ""
         if extra:
             raise WrongUsageError(
-                f"{text_of(exc)}; for the serde of kstreams: pip install 'kstreams-spark[{extra}]'"
+                f"{text_of(exc)}; for the serde {name!r}: pip install 'kstreams-spark[{extra}]'"
             ) from exc
         raise
     except (PluginError, ImportError) as exc:
-        raise WrongUsageError(f"serde {text!r} is not to be had: {text_of(exc)}") from exc
+        raise WrongUsageError(f"serde {text!r} cannot be loaded: {text_of(exc)}") from exc
     except (ValueError, OSError) as exc:
         if isinstance(exc, KStreamsError):
             raise
-        usage = "" if known is None else f"; say {known.usage}"
+        usage = "" if known is None else f"; usage: {known.usage}"
         raise WrongUsageError(f"serde {text!r}: {text_of(exc)}{usage}") from exc
     return found if topic is None else in_topic(found, topic, part, apart=False)
 
@@ -265,12 +265,12 @@ def _own(text: str) -> Serde[Any]:
     if ":" in text:
         found = load_object(text)
         if not isinstance(found, Serde):
-            raise WrongUsageError(f"{text} is {type(found).__name__}, not a Serde")
+            raise WrongUsageError(f"{text} is of type {type(found).__name__}, expected a Serde")
         return found
     if text in plugin_names("kstreams.serdes"):
         raise WrongUsageError(
-            f"serde {text!r} needs its type: make one in a module of yours, and "
-            "name that as MODULE:SERDE"
+            f"serde {text!r} needs a type: create the serde in a module of yours, and give "
+            "MODULE:SERDE"
         )
     names = offered_names()
     near = get_close_matches(text, names, n=1)

@@ -135,7 +135,10 @@ def _intake(target: str) -> Intake:
         if callable(found) and not isinstance(found, Intake):
             found = found()
         if not isinstance(found, Intake):
-            raise WrongUsageError(f"{target} is {type(found).__name__}, expected an Intake")
+            raise WrongUsageError(
+                f"{target} is {type(found).__name__}, expected an Intake or a function that "
+                "returns one"
+            )
     return found
 
 
@@ -153,7 +156,9 @@ def _policy(on_error: Refusal | None, dead_letters: str | None) -> OnRefusal | N
     if dead_letters is None:
         return None if on_error is None else on_error.value
     if on_error is not None:
-        raise WrongUsageError("give only one of them", "--on-error / --dead-letters")
+        raise WrongUsageError(
+            "give --on-error or --dead-letters, not both", "--on-error / --dead-letters"
+        )
     return DeadLetter(dead_letters)
 
 

@@ -54,7 +54,7 @@ def load_object(target: str) -> object:
     """
     module, name = _split(target)
     if not name:
-        raise WrongUsageError(f"{target!r} is not MODULE:NAME")
+        raise WrongUsageError(f"{target!r} is not MODULE:NAME: the name is missing")
     return _attribute(module, name)
 
 
@@ -69,7 +69,9 @@ def load_connection(target: str) -> Connection:
     try:
         check_connection(found)
     except CompileError as exc:
-        raise WrongUsageError(f"{target} is no connection: {exc.message}", "--connection") from exc
+        raise WrongUsageError(
+            f"{target} is not a connection: {exc.message}", "--connection"
+        ) from exc
     checked: Connection = found
     return checked
 
@@ -85,13 +87,13 @@ def _dotted(path: str) -> str:
         return path
     file = Path(path).absolute()
     if not file.is_file() or not file.is_relative_to(Path.cwd()):
-        raise WrongUsageError(f"{path} is no file below the current directory")
+        raise WrongUsageError(f"file {path} does not exist below the current directory")
     return ".".join(file.relative_to(Path.cwd()).with_suffix("").parts)
 
 
 def _module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise WrongUsageError(f"{name!r} is no module's name")
+        raise WrongUsageError(f"{name!r} is not the name of a module, such as shop.app")
     _make_importable(Path.cwd())
     try:
         return import_module(name)
@@ -142,7 +144,7 @@ def _only_topology(module: ModuleType) -> object:
     names = _topologies(module)
     if len(names) == 1:
         return getattr(module, names[0])
-    problem = "has several topologies" if names else "has no topology or builder of its own"
+    problem = "has several topologies" if names else "has no variable with a topology or builder"
     raise WrongUsageError(
         f"module {module.__name__!r} {problem}: give MODULE:NAME{_others(module)}"
     )
@@ -159,7 +161,7 @@ def _called(function: Callable[[], object], target: str) -> object:
 
 def _others(module: ModuleType) -> str:
     names = _topologies(module)
-    return f"; it has {', '.join(names)}" if names else ""
+    return f"; topologies in the module: {', '.join(names)}" if names else ""
 
 
 def _topologies(module: ModuleType) -> list[str]:

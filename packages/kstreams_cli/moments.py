@@ -62,7 +62,7 @@ def parse_start(text: str) -> Start:
         return Start("time", parse_moment(text))
     except WrongUsageError:
         raise WrongUsageError(
-            f"{text!r} is no point of a topic: expected beginning, end, an offset, -N for N "
+            f"{text!r} is not a position in a topic: expected beginning, end, an offset, -N for N "
             "records before the end, or a time such as 2024-05-01T12:00:00Z"
         ) from None
 
@@ -80,7 +80,7 @@ def parse_moment(text: str) -> int:
         return ms_of(text)
     except ValueError:
         raise WrongUsageError(
-            f"{text!r} is no time: expected one such as 2024-05-01T12:00:00Z, or @ and "
+            f"{text!r} is not a time: expected a time such as 2024-05-01T12:00:00Z, or @ and "
             "milliseconds since 1970"
         ) from None
 
@@ -95,5 +95,7 @@ def parse_span(text: str) -> timedelta:
     if found is None and text.strip() == "0":
         return timedelta(0)
     if found is None:
-        raise WrongUsageError(f"{text!r} is no span of time: expected one such as 100ms, 2s or 5m")
+        raise WrongUsageError(
+            f"{text!r} is not a duration: expected a number and a unit, such as 100ms, 2s or 5m"
+        )
     return timedelta(**{_UNITS[found[2]]: float(found[1])})

@@ -156,7 +156,7 @@ def find_place(
             known = _known_options(environment.get(_OPTIONS) or "{}")
         both = f"{_DATA} and {_BOOTSTRAP} are both set: give --data or --bootstrap"
     else:
-        both = "topics live in one place: give --data or --bootstrap, not both"
+        both = "give --data (embedded topics) or --bootstrap (Kafka), not both"
     if data and bootstrap:
         raise WrongUsageError(both, "--data / --bootstrap")
     if bootstrap:
@@ -183,7 +183,10 @@ def _known_options(text: str) -> Mapping[str, str]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise WrongUsageError(f"{_OPTIONS} is no object of JSON", "--option / --options-file")
+        raise WrongUsageError(
+            f"the environment variable {_OPTIONS} is not a JSON object",
+            "--option / --options-file",
+        )
     return found
 
 

@@ -122,7 +122,7 @@ class _Reader:
         if self.has_field:
             field, found, line = line.partition(self.separator)
             if not found:
-                raise ValueError("no separator after the timestamp")
+                raise ValueError(f"no separator {self.separator!r} after the timestamp")
             timestamp = int(field) if field.isdigit() else parse_moment(field)
         key, found, value = line.partition(self.separator) if self.separator else ("", "", line)
         if not found:
@@ -138,7 +138,7 @@ def _times(text: str | None, separator: str) -> tuple[int | None, bool]:
     """Return the timestamp of all records, and whether each line has its own."""
     if text is None or text == _FIELD:
         if text == _FIELD and not separator:
-            raise WrongUsageError('"field" needs a separator', "--timestamp")
+            raise WrongUsageError('"field" needs a --separator that is not empty', "--timestamp")
         return None, text == _FIELD
     with for_option("--timestamp"):
         return parse_moment(text), False
@@ -192,5 +192,7 @@ def _at_line(number: int) -> Iterator[None]:
         raise
     except (ValueError, WrongUsageError) as exc:
         raise ExecutionError(
-            f"line {number}: {exc}", hint="the lines before it are in the topic."
+            f"line {number}: {exc}",
+            hint="the lines before this line are in the topic: correct the line, and produce from "
+            "there.",
         ) from exc

@@ -198,7 +198,7 @@ def run(
         topology = load_topology(target)
     with for_option("--close-windows"):
         if close_windows and until is None and not ends_by_itself(topology):
-            raise WrongUsageError("it is for runs that end: add --until end")
+            raise WrongUsageError("--close-windows needs a run that ends: add --until end")
     with for_option("--forwarded-allow-ips"):
         beside = _beside(serve, target, place, forwarded_allow_ips)
     decided = StoreDecisions.of(topology, reset, rename, migrate)

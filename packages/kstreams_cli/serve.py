@@ -244,5 +244,5 @@ def _code(
 def _address(bind: str) -> tuple[str, int]:
     found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s]+):([0-9]{1,5})", bind)
     if found is None or int(found[2]) > 65535:  # the last port
-        raise WrongUsageError(f"{bind!r} is no HOST:PORT", "--bind")
+        raise WrongUsageError(f"{bind!r} is not HOST:PORT, such as 127.0.0.1:8080", "--bind")
     return found[1].strip("[]"), int(found[2])

@@ -154,7 +154,7 @@ def get(
         if times != (None, None) and not view.spec.kind.has_times:
             kind = view.spec.kind.name
             raise WrongUsageError(
-                f"a {kind} store keeps no times; leave out the time options", "--from / --to"
+                f"a {kind} store keeps no times; leave out --from and --to", "--from / --to"
             )
         found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
         columns = view.spec.kind.columns_of_key

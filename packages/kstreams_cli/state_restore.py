@@ -63,7 +63,10 @@ def restore(
         kstreams state restore shop orders --from-changelog --topology shop.app:topology --yes
     """
     if not from_changelog:
-        raise WrongUsageError("say what from: --from-changelog", "--from-changelog")
+        raise WrongUsageError(
+            "give --from-changelog, which rebuilds stores from their changelog topics",
+            "--from-changelog",
+        )
     found = AppState.find(app, checkpoint, log)
     backend = state_backend(state)
     with for_option("--topology"):

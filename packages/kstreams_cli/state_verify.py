@@ -59,7 +59,9 @@ def verify(
         kstreams state verify word-count --replay 20 --topology examples/word_count.py
     """
     if replay and topology is None:
-        raise WrongUsageError("batches run again by the topology's code", "--topology")
+        raise WrongUsageError(
+            "--replay runs the code of the topology: give --topology", "--topology"
+        )
     state = AppState.find(app, checkpoint, log)
     replayed = replayed_app(state, place, topology, connection, repeat_calls=repeat_calls)
     found = Verification(state.checkpoint, state.objects())

@@ -122,7 +122,8 @@ class AppState:
         if checkpoint.app != app:
             raise CheckpointMismatchError(
                 f"checkpoint {str(home)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
-                hint=f"say {checkpoint.app!r}, or name another place with --checkpoint.",
+                hint=f"give the app id {checkpoint.app!r}, or another checkpoint with "
+                "--checkpoint.",
             )
         return cls(checkpoint, checkpoint.log if log is None else load_log(log))
 
@@ -191,7 +192,11 @@ def load_log(target: str) -> ObjectStoreSettings:
     inner = getattr(found, "log", None)
     settings = inner if inner is not None else settings
     if settings is None:
-        raise WrongUsageError(f"{target} is no durable log, nor a backend with one", "--log")
+        raise WrongUsageError(
+            f"{target} is {type(found).__name__}, expected a durable log such as Directory(path), "
+            "or a state backend with a durable log",
+            "--log",
+        )
     checked: ObjectStoreSettings = settings
     return checked
 
@@ -222,4 +227,6 @@ def typed_key(serde: Serde[Any], given: str | None, text: str) -> object:
     try:
         return parse(text)
     except ValueError as exc:
-        raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc
+        raise WrongUsageError(
+            f"{text!r} is not a key of the format {given or serde.name}: {exc}", "KEY"
+        ) from exc

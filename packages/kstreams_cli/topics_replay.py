@@ -63,7 +63,10 @@ def replay(
     wanted = pairs_of(where or (), "--where")
     for each in wanted:
         if each not in _KNOWN:
-            raise WrongUsageError(f"{each!r} is none of {', '.join(_KNOWN)}", "--where")
+            raise WrongUsageError(
+                f"{each!r} is not a field of dead letters; expected one of {', '.join(_KNOWN)}",
+                "--where",
+            )
     found = replay_letters(place.connection, name, Choice(wanted, max_attempts), dry_run=dry_run)
     if as_json:
         print(json.dumps({"topic": name, "dry_run": dry_run, **found.to_json()}))

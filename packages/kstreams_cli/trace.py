@@ -62,10 +62,12 @@ def trace(
     """
     found = _PLACE.fullmatch(record)
     if found is None:
-        raise WrongUsageError(f"{record!r} is no TOPIC/PARTITION@OFFSET", "TOPIC/P@OFFSET")
+        raise WrongUsageError(
+            f"{record!r} is not TOPIC/PARTITION@OFFSET, such as lines/0@17", "TOPIC/P@OFFSET"
+        )
     if topology is None:
         raise WrongUsageError(
-            "a trace runs the code of the topology, so the option is required", "--topology"
+            "a trace runs the code of the topology: give --topology", "--topology"
         )
     state = AppState.find(app, checkpoint, log)
     replayed = replayed_app(

@@ -102,13 +102,20 @@ class StoreDecisions:
             if new not in stores:
                 raise WrongUsageError(_unknown(new, stores), "--rename")
             if new in found:
-                raise WrongUsageError(f"two stores become {new!r}", "--rename")
+                raise WrongUsageError(
+                    f"two stores would be renamed to {new!r}; give --rename for one of the stores",
+                    "--rename",
+                )
             found[new] = Migration(replace(stores[new], name=old, changelog=None))
         for name, target in pairs_of(migrate or (), "--migrate").items():
             if name not in stores:
                 raise WrongUsageError(_unknown(name, stores), "--migrate")
             if name in found:
-                raise WrongUsageError(f"--rename decides {name!r} already", "--migrate")
+                raise WrongUsageError(
+                    f"store {name!r} is given by both --rename and --migrate; give one of the two "
+                    "options",
+                    "--migrate",
+                )
             found[name] = _loaded(target)
         return cls(found, frozenset(reset or ()))
 
@@ -122,7 +129,9 @@ def _loaded(target: str) -> Migration:
     with for_option("--migrate"):
         found = load_object(target)
     if not isinstance(found, Migration):
-        raise WrongUsageError(f"{target} is no Migration", "--migrate")
+        raise WrongUsageError(
+            f"{target} is {type(found).__name__}, expected a Migration", "--migrate"
+        )
     return found
 
 

@@ -114,8 +114,9 @@ class RemoteReader(VersionReader[S]):
         schema = said.mapping("schema")
         if schema != self._spec.schema():
             raise CheckpointMismatchError(
-                f"store {self._spec.name!r} of the server is {schema}, not {self._spec.schema()}",
-                hint="read it by the definition that the app has of it.",
+                f"store {self._spec.name!r} has the schema {schema} on the server, but "
+                f"{self._spec.schema()} in the definition of this view",
+                hint="open the view with the store definition of the app.",
             )
         recorded = {
             name: value
@@ -124,8 +125,9 @@ class RemoteReader(VersionReader[S]):
         }
         if misread := misread_by(recorded, self._spec.parameters()):
             raise CheckpointMismatchError(
-                f"store {self._spec.name!r} of the server would be misread: {misread}",
-                hint="read it by the definition that the app has of it.",
+                f"store {self._spec.name!r} would be misread, because its parameters on the server "
+                f"and in the definition of this view differ: {misread}",
+                hint="open the view with the store definition of the app.",
             )
         known = said.anything("version") is not None
         return _Place(
@@ -174,7 +176,10 @@ class RemoteReader(VersionReader[S]):
             else:
                 self._note(reading)
                 return found
-        raise StoreError(f"store {self._spec.name!r} is reset again and again")
+        raise StoreError(
+            f"store {self._spec.name!r} was not read: the app was reset or upgraded during each of "
+            f"{_ATTEMPTS} attempts"
+        )
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
@@ -244,9 +249,9 @@ class RemoteReader(VersionReader[S]):
             before, self._place = self._place, found
         if (before.partitions, before.routing) != (found.partitions, found.routing):
             raise StoreError(
-                f"the app has begun again, and store {self._spec.name!r} has "
-                f"{found.partitions} partitions instead of {before.partitions}",
-                hint="read again.",
+                f"the app was reset or upgraded during the read, and store {self._spec.name!r} has "
+                f"{found.partitions} partitions instead of {before.partitions}, or another routing",
+                hint="repeat the read.",
             )
 
     def _check_open(self) -> None:
@@ -317,8 +322,9 @@ class _Reading(Generic[S]):
                 self._wanted = found.version
         elif found.version != self.version:
             if self.version is None:  # the first batch is committed meanwhile
-                raise BegunAgainError("the first version came between two requests")
+                raise BegunAgainError("the first batch was committed between two requests")
             raise ServerUnavailableError(
-                "the server returned another version than the requested one"
+                f"the server returned version {found.version} of store {self._spec.name!r}, "
+                f"expected version {self.version}"
             )
         return found

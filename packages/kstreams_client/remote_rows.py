@@ -45,7 +45,7 @@ class RemoteRows(WorkingStore):
             part = keys[start : start + _FIRST_PAGE]
             found = self._found({"keys": [_text(key) for key in part]})
             if [key for key, _ in found.pairs] != list(part):
-                raise StoreError("the server answers other keys than it was asked for")
+                raise StoreError("the server returned other keys than the requested keys")
             values += [value for _, value in found.pairs]
         return values
 
@@ -74,7 +74,10 @@ class RemoteRows(WorkingStore):
 
     def count(self, store: str) -> int:
         """Raise `StoreError`, because counting would read all rows."""
-        raise StoreError("a remote view does not count rows")
+        raise StoreError(
+            "a remote view does not count rows",
+            hint="count the rows with a View, which reads the app's checkpoint.",
+        )
 
     def write(self, changes: Changes) -> NoReturn:
         """Raise `StoreError`: a remote view is read-only."""

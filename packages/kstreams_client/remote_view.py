@@ -81,6 +81,6 @@ def _app(client: ServerClient, given: str | None) -> str:
         return names[0]
     if given is None or given not in names:
         known = ", ".join(map(repr, names)) or "none"
-        asked = "no app is named by app=..." if given is None else f"there is no app {given!r}"
+        asked = "app=... is not given" if given is None else f"there is no app {given!r}"
         raise CheckpointMismatchError(f"{asked}: the server has {known}")
     return given

@@ -72,14 +72,15 @@ class ServerClient:
             or parts.query
         ):
             raise ServerRefusedError(
-                "the address of a server is http://HOST:PORT or https://HOST:PORT",
-                hint="name the app by app=...; the token goes by token=..., never in the address.",
+                "the address of the server is invalid, expected http://HOST:PORT or "
+                "https://HOST:PORT",
+                hint="give the app id as app=... and the token as token=..., not in the address.",
             )
         if parts.scheme == "http" and not _is_loopback(host):
             raise ServerRefusedError(
-                f"the token would go to {host} in the clear",
-                hint="serve with --tls-cert and --tls-key, or behind a proxy that speaks TLS, and "
-                "say https://.",
+                f"the token would be sent unencrypted to {host}",
+                hint="start the server with --tls-cert and --tls-key, or behind a proxy with TLS, "
+                "and use https://.",
             )
         if not token or not token.isascii() or not token.isprintable():
             raise ServerRefusedError(
@@ -113,7 +114,10 @@ class ServerClient:
         try:
             return Fields(json.loads(data))
         except ValueError as exc:
-            raise ServerUnavailableError(f"{self.url} answers no JSON: {exc}") from exc
+            raise ServerUnavailableError(
+                f"the reply of {self.url} is not JSON: {exc}",
+                hint="check that `kstreams serve` runs at this address.",
+            ) from exc
 
     def post(self, steps: tuple[str, ...], body: Mapping[str, object]) -> bytes:
         """Send a JSON body to a route, and return the bytes of the reply; raises as `get` does."""
@@ -156,7 +160,7 @@ class ServerClient:
                     if tried == _TRIES or isinstance(exc, TimeoutError):
                         raise ServerUnavailableError(
                             f"{self.url} does not answer: {text_of(exc)}",
-                            hint="is `kstreams serve` running there?",
+                            hint="check that `kstreams serve` runs at this address.",
                         ) from exc
                 else:
                     if len(data) > _MOST_BYTES:

@@ -85,4 +85,4 @@ def decode_found(data: bytes) -> Found:
             tuple(pairs),
         )
     except (ValueError, struct.error) as exc:
-        raise StoreError(f"the server's reply has no rows: {exc}") from exc
+        raise StoreError(f"the rows in the server's reply cannot be parsed: {exc}") from exc

@@ -65,8 +65,8 @@ class EmbeddedRedelivery:
         except BlockingIOError:
             os.close(lock)
             raise AppLockedError(
-                f"another process brings records of {str(self._file.parent)!r} back",
-                hint="wait until it has ended.",
+                f"another process redelivers the dead letters of {str(self._file.parent)!r}",
+                hint="wait until that process has ended.",
             ) from None
         self._lock = lock
         self._read()
@@ -128,7 +128,8 @@ class EmbeddedRedelivery:
         if not known:
             raise StateCorruptError(
                 f"{str(self._file)!r}, the list of redelivered records, cannot be read",
-                hint="restore the file from a copy; without it all records are redelivered again.",
+                hint="restore the file from a copy; without the file, all records are redelivered "
+                "again.",
             )
         self._state = found
 

@@ -72,7 +72,10 @@ class OffsetRanges:
             match = _RANGE.fullmatch(part)
             start, end = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]) + 1)
             if match is None or start >= end or (found._ends and start <= found._ends[-1]):
-                raise StateCorruptError(f"{text[:80]!r} is not a list of offset ranges")
+                raise StateCorruptError(
+                    f"the list of redelivered offsets {text[:80]!r} is invalid, expected ascending "
+                    "ranges such as '0-16,18'"
+                )
             found._starts.append(start)
             found._ends.append(end)
         return found

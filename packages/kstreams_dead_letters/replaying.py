@@ -94,7 +94,9 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
     if isinstance(connection, Kafka):
         with closing(connection.admin()) as admin:
             return KafkaRedelivery(connection, topic, admin.partition_count(topic))
-    raise CompileError(f"dead letters on {connection!r} cannot be replayed")
+    raise CompileError(
+        f"dead letters on {connection!r} cannot be replayed, expected Embedded(...) or Kafka(...)"
+    )
 
 
 def replay_letters(

@@ -67,7 +67,8 @@ class BatchReplay:
         self.before: Commit | None = None if after is None else self._found(after.batch)
         if self.before is not None and self.before.id != after:
             raise ReplayError(
-                f"batch {batch} follows commit {after}, but the log has another one there"
+                f"batch {batch} of query {query.settings.name!r} was planned after commit {after}, "
+                f"but the durable log has commit {self.before.id} in its place"
             )
         if self.commit.fingerprint not in ("", query.settings.fingerprint):
             raise ReplayError(
@@ -81,12 +82,12 @@ class BatchReplay:
             return commits.at(batch)
         except ObjectMissingError as exc:
             known = commits.batches()
-            there = f"there are {known[0]} to {known[-1]}" if known else "there is none yet"
+            there = f"retained are {known[0]} to {known[-1]}" if known else "no commit is retained"
             raise ReplayError(
                 f"the commit of batch {batch} of query {self._query.settings.name!r} is not "
                 f"retained; {there}",
-                hint="a batch is run again from the commit before it: App(retained_batches=...) "
-                "keeps more of them.",
+                hint="a replay of a batch also needs the commit before the batch; "
+                "App(retained_batches=...) retains more commits.",
             ) from exc
 
     def _planned(self) -> Plan:

@@ -204,10 +204,11 @@ def _chosen(history: KeyHistory, batch: int | None, *, every: bool) -> list[KeyC
         return newest if every else newest[:1]
     found = [change for change in newest if change.batch == batch]
     if not found:
-        known = ", ".join(str(change.batch) for change in newest) or "none that is retained"
+        known = ", ".join(str(change.batch) for change in newest) or "none"
         raise ReplayError(
-            f"batch {batch} has not changed the key; these have: {known}",
-            hint="App(retained_batches=...) keeps more batches.",
+            f"batch {batch} has not changed the key; retained batches that have changed the key: "
+            f"{known}",
+            hint="App(retained_batches=...) retains more batches.",
         )
     return found
 

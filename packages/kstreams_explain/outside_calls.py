@@ -25,7 +25,8 @@ def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
     if found:
         raise ReplayError(
             f"running the batch again would repeat its external calls: {', '.join(found)}",
-            hint="--repeat-calls allows this; a system that replies differently changes results.",
+            hint="--repeat-calls allows the calls; a system that replies differently changes "
+            "results.",
         )
 
 

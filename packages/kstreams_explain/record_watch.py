@@ -57,7 +57,8 @@ class Followed:
 
     Attributes:
         place: Topic, partition and offset of the record.
-        edges: The input rows behind records of edges between tasks.
+        edges: For each record that an edge brought to a task, the input row of the sending task
+            from which it derives.
         steps: The steps so far, in order.
     """
 

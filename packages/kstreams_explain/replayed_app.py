@@ -71,7 +71,7 @@ class ReplayedApp:
         is_other = without_parameters(recorded) != without_parameters(shape)
         if is_other or any(misread_stores(parameters_in(recorded), parameters_in(shape))):
             raise CheckpointMismatchError(
-                f"the topology is not the last one of app {self.checkpoint.app!r}",
+                f"the topology is not the last topology that app {self.checkpoint.app!r} has run",
                 hint="pass the topology that the app runs. Batches before an upgrade cannot be "
                 "replayed.",
             )

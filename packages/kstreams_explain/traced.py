@@ -112,7 +112,7 @@ def trace_record(app: ReplayedApp, topic: str, partition: int, offset: int) -> T
     if not found:
         known = ", ".join(sorted({repr(node.topic.name) for node in app.topology.sources}))
         raise ReplayError(
-            f"app {app.checkpoint.app!r} does not read topic {topic!r}; it reads {known}"
+            f"app {app.checkpoint.app!r} does not read topic {topic!r}; its topics are {known}"
         )
     return Trace(app.checkpoint.app, place, tuple(found))
 

@@ -102,10 +102,10 @@ class FileContents:
         if entry is not None and entry.file.version != file.version:
             raise FileChangedError(
                 f"file {file.name!r} of {self._files.label} has changed since its records were "
-                f"planned: its version was {entry.file.version}, and is {file.version}",
-                hint="write new content to a new file, and restore this file, or remove it if it "
-                "was read. Add complete files only: write them under a name that ends with "
-                "'.part', then rename.",
+                f"planned: the version was {entry.file.version}, and is {file.version} now",
+                hint="restore the file, or remove the file if all its records were read; write new "
+                "content to a new file. Add only complete files: write each file under a name that "
+                "ends with '.part', then rename it.",
             )
         return entry is None
 

@@ -67,7 +67,7 @@ class Csv(TextRecords[None, V]):
         try:
             text = row.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as exc:
-            raise DeserializationError(f"its first row is not UTF-8: {row[:_SHOWN]!r}") from exc
+            raise DeserializationError(f"the first row is not UTF-8: {row[:_SHOWN]!r}") from exc
         self._picker(text)
         return text
 
@@ -82,7 +82,7 @@ class Csv(TextRecords[None, V]):
         if len(ends):
             return block[: int(ends[0]) + 1]
         if len(block) == _MAX_HEAD_BYTES:
-            raise DeserializationError(f"its first row has more than {_MAX_HEAD_BYTES:,} bytes")
+            raise DeserializationError(f"the first row has more than {_MAX_HEAD_BYTES:,} bytes")
         return block
 
     def rows(self, records: Sequence[bytes], head: str) -> Rows:
@@ -118,15 +118,16 @@ class Csv(TextRecords[None, V]):
         names = [_unquoted(each.decode()) for each in divided(head.encode(), mark)]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
-            raise DeserializationError(f"its first row names column {double[0]!r} twice")
+            raise DeserializationError(f"the first row names column {double[0]!r} twice")
         wanted = [column.name for column in self._columns]
         for column in self._columns:
             if column.required and column.name not in names:
                 near = get_close_matches(column.name, names, n=1)
                 guess = f" (did you mean {near[0]!r}?)" if near else ""
                 raise DeserializationError(
-                    f"its first row names no column {column.name!r}{guess}: {head[:_SHOWN]!r}",
-                    hint="let the first row name all fields that have no default.",
+                    f"the first row has no column {column.name!r}{guess}: {head[:_SHOWN]!r}",
+                    hint="add a column to the file for each field without a default, or give the "
+                    "field a default.",
                 )
         if names == wanted:
             return None, len(names)

@@ -118,14 +118,14 @@ class Place:
             )
         except (ValueError, TypeError, KeyError) as exc:
             raise StateCorruptError(
-                f"a plan names {shown_name(text)}, which is no place in a file"
+                f"a plan has the invalid position {shown_name(text)}, expected a position in a file"
             ) from exc
 
 
 def _file(data: Sequence[Any]) -> FileInfo:
     name, version, size, modified = data
     if type(modified) is not int:  # may be before the epoch
-        raise ValueError(f"the time of a file is {modified!r}")
+        raise ValueError(f"the modification time of a file is {modified!r}, expected an integer")
     return FileInfo(
         checked_text(name, "the name of a file"),
         checked_text(version, "the version of a file"),

@@ -30,8 +30,8 @@ class MoveTo:
         hidden = is_path_below(self.folder) and self.folder.startswith(("_", "."))
         if not hidden:
             raise ValueError(
-                f"MoveTo({shown_name(self.folder)}): files that were read go to a folder below the "
-                "place that is read, whose name begins with '_' or '.', such as '_done'"
+                f"MoveTo({shown_name(self.folder)}): expected a relative path of a folder below "
+                "the files, whose name begins with '_' or '.', such as '_done'"
             )
 
 
@@ -67,13 +67,13 @@ def check_when_read(name: str, files: Files, when_read: WhenRead) -> None:
     """
     if when_read != "leave" and not isinstance(files, FinishedFiles):
         raise CompileError(
-            f"log {name!r}: files of {files.label} cannot be taken away",
-            hint="leave out when_read=, or give the `Files` a method `take_away`.",
+            f"log {name!r}: files of {files.label} cannot be deleted or moved",
+            hint="leave out when_read=, or add the method `take_away` to the class of the `Files`.",
         )
     if not (isinstance(when_read, MoveTo) or when_read in ("leave", "delete")):
         raise CompileError(
-            f"log {name!r}: when_read is {when_read!r}",
-            hint="say 'leave', 'delete' or MoveTo('_done').",
+            f"log {name!r}: when_read is {when_read!r}, expected 'leave', 'delete' or "
+            "MoveTo('_done')",
         )
 
 

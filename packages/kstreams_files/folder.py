@@ -69,7 +69,7 @@ def folder(
     """
     given = os.fspath(path)
     if "://" in given:
-        raise ValueError(f"{given!r} is not a directory of this machine")
+        raise ValueError(f"{given!r} is a URL, expected the path of a local directory")
     root = Path(given).absolute()
     files = LocalFiles(str(root), pattern, recursive, span_ms("min_age", min_age))
     place = index or Directory(str(root / f".kstreams-{name}"))

@@ -96,6 +96,8 @@ class _Unzipped(Unpacked):
                     yield found
                 whole = stream.eof
         except zlib.error as exc:
-            raise DeserializationError(f"it is not whole gzip: {exc}") from exc
+            raise DeserializationError(f"the content is not whole gzip: {exc}") from exc
         if not whole:
-            raise DeserializationError("it is not whole gzip: it ends early, or is empty")
+            raise DeserializationError(
+                "the content is not whole gzip: the file ends early, or is empty"
+            )

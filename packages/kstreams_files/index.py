@@ -27,10 +27,10 @@ _LOG = "log.json"
 _FILES = "files/"
 _AT_ONCE = 8
 _OTHER = (
-    "give the log the index that it had, or another name to begin anew: offsets in checkpoints are "
-    "those of an index."
+    "give the log the index and the arguments that it had; or give the log another name, which "
+    "starts with a new index and new offsets."
 )
-_DAMAGED = "bring the index back from a copy; without it nobody knows which offset is which record."
+_DAMAGED = "restore the index from a copy: only the index has the offsets of the records."
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class FileIndex:
         for name, value in wanted.items():
             if found.anything(name) != value:
                 raise SourceError(
-                    f"the index in {self._place} has {name} {found.anything(name)!r}, and the log "
-                    f"{value!r}",
+                    f"the index in {self._place} has {name} {found.anything(name)!r}, expected "
+                    f"{value!r} as in the log",
                     hint=_OTHER,
                 )
         return found.text("id")
@@ -102,7 +102,8 @@ class FileIndex:
             for name, data in zip(names, pool.map(self._store.get, names), strict=True):
                 if name != _name(self._read):
                     raise SourceError(
-                        f"{_name(self._read)} of {self._place} is gone", hint=_DAMAGED
+                        f"{_name(self._read)} of the index in {self._place} is missing",
+                        hint=_DAMAGED,
                     )
                 self._take(data)
 
@@ -112,10 +113,12 @@ class FileIndex:
         def parse(fields: Fields, _: str) -> list[Entry]:
             return [Entry.from_json(each) for each in fields.items("files")]
 
-        what = f"{name} of {self._place}"
+        what = f"{name} of the index in {self._place}"
         for entry in read_document(data, name, parse, what=what, hint=_DAMAGED, sealed=True):
             if entry.partition >= len(self._entries) or entry.first != self.end(entry.partition):
-                raise SourceError(f"{what} does not follow the previous entry", hint=_DAMAGED)
+                raise SourceError(
+                    f"{what} has offsets that do not follow the previous offsets", hint=_DAMAGED
+                )
             self.known[entry.file.name] = entry
             if entry.records:
                 times = self._times[entry.partition]
@@ -188,7 +191,7 @@ class FileIndex:
     def _failed(self, error: StoreError) -> SourceError:
         return SourceError(
             f"the index in {self._place} cannot be read or written: {error.message}",
-            hint=f"name another place with index=..., such as Directory(path). {error.hint}",
+            hint=f"give another location as index=..., such as Directory(path). {error.hint}",
         )
 
 

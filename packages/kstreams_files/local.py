@@ -21,9 +21,9 @@ __all__ = ("LocalFiles", "is_unfinished")
 
 _UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", "~")
 _CHANGED = (
-    "bring the file back as it was, with its time of change, or reset the app. Put files there "
-    "whole: write them under a name that ends with '.part', then rename; and give what is new a "
-    "name of its own."
+    "restore the file with its modification time, or reset the app. Add only complete files: write "
+    "each file under a name that ends with '.part', then rename it; write new content to a new "
+    "file."
 )
 
 
@@ -75,7 +75,7 @@ class LocalFiles(FinishedFiles):
         except FileNotFoundError as exc:
             if prefix:
                 return  # deleted meanwhile
-            raise SourceError(f"there is no folder {self.root}", hint="create it.") from exc
+            raise SourceError(f"there is no folder {self.root}", hint="create the folder.") from exc
         except OSError as exc:
             raise SourceError(f"cannot list {self.root}/{prefix}: {exc}") from exc
         for entry in entries:
@@ -94,7 +94,7 @@ class LocalFiles(FinishedFiles):
         except FileNotFoundError:  # deleted meanwhile, or a link to nowhere
             return
         except OSError as exc:
-            raise SourceError(f"cannot look at {self.root}/{name}: {exc}") from exc
+            raise SourceError(f"cannot read the status of {self.root}/{name}: {exc}") from exc
         inside = not entry.is_symlink() or _is_inside(entry.path, root)
         if stat.S_ISREG(known.st_mode) and inside:
             yield _info(name, known)
@@ -103,11 +103,15 @@ class LocalFiles(FinishedFiles):
     def open(self, file: FileInfo) -> FileData:
         path = f"{self.root}/{file.name}"
         if not is_path_below(file.name) or not _is_inside(path, os.path.realpath(self.root)):
-            raise SourceError(f"file {shown_name(file.name)} does not lie in {self.root}")
+            raise SourceError(
+                f"file {shown_name(file.name)} is outside of the folder {self.root}, or links there"
+            )
         try:
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError as exc:
-            raise FileChangedError(f"file {path} is gone", hint=_CHANGED) from exc
+            raise FileChangedError(
+                f"file {path} was removed before its records were read", hint=_CHANGED
+            ) from exc
         except OSError as exc:
             raise SourceError(f"cannot read {path}: {exc}") from exc
         data = _LocalData(handle, path, file)
@@ -129,8 +133,9 @@ class LocalFiles(FinishedFiles):
             path.unlink(missing_ok=True)
         except OSError as exc:
             raise SourceError(
-                f"cannot take {path} away: {exc}",
-                hint="let the app change the directory, or leave files there: when_read='leave'.",
+                f"cannot {'move' if to else 'delete'} {path}, whose records were read: {exc}",
+                hint="allow the app to write to the directory, or leave files there: "
+                "when_read='leave'.",
             ) from exc
 
     def _is_still(self, path: Path, file: FileInfo) -> bool:
@@ -150,8 +155,9 @@ class LocalFiles(FinishedFiles):
         except FileExistsError:
             if not target.samefile(path):
                 raise SourceError(
-                    f"file {path.name!r} was read and goes to {to!r}, where another is",
-                    hint="take that one away: it is of a file that had this name before.",
+                    f"file {str(path)!r} was read, but cannot be moved to {to!r}: another file "
+                    "has this name",
+                    hint="move the other file away; it is an earlier file of the same name.",
                 ) from None
 
 
@@ -184,8 +190,9 @@ class _LocalData(FileData):
         found = _info(self._file.name, known)
         if found.version != self._file.version or not stat.S_ISREG(known.st_mode):
             raise FileChangedError(
-                f"file {self._path} has changed since its records were planned: its version (time "
-                f"of change and size) was {self._file.version}, and is {found.version}",
+                f"file {self._path} has changed since its records were planned: the version "
+                f"(modification time and size) was {self._file.version}, and is {found.version} "
+                "now",
                 hint=_CHANGED,
             )
 

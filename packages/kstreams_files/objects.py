@@ -17,8 +17,8 @@ from kstreams_files.local import is_unfinished
 __all__ = ("ObjectFiles",)
 
 _CHANGED = (
-    "bring the object back as it was, or reset the app. Give what is new a name of its own: an "
-    "object is not to be written over."
+    "restore the object, or reset the app. Write new content to a new object: an object must not "
+    "be overwritten."
 )
 
 
@@ -85,9 +85,9 @@ class ObjectFiles(FinishedFiles):
         """
         if not self.retire(file, to):
             raise SourceError(
-                f"object {file.name!r} of {self.where} was read and goes to {to!r}, where another "
-                "is",
-                hint="take that one away: it is of an object that had this name before.",
+                f"object {file.name!r} of {self.where} was read, but cannot be moved to {to!r}: "
+                "another object has this name",
+                hint="move the other object away; it is an earlier object of the same name.",
             )
 
     @property
@@ -112,7 +112,8 @@ class ObjectFiles(FinishedFiles):
         if is_unfinished(file.name):
             raise SourceError(
                 f"object {file.name!r} of {self.where} is not read: "
-                "its name is hidden, unfinished, or outside the prefix"
+                "a part of the name begins with '.' or '_', the name ends as names of unfinished "
+                "files do, or the object is outside the prefix"
             )
         return _ObjectData(self, file)
 

@@ -53,7 +53,7 @@ class Packed(Format[K, V]):
         if self.format.reads_anywhere:
             raise TypeError(
                 f"{self.format.name} files cannot be read inside archives\n"
-                "Hint: unpack them; their content is compressed already."
+                "Hint: unpack the files; their content is compressed already."
             )
         object.__setattr__(self, "key", self.format.key)
         object.__setattr__(self, "value", self.format.value)
@@ -68,7 +68,7 @@ class Packed(Format[K, V]):
         most = max(_FREE_BYTES, data.size * self.max_ratio)
         if count > most:
             raise DeserializationError(
-                f"its {data.size:,} bytes become more than {most:,}",
+                f"the {data.size:,} bytes of the file become more than {most:,} when decompressed",
                 hint=f"if the file is legitimate, raise max_ratio of {type(self).__name__}.",
             )
 

@@ -74,13 +74,13 @@ class Parquet(Format[None, V]):
             about = file.metadata.row_group(group)
             if about.total_byte_size > self.max_group_bytes:
                 raise DeserializationError(
-                    f"its row group {group + 1} has {about.total_byte_size:,} bytes, more than "
+                    f"row group {group + 1} has {about.total_byte_size:,} bytes, more than "
                     f"{self.max_group_bytes:,}",
                     hint="raise max_group_bytes of Parquet, or write smaller row groups.",
                 )
             if not 0 <= about.num_rows <= self.max_group_rows:
                 raise DeserializationError(
-                    f"its row group {group + 1} has {about.num_rows:,} rows, more than "
+                    f"row group {group + 1} has {about.num_rows:,} rows, more than "
                     f"{self.max_group_rows:,}",
                     hint="if the file is legitimate, raise max_group_rows of Parquet.",
                 )
@@ -143,7 +143,9 @@ def _opened(data: FileData, texts: Sequence[str]) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(Seekable(data), read_dictionary=list(texts))
     except (pa.ArrowException, OSError) as exc:
-        raise DeserializationError(f"it is no whole file of Parquet: {text_of(exc)}") from exc
+        raise DeserializationError(
+            f"the content is not a complete Parquet file: {text_of(exc)}"
+        ) from exc
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -172,7 +174,7 @@ def _check(column: CsvColumn, schema: pa.Schema) -> None:
             return
         near = get_close_matches(column.name, schema.names, n=1)
         guess = f" (did you mean {near[0]!r}?)" if near else ""
-        raise DeserializationError(f"it has no column {column.name!r}{guess}")
+        raise DeserializationError(f"the file has no column {column.name!r}{guess}")
     found = schema.field(column.name).type
     zoned = not pa.types.is_timestamp(found) or found.tz is not None
     text = pa.types.is_string(column.arrow)
@@ -187,7 +189,9 @@ def _check(column: CsvColumn, schema: pa.Schema) -> None:
             pass
         else:
             return
-    raise DeserializationError(f"its column {column.name!r} is of {found}, expected {column.arrow}")
+    raise DeserializationError(
+        f"column {column.name!r} has the type {found}, expected {column.arrow}"
+    )
 
 
 def _is_text_dictionary(kind: pa.DataType) -> bool:

@@ -34,7 +34,7 @@ def check_footer(data: FileData) -> None:
     if tail[4:] != _MAGIC or length + _TAIL_BYTES > data.size:
         return
     if length > _MOST_BYTES:
-        raise DeserializationError(f"its footer has {length:,} bytes, more than {_MOST_BYTES:,}")
+        raise DeserializationError(f"the footer has {length:,} bytes, more than {_MOST_BYTES:,}")
     try:
         _Footer(data.read(data.size - _TAIL_BYTES - length, length)).check()
     except IndexError:
@@ -66,7 +66,7 @@ class _Footer:
         """Check the schema elements, each of which is followed by its children."""
         if count > _MOST_COLUMNS:
             raise DeserializationError(
-                f"its schema has {count:,} columns and groups, more than {_MOST_COLUMNS:,}"
+                f"the schema has {count:,} columns and groups, more than {_MOST_COLUMNS:,}"
             )
         left: list[int] = []
         for _ in range(count):
@@ -79,7 +79,7 @@ class _Footer:
                 left.append(children)
             if len(left) > _MOST_DEPTH:
                 raise DeserializationError(
-                    f"its schema nests more than {_MOST_DEPTH} groups in each other"
+                    f"the schema nests groups more than {_MOST_DEPTH} levels deep"
                 )
 
     def _children(self) -> int:
@@ -103,7 +103,9 @@ class _Footer:
 
     def _skip(self, kind: int, depth: int = 0) -> None:
         if depth > _MOST_DEPTH:
-            raise DeserializationError("its footer nests too deep")
+            raise DeserializationError(
+                f"the footer nests values more than {_MOST_DEPTH} levels deep"
+            )
         if kind == _BYTE:
             self._at += 1
         elif kind in _VARINTS:
@@ -125,7 +127,7 @@ class _Footer:
                 number = field[0]
                 self._skip(field[1], depth + 1)
         elif kind not in _BOOLS:
-            raise DeserializationError(f"its footer has a field of the unknown type {kind}")
+            raise DeserializationError(f"the footer has a field of the unknown type {kind}")
 
     def _skip_map(self, depth: int) -> None:
         count = self._varint()

@@ -117,13 +117,12 @@ class _OpenFile:
             raise self._changed(exc.message) from exc
         if rows is None:
             self._data.check()
-            raise self._changed("it has fewer records")
+            raise self._changed("the file has fewer records")
         return rows
 
     def _changed(self, why: str) -> FileChangedError:
         return FileChangedError(
-            f"file {self._place.file.name!r} is not what it was when its records were planned: "
-            f"{why}",
+            f"file {self._place.file.name!r} has changed since its records were planned: {why}",
             hint="restore the original file, or reset the app.",
             where=Where(file=self._place.file.name, record=self._next + 1),
         )

@@ -37,7 +37,9 @@ class Seekable(io.RawIOBase):
         """Set and return the current position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._data.size}[whence]
         if base + offset < 0:
-            raise OSError(f"there is no byte {base + offset}")  # as files of Python do
+            raise OSError(
+                f"cannot seek to the negative position {base + offset}"
+            )  # as files of Python do
         self._at = base + offset
         return self._at
 

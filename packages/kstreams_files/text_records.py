@@ -66,7 +66,7 @@ class TextRecords(Format[K, V]):
         """Return the byte offset of the first record, after the UTF-8 byte order mark if any."""
         first = data.read(0, len(_BOM))
         if first.startswith(_WIDE):
-            raise DeserializationError("it is UTF-16, expected UTF-8")
+            raise DeserializationError("the text is UTF-16, expected UTF-8")
         return len(_BOM) if first == _BOM else 0
 
     @override
@@ -90,7 +90,7 @@ class TextRecords(Format[K, V]):
                 raise self._too_long(records)
             byte += len(block)
         if inside:
-            raise DeserializationError(f"record {records + 1} has a quote that nothing ends")
+            raise DeserializationError(f"record {records + 1} has a quote that is not closed")
         yield Mark(records + (unfinished > 0), byte)
 
     @override
@@ -114,7 +114,7 @@ class TextRecords(Format[K, V]):
     def _too_long(self, record: int) -> DeserializationError:
         return DeserializationError(
             f"record {record + 1} has more than {self.max_record_bytes:,} bytes",
-            hint="if the file is legitimate, raise max_record_bytes of its format.",
+            hint="if the file is legitimate, raise max_record_bytes of the format.",
         )
 
 

@@ -63,7 +63,7 @@ class Whole(Format[str, V]):
             size += len(block)
             if size > self.max_bytes:
                 raise DeserializationError(
-                    f"it has more than {self.max_bytes:,} bytes",
-                    hint="if the file is legitimate, raise max_bytes of its format.",
+                    f"the content has more than {self.max_bytes:,} bytes",
+                    hint="if the file is legitimate, raise max_bytes of the format.",
                 )
         return b"".join(blocks)

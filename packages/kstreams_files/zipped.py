@@ -93,7 +93,8 @@ class Zip(Packed[K, V]):
         for info in infos:
             if not is_path_below(info.filename):
                 raise DeserializationError(
-                    f"a member's name leads elsewhere: {shown_name(info.filename)}"
+                    f"the name of member {shown_name(info.filename)} is not a relative path that "
+                    "stays in the archive"
                 )
             if info.flag_bits & _ENCRYPTED:
                 raise DeserializationError(f"member {shown_name(info.filename)} is encrypted")
@@ -121,7 +122,7 @@ class _Directory(Seekable):
         """Return bytes; `zipfile` reads the whole directory in one call."""
         if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
             raise DeserializationError(
-                f"its directory has {size:,} bytes, too many for {self._most:,} members",
+                f"the archive's directory has {size:,} bytes, too many for {self._most:,} members",
                 hint="if the file is legitimate, raise max_members of Zip.",
             )
         found = super().read(size)
@@ -132,7 +133,7 @@ class _Directory(Seekable):
 
 def _too_many(count: int, most: int) -> DeserializationError:
     return DeserializationError(
-        f"it has {count:,} members, more than {most:,}",
+        f"the archive has {count:,} members, more than {most:,}",
         hint="if the file is legitimate, raise max_members of Zip.",
     )
 
@@ -166,7 +167,8 @@ class _Member(Unpacked):
                     yield block
                 if passed != self.size:
                     raise DeserializationError(
-                        f"it has {passed:,} bytes, and the archive's directory says {self.size:,}"
+                        f"the content has {passed:,} bytes, expected {self.size:,} as in the "
+                        "archive's directory"
                     )
 
 
@@ -185,6 +187,10 @@ def _zip_errors() -> Iterator[None]:
         EOFError,
         OSError,
     ) as exc:
-        raise DeserializationError(f"it is no whole ZIP: {text_of(exc)}") from exc
+        raise DeserializationError(
+            f"the file is not a complete ZIP archive: {text_of(exc)}"
+        ) from exc
     except (RuntimeError, ValueError, OverflowError) as exc:
-        raise DeserializationError(f"it is no ZIP that can be read: {text_of(exc)}") from exc
+        raise DeserializationError(
+            f"the file is not a readable ZIP archive: {text_of(exc)}"
+        ) from exc

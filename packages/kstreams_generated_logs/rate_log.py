@@ -38,7 +38,9 @@ class RateLog:
         if problem := count_problem(self.partitions):
             raise CompileError(f"log {self.name!r}: {problem}")
         if self.per_second < 1:
-            raise ValueError(f"per_second is {self.per_second}, expected at least 1")
+            raise ValueError(
+                f"log {self.name!r}: per_second is {self.per_second}, expected at least 1"
+            )
         to_ms(self.start)
 
     @property

@@ -91,8 +91,8 @@ class Appender:
         elif topic.null_keys == "drop" and topic.key != NONE:
             raise RecordRefusedError(
                 "the message has no key, and readers of the topic drop records without one",
-                hint="give it one by complete=, or make the topic's key NONE or its "
-                'null_keys "pass".',
+                hint="set a key in the function of complete=, or define the topic with key=NONE or "
+                "null_keys='pass'.",
                 where=where,
             )
         if record.value is not None:
@@ -121,7 +121,7 @@ class Appender:
             None if a letter is durable, else the error.
         """
         if self._letters is None:
-            raise ValueError("there is no topic for dead letters")
+            raise ValueError("the intake has no topic for dead letters")
         (error,) = self._append(self._letters, [letter])
         if error is not None and is_of_message(error):
             (error,) = self._append(self._letters, [smaller])
@@ -159,7 +159,7 @@ class Appender:
             raise exc.at(topic=self._topic.name) from None
         except Exception as exc:  # a serde that is not as strict as its contract
             raise SerializationError(
-                f"the {part} is not what {repr_of(serde)} reads: {kind_of(exc)}",
+                f"the {part} of the message cannot be read by {repr_of(serde)}: {kind_of(exc)}",
                 where=Where(topic=self._topic.name),
             ) from exc
 

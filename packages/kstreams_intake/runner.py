@@ -84,7 +84,10 @@ class IntakeRunner:
         clock: Clock | None = None,
     ) -> None:
         if remember < 0 or batch < 1 or give_up_after < timedelta(0):
-            raise ValueError("remember and give_up_after are not negative, batch is 1 or more")
+            raise ValueError(
+                f"remember={remember}, give_up_after={give_up_after}, batch={batch}: expected "
+                "remember and give_up_after of 0 or more, and batch of 1 or more"
+            )
         self._intake = intake
         self._topic = topic
         self._connection = connection

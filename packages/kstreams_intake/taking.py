@@ -72,18 +72,21 @@ class Rules:
                 found = replace(self.complete(given), receipt=given.receipt)
             except Exception as exc:  # the user's code
                 raise RecordRefusedError(
-                    f"complete raised {kind_of(exc)}: {text_of(exc)}",
-                    hint="complete does not know this kind of message, or has a bug.",
+                    f"the function of complete= raised {kind_of(exc)}: {text_of(exc)}",
+                    hint="correct the function, or set on_error= for messages that the function "
+                    "rejects.",
                 ) from exc
         if found.id is not None and not _is_id(found.id):
             raise RecordRefusedError(
-                f"the id is not printable, or has more than {_LONGEST_ID:,} characters"
+                f"the id of the message is empty, not printable, or has more than {_LONGEST_ID:,} "
+                "characters"
             )
         if found.timestamp is None:
             return replace(found, timestamp=self.clock.now_ms())
         if not 0 < found.timestamp <= LATEST_MS:
             raise RecordRefusedError(
-                f"the time {found.timestamp} ms is before 1970 or after the year 9999"
+                f"the time of the message is {found.timestamp} ms, expected 1 to {LATEST_MS} ms "
+                "after the beginning of 1970"
             )
         return found
 
@@ -168,7 +171,10 @@ class Taking:
         if fatal:
             raise fatal[0]
         if failed:
-            raise NotWritten("messages were given back") from failed[0][1]
+            raise NotWritten(
+                f"{len(failed)} messages were not written to topic {self._rules.topic!r}, and were "
+                "returned to the source"
+            ) from failed[0][1]
         ids = [each.id for each in deliveries if each.id is not None and _is_id(each.id)]
         if ids and not self._owed:
             self._before = ids[-1]

@@ -55,11 +55,11 @@ class IntakeContract:
 
     def make(self) -> Intake:
         """Create the intake. A test calls this repeatedly, for a source that only it uses."""
-        raise NotImplementedError("say how the intake is made: override make()")
+        raise NotImplementedError("override make(), which creates the intake of the test")
 
     def send(self, messages: Sequence[tuple[str, bytes]]) -> None:
         """Send messages (ids and values) to the source in order, without waiting for delivery."""
-        raise NotImplementedError("say how the source gets messages: override send()")
+        raise NotImplementedError("override send(), which sends messages to the source")
 
     def test_what_is_sent_comes_in_order_with_its_id(self) -> None:
         sent = [(f"id-{number}", f"value {number}".encode()) for number in range(5)]
@@ -131,7 +131,7 @@ class IntakeContract:
     def test_a_death_between_topic_and_source_leaves_each_message_once(self) -> None:
         self._needs_again()
         if not self.has_ids:
-            raise SkipTest("messages without ids are not recognised")
+            raise SkipTest("the messages have no ids, so duplicates cannot be recognized")
         with TemporaryDirectory() as place:
             topics = Embedded(place)
             self.send([("a", b"1"), ("b", b"2")])
@@ -140,7 +140,7 @@ class IntakeContract:
             except _Killed:
                 pass
             else:
-                raise AssertionError("the runner must settle the written messages")
+                raise AssertionError("the runner did not settle the written messages")
             values = self._values(topics)
             assert values in ([b"1"], [b"1", b"2"])
             again = 0 if self.resumes else len(values)
@@ -158,7 +158,7 @@ class IntakeContract:
 
     def _needs_again(self) -> None:
         if not self.comes_again:
-            raise SkipTest("the source gives each message once, settled or not")
+            raise SkipTest("the source does not deliver unsettled messages again")
 
     def _received(self, receiver: Receiver) -> Delivery:
         """Wait for one message."""
@@ -166,7 +166,7 @@ class IntakeContract:
         while time.monotonic() < end:
             for found in receiver.receive(1, _WAIT):
                 return found
-        raise AssertionError("no message came")
+        raise AssertionError(f"the intake received no message within {self.patience}")
 
     def _settled(self, receiver: Receiver, count: int, *, at_most: int = 10) -> list[Delivery]:
         """Wait for messages, and settle each message at once."""

@@ -81,7 +81,7 @@ class AdminConnection:
         except KafkaException as exc:
             raise KafkaOptionsError(
                 f"Kafka client options are refused: {options.scrub(exc.args[0].str())}",
-                hint="names and values are librdkafka's.",
+                hint="use the names and values of librdkafka's CONFIGURATION.md.",
             ) from None  # the cause could show a secret
 
     def ask(
@@ -119,7 +119,9 @@ class AdminConnection:
         except KafkaException as exc:
             raise self._failure(exc.args[0], topic) from None  # the cause could show a secret
         except FutureTimeoutError as exc:
-            raise BrokerUnavailableError(self.bootstrap, "no answer in time") from exc
+            raise BrokerUnavailableError(
+                self.bootstrap, f"no answer within {self.timeout_s:g} s"
+            ) from exc
         except ValueError as exc:
             raise KafkaRequestError(
                 self.options.scrub(str(exc)), code="INVALID_REQUEST", where=Where(topic=topic)
@@ -151,8 +153,10 @@ class AdminConnection:
                 where=where,
             )
         if code == KafkaError.TOPIC_ALREADY_EXISTS:
-            return TopicExistsError(f"topic {topic!r} exists", where=where)
-        return KafkaRequestError(f"Kafka refused: {reason}", code=error.name(), where=where)
+            return TopicExistsError(f"topic {topic!r} already exists", where=where)
+        return KafkaRequestError(
+            f"Kafka refused the request: {reason}", code=error.name(), where=where
+        )
 
     def _near(self, topic: str) -> str:
         try:

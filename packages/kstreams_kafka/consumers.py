@@ -90,7 +90,7 @@ class Consumers:
     def _refusal(self, exc: KafkaException) -> KafkaOptionsError:
         return KafkaOptionsError(
             f"Kafka consumer options are refused: {self._options.scrub(exc.args[0].str())}",
-            hint="names and values are librdkafka's.",
+            hint="use the names and values of librdkafka's CONFIGURATION.md.",
         )
 
     def failure(self, error: KafkaError, where: Where) -> Exception:
@@ -98,7 +98,9 @@ class Consumers:
         reason = self._options.scrub(error.str())
         match error.code():
             case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_PARTITION:
-                return UnknownTopicError(f"the topic is gone: {reason}", where=where)
+                return UnknownTopicError(
+                    f"the topic or partition does not exist any more: {reason}", where=where
+                )
             case KafkaError._AUTO_OFFSET_RESET | KafkaError.OFFSET_OUT_OF_RANGE:
                 return DataLossError(
                     f"records were deleted before they were read: {reason}",
@@ -107,7 +109,9 @@ class Consumers:
                 )
             case KafkaError._TRANSPORT | KafkaError._TIMED_OUT | KafkaError._ALL_BROKERS_DOWN:
                 return self.silence(reason)
-        return KafkaRequestError(f"Kafka refused: {reason}", code=error.name(), where=where)
+        return KafkaRequestError(
+            f"Kafka refused the read: {reason}", code=error.name(), where=where
+        )
 
     def silence(self, reason: str, where: Where | None = None) -> Exception:
         """Return the error for missing records, with the client's last error."""

@@ -78,9 +78,10 @@ def check_names(headers: Headers, where: Where) -> None:
     for name, _ in headers:
         if "\0" in name or not _encodes(name):
             raise RecordRefusedError(
-                f"the header name {name!r} cannot be written: it has a NUL or does not encode",
+                f"the header name {name!r} cannot be written: the name has a NUL character or "
+                "cannot be encoded as UTF-8",
                 "_INVALID_ARG",
-                hint="name headers in UTF-8 text without NUL.",
+                hint="use header names of UTF-8 text without NUL.",
                 where=where,
             )
 

@@ -102,8 +102,8 @@ class Kafka:
                 raise KafkaOptionsError(
                     f"bootstrap address {shown} is not host:port",
                     option="bootstrap.servers",
-                    hint="for example Kafka('broker-1:9092,broker-2:9092'); names and passwords "
-                    "are options: sasl.username, sasl.password.",
+                    hint="for example Kafka('broker-1:9092,broker-2:9092'); give user name and "
+                    "password as the options sasl.username and sasl.password.",
                 )
         for place in ("options", "consumer", "producer"):
             given = ClientOptions(getattr(self, place))
@@ -170,12 +170,12 @@ def _check(given: ClientOptions, place: str) -> None:
             raise KafkaOptionsError(
                 f"{name} in {place} is set by the engine",
                 option=name,
-                hint="leave it out; a source's start and a topic's partitioner are given with "
+                hint=f"leave out {name}; a source's start and a topic's partitioner are given in "
                 "the topology.",
             )
         if is_java_only(name):
             raise KafkaOptionsError(
-                f"{name} in {place} is an option of Kafka's Java client alone",
+                f"{name} in {place} is an option only of Kafka's Java client",
                 option=name,
                 hint="use librdkafka's options instead: sasl.username and sasl.password, "
                 "ssl.ca.location, ...",

@@ -57,7 +57,7 @@ class PartitionCounts:
         """Return the error for a topic that does not exist."""
         return UnknownTopicError(
             f"topic {topic!r} does not exist",
-            hint="create it first, or check its name.",
+            hint="create the topic first, or check the name.",
             where=Where(topic=topic),
         )
 
@@ -66,7 +66,7 @@ class PartitionCounts:
         count = self.of(topic)
         if not 0 <= partition < count:
             raise UnknownTopicError(
-                f"the topic has no such partition, expected 0 to {count - 1}",
+                f"topic {topic!r} has no partition {partition}, expected 0 to {count - 1}",
                 where=Where(topic=topic, partition=partition),
             )
 

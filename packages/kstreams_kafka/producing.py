@@ -103,7 +103,7 @@ class ProducerErrors:
         """Return the error of options with which no producer can be created."""
         return KafkaOptionsError(
             f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",
-            hint="names and values are librdkafka's.",
+            hint="use the names and values of librdkafka's CONFIGURATION.md.",
         )
 
     def failure(
@@ -116,11 +116,11 @@ class ProducerErrors:
         if error.code() in _MISSING:
             return UnknownTopicError(
                 f"topic {topic!r} or its partition does not exist at {bootstrap}: {reason}",
-                hint="create it first, or check its name.",
+                hint="create the topic first, or check the name.",
                 where=where,
             )
         if error.code() in _REFUSED:
-            return RecordRefusedError(f"Kafka cannot take a record: {reason}", code, where=where)
+            return RecordRefusedError(f"Kafka rejected a record: {reason}", code, where=where)
         said = self._options.scrub("".join(each.str() for each in self.said))
         return DeliveryError(
             f"a record was not written to Kafka at {bootstrap}: {reason}"
@@ -324,7 +324,7 @@ def check_timestamp(timestamp: int, topic: str, key: bytes | None) -> None:
     if timestamp < 1:
         raise RecordRefusedError(
             f"timestamp {timestamp} ms cannot be written: librdkafka takes 0 for 'now', and the "
-            "broker refuses negative ones",
+            "broker refuses negative timestamps",
             "INVALID_TIMESTAMP",
             hint="give the record a time of 1 ms or later.",
             where=Where(topic=topic, key=key, timestamp=timestamp),

@@ -49,10 +49,10 @@ _FENCED = frozenset(
     )
 )
 _REFUSED = "INVALID_TRANSACTION_TIMEOUT"
-_FIX = "the batch is committed: fix it, and start the app again, which publishes it."
+_FIX = "fix the cause, and start the app again, which publishes the committed batch."
 _COORDINATOR = (
-    "the broker's log says why: often transaction.state.log.replication.factor is more than there "
-    "are brokers. Without transactions, Kafka(delivery='at-least-once') is what can be had."
+    "the broker's log has the reason: often transaction.state.log.replication.factor exceeds the "
+    "number of brokers. Kafka(delivery='at-least-once') needs no transactions."
 )
 
 
@@ -299,7 +299,7 @@ class Publisher:
         bootstrap = self._options["bootstrap.servers"]
         if code == _REFUSED:
             return TransactionTimeoutError(
-                f"the cluster at {bootstrap} does not let a transaction stay open for "
+                f"the cluster at {bootstrap} does not allow transactions of "
                 f"{self._timeout_ms / 1000:g} s: {reason}",
                 code,
                 hint=f"lower {_TIMEOUT} in Kafka(producer=...), or raise the brokers' "
@@ -317,8 +317,8 @@ class Publisher:
 
     def _too_long(self, batch: int, exc: DeliveryError | TransactionError) -> KStreamsError:
         return TransactionTimeoutError(
-            f"batch {batch} was not published within {self._timeout_ms / 1000:g} s, for which a "
-            f"transaction may stay open: {exc.message}",
+            f"batch {batch} was not published within {self._timeout_ms / 1000:g} s, the time limit "
+            f"of a transaction: {exc.message}",
             exc.code,
             hint=f"raise {_TIMEOUT} in Kafka(producer=...), or lower max_records_per_batch; the "
             "next start publishes the batch.",
@@ -334,10 +334,12 @@ class Publisher:
 
     def _unknown(self, topic: str, batch: int) -> TransactionError:
         return TransactionError(
-            f"it is not known whether batch {batch} was published: group {self._name!r}, which "
-            "had the number of the next one, is gone (offsets.retention.minutes)",
-            hint=f"look into the topics, and set the group's offset of topic {topic!r}, partition "
-            f"0: to {batch + 1} if they have its results, to {batch} if not.",
+            f"it is not known whether batch {batch} was published: the consumer group "
+            f"{self._name!r}, whose offset was the number of the next batch, does not exist any "
+            "more (offsets.retention.minutes)",
+            hint=f"check the output topics, and set the group's offset of topic {topic!r}, "
+            f"partition 0: to {batch + 1} if they have results of batch {batch}, to {batch} if "
+            "not.",
         )
 
 
@@ -348,5 +350,7 @@ class _SmallerBatchError(Exception):
 def _timeout_ms(options: ClientOptions) -> int:
     text = options.get(_TIMEOUT, str(_DEFAULT_TIMEOUT_MS))
     if not text.isdecimal():
-        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, expected a number of ms", option=_TIMEOUT)
+        raise KafkaOptionsError(
+            f"{_TIMEOUT} is {text!r}, expected a number of milliseconds", option=_TIMEOUT
+        )
     return int(text)

@@ -332,7 +332,8 @@ class RangeReader:
         where = Where(topic=place[0], partition=place[1], offset=progress.next)
         if 0 <= progress.topic_end < progress.end:
             return DataLossError(
-                f"the partition ends at offset {progress.topic_end}, and was longer before",
+                f"the partition ends at offset {progress.topic_end}, expected records before "
+                f"offset {progress.end}",
                 hint=DataLossError.WAY_ON,
                 where=where,
             )

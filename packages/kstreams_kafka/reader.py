@@ -103,7 +103,7 @@ class KafkaReader:
             message = consumer.poll(_POLL_S)
             if message is None:
                 if time.monotonic() > deadline:
-                    raise self._consumers.silence("no records in time")
+                    raise self._consumers.silence(f"no records within {self._timeout_s:g} s")
                 continue
             error = message.error()
             if error is not None:

@@ -150,8 +150,8 @@ class KafkaRedelivery:
         if len(text) > _MOST_TEXT:
             raise LimitError(
                 f"the list of redelivered offsets of partition {partition} of {self._topic} has "
-                f"{len(text):,} characters; brokers keep {_MOST_TEXT:,}",
-                hint="redeliver all records up to an offset first, without a selection.",
+                f"{len(text):,} characters; brokers keep {_MOST_TEXT:,} at most",
+                hint="first redeliver all records without a selection, which makes the list short.",
             )
         first = text.partition(",")[0].rpartition("-")[2]
         return TopicPartition(self._topic, partition, int(first) + 1, text)

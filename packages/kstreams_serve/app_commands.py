@@ -81,12 +81,14 @@ class Order:
         field = ORDERS[what]
         unknown = [name for name in given if name not in ("order", field)]
         if unknown:
-            raise Problem(400, f"{what} takes no field {repr_of(unknown[0], 40)}")
+            raise Problem(400, f"the order {what} has no field {repr_of(unknown[0], 40)}")
         if field is None:
             return cls(what)
         text = given.get(field, _NO_REASON if what == "pause" else None)
         if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
-            raise Problem(400, f"{what} takes a {field}, of 1 to {_LONGEST} characters")
+            raise Problem(
+                400, f"the order {what} needs the field {field}, of 1 to {_LONGEST} characters"
+            )
         if what == "savepoint" and not is_savepoint_name(text):
             raise Problem(
                 400, f"a savepoint cannot have the name {repr_of(text, 40)}", hint=SAVEPOINT_RULE
@@ -142,14 +144,19 @@ class Orders:
 
     def _check_allowed(self) -> None:
         if not self._allowed:
-            raise Problem(403, "this server takes no orders", hint="start it with --allow-actions.")
+            raise Problem(
+                403,
+                "this server does not accept orders",
+                hint="start the server with --allow-actions.",
+            )
 
     def _check_room(self, savepoints: Savepoints) -> None:
         if len(savepoints.names()) >= self._most:
             raise Problem(
                 409,
-                f"the app has {self._most} savepoints or more: orders make no more of them",
-                hint="`kstreams state savepoint APP NAME --delete` lets go of one.",
+                f"the app has {self._most} savepoints or more, the limit of this server",
+                hint="delete one with `kstreams state savepoint APP NAME --delete`, or start the "
+                "server with a higher --limit savepoints=N.",
             )
 
     def _done(self, app: ServedApp, order: Order, giver: str) -> dict[str, Any]:

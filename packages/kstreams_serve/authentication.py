@@ -71,11 +71,15 @@ class Doors:
             return found[0]
         failures = self._recent(address)
         if len(failures) >= self._limit:
-            raise Problem(429, "too many wrong tokens", headers={"Retry-After": str(int(_MINUTE))})
+            raise Problem(
+                429,
+                "too many wrong tokens came from this address: wait a minute",
+                headers={"Retry-After": str(int(_MINUTE))},
+            )
         if len(self._failures) >= _ADDRESSES:
             self._failures.clear()
         self._failures.setdefault(address, failures).append(self._now())
-        raise no_token("the token is none of this server's")
+        raise no_token("the token is not a token of this server")
 
     def _digest(self, token: str) -> bytes:
         """Return a token's digest; comparing digests takes equal time for tokens of any length."""

@@ -70,9 +70,15 @@ class CodeRuns:
         """
         options = self._options.get(app)
         if options is None:
-            raise Problem(404, "batches of the app are not run again here", hint=_START)
+            raise Problem(
+                404,
+                f"the server has no topology of app {app!r} to replay batches with",
+                hint=_START,
+            )
         if self.is_busy:
-            raise Problem(503, "another batch runs again", headers={"Retry-After": "2"})
+            raise Problem(
+                503, "the server is replaying another batch", headers={"Retry-After": "2"}
+            )
         self.is_busy = True
         try:
             limits = ("--most-bytes", str(_MOST_BYTES))
@@ -107,8 +113,8 @@ class CodeRuns:
             code = await asyncio.wait_for(child.wait(), self._seconds)
         except asyncio.TimeoutError as exc:
             raise Problem(
-                504, f"the batch takes more than {self._seconds:.0f} s to run again",
-                hint="kstreams explain has no such limit.",
+                504, f"the replay of the batch takes more than {self._seconds:.0f} s",
+                hint=f"run kstreams {command[0]} on the command line: it has no time limit.",
             ) from exc  # fmt: skip
         finally:
             if child.returncode is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kstreams.quoting import repr_of
 from kstreams_serve.authentication import Doors
 from kstreams_serve.code_runs import CodeRuns
 from kstreams_serve.cursors import Cursors
@@ -57,5 +58,9 @@ class Context:
         found = self.apps.get(name)
         if found is None:
             check_name("the app", name)
-            raise Problem(404, "there is no app of this name here")
+            raise Problem(
+                404,
+                f"the server has no app {repr_of(name, 80)}",
+                hint="GET /v1/apps lists its apps.",
+            )
         return found

@@ -151,6 +151,8 @@ async def trace_of(context: Context, request: Request, app: ServedApp, given: Pa
     topic = given.required("topic")
     partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)
     if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
-        raise Problem(400, "a record is named by topic, partition and offset")
+        raise Problem(
+            400, f"a record needs topic (1 to {_MOST_TOPIC} characters), partition and offset"
+        )
     place = f"{TopicPartition(topic, partition)}@{offset}"
     return await context.code_runs.run(request, app.name, "trace", "--", app.name, place)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kstreams.quoting import repr_of
 from kstreams_serve.authentication import Doors
 from kstreams_serve.forwarded import TrustedProxies
 from kstreams_serve.problems import Problem, answer_of
@@ -19,6 +20,7 @@ __all__ = ("Guard",)
 
 _TOKEN_IN_URL = re.compile(rb"(^|&)(access_token|token|authorization|api_key)=", re.IGNORECASE)
 _HOSTS = 64
+_ORIGINS = "kstreams serve --allow-origin allows pages of another origin."
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -95,15 +97,18 @@ class Guard:
         if len(hosts) != 1 or _host_of(hosts[0]) not in self._hosts:
             raise Problem(
                 421,
-                "no server of this name is here",
-                hint="call it by the address it listens at, or start it with --name.",
+                f"Host is {repr_of(', '.join(hosts), 80)}, which is not a name of this server",
+                hint="use the address at which the server listens, or add the host name to the "
+                "settings of the server (kstreams serve: --name).",
             )
 
     def _check_origin(self, headers: Headers) -> None:
         origin = headers.get("origin")
         if origin is None or origin in self._origins or _is_own(headers):
             return
-        raise Problem(403, "a page of another origin asks")
+        raise Problem(
+            403, f"a page of origin {repr_of(origin, 80)} sent the request", hint=_ORIGINS
+        )
 
     def _check_site(self, method: str, headers: Headers) -> None:
         if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
@@ -112,14 +117,15 @@ class Guard:
         if followed == ("navigate", "document") and method in ("GET", "HEAD"):
             return  # a link, in a window of its own: the page that has it sees nothing
         if headers.get("origin") not in self._origins:
-            raise Problem(403, "a page of another site asks")
+            raise Problem(403, "a page of another site sent the request", hint=_ORIGINS)
 
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         if _TOKEN_IN_URL.search(scope["query_string"]):
             raise Problem(
                 400,
-                "there is a token in the address: logs and histories keep addresses",
-                hint="send it as `Authorization: Bearer ...`, and take another: this one is known.",
+                "there is a token in the address of the request: logs and histories keep addresses",
+                hint="send tokens as `Authorization: Bearer ...`, and replace this token: logs may "
+                "have it.",
             )
         address = scope["client"][0] if scope.get("client") else ""
         given = headers.getlist("authorization")

@@ -34,7 +34,7 @@ def bound(settings: Listening) -> socket.socket:
             made.bind(address)
             made.listen(_BACKLOG)
         except OSError as exc:
-            raise ServeError(f"it cannot listen at {host}:{port}: {exc}") from exc
+            raise ServeError(f"the server cannot listen at {host}:{port}: {exc}") from exc
         failed.pop_all()
     return made
 

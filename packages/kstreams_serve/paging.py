@@ -104,7 +104,7 @@ async def take_page(
             if loop.time() > until:
                 raise Problem(
                     410,
-                    "the position of this cursor cannot be found in time",
+                    f"the rows of the cursor were not found within {limits.wait_seconds:g} s",
                     hint="start with the first page again, and request the next page sooner.",
                 )
     made: list[T] = []

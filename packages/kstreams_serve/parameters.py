@@ -54,17 +54,19 @@ class Parameters(dict[str, str]):
                 max_num_fields=_MOST_FIELDS,
             )
         except ValueError as exc:
-            raise Problem(400, f"the query is not to be read: {exc}") from exc
+            raise Problem(400, f"the query string cannot be parsed: {exc}") from exc
         if _HALF_ESCAPE.search(query):
-            raise Problem(400, "the query is not to be read: a % begins no escape")
+            raise Problem(400, "the query string has a % without two hexadecimal digits after it")
         given: dict[str, str] = {}
         for name, value in pairs:
             if name not in known:
                 raise Problem(
-                    400, f"no parameter {repr_of(name, 40)} here; known are {', '.join(known)}"
+                    400,
+                    f"unknown parameter {repr_of(name, 40)}; known parameters: "
+                    f"{', '.join(known) or 'none'}",
                 )
             if name in given:
-                raise Problem(400, f"parameter {name!r} is there twice")
+                raise Problem(400, f"parameter {name!r} is given more than once")
             problem = text_problem(value) if value and name not in _FREE_TEXTS else ""
             if problem:
                 raise Problem(400, f"{name} cannot be {shown_name(value)}: {problem}")
@@ -146,7 +148,11 @@ def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object
             found = parser_of(serde)(_typed(text, serde) if form == "json" else text)
         serde.serialize(found)
     except Exception as exc:  # the serde's own code
-        raise Problem(400, f"{repr_of(text, 80)} is no key of serde {serde.name}") from exc
+        raise Problem(
+            400,
+            f"key {repr_of(text, 80)} cannot be read as {form} by serde {serde.name}",
+            hint=f"key_format is the format of keys: {', '.join(KEY_FORMATS)}.",
+        ) from exc
     return found
 
 
@@ -158,7 +164,7 @@ def _typed(text: str, serde: Serde[Any]) -> str:
     if isinstance(value, str) and token in (str, int, float):
         return value
     if token is str:
-        raise ValueError("it is no text")
+        raise ValueError("the JSON value is not a string")
     return text
 
 

@@ -108,7 +108,11 @@ async def stand(
         SavepointError: The savepoint does not exist.
     """
     if len({store.newest.place.query for store in stores}) > 1:
-        raise Problem(400, "stores of several queries have no version in common")
+        raise Problem(
+            400,
+            "the stores belong to several queries, which have no common version",
+            hint="send one request per query.",
+        )
     named = {store.spec.name: store for store in stores}
     if as_of.least is not None:
         await _committed(app, stores, as_of.least, limits)
@@ -144,4 +148,6 @@ async def _committed(
     while any(s.newest.version is None or s.newest.version < least for s in stores):
         left = until - loop.time()
         if left <= 0 or not await app.moved(left):
-            raise Problem(504, f"version {least} has not been committed in time")
+            raise Problem(
+                504, f"version {least} was not committed within {limits.wait_seconds:g} s"
+            )

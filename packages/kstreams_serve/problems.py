@@ -87,6 +87,9 @@ def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Respo
             "place": text_of(problem.where),
         }
         if not tells:
-            texts = {"detail": "this failed", "hint": "a token of the role data is told why."}
+            texts = {
+                "detail": "the request failed",
+                "hint": "a token of the role data shows the reason.",
+            }
     content |= {name: safe_text(text, _LONGEST) for name, text in texts.items() if text}
     return Response(json.dumps(content), status, dict(headers), media_type=PROBLEM)

@@ -123,7 +123,11 @@ class Queries:
         rows = rows_of_key(reads, wanted.key, wanted.times)
         found = list(islice(rows, self._limits.rows + 1))
         if len(found) > self._limits.rows:
-            raise Problem(413, f"the key has more than {self._limits.rows} rows: choose times")
+            raise Problem(
+                413,
+                f"the key has more than {self._limits.rows} rows",
+                hint="select a range of times with from and to.",
+            )
         return found
 
     def _check_size(self, size: int, count: int, seconds: float) -> None:
@@ -131,9 +135,9 @@ class Queries:
         if size > limits.answer_bytes or count > limits.rows or seconds > limits.read_seconds:
             raise Problem(
                 413,
-                f"these keys are more than {limits.rows} rows, {limits.answer_bytes} bytes or "
-                f"{limits.read_seconds:g} s of reading",
-                hint="ask for fewer at once.",
+                f"the read of the keys exceeds {limits.rows} rows, {limits.answer_bytes} bytes or "
+                f"{limits.read_seconds:g} s",
+                hint="request fewer keys at once.",
             )
 
     async def page(
@@ -182,7 +186,11 @@ class Queries:
     def _one_more(self) -> Iterator[None]:
         """Count a page while it is being read; raises `Problem` if too many are."""
         if self._pages >= self._limits.pages:
-            raise Problem(503, "too many pages are being read", headers={"Retry-After": "1"})
+            raise Problem(
+                503,
+                f"the server is already reading {self._pages} pages, its limit",
+                headers={"Retry-After": "1"},
+            )
         self._pages += 1
         try:
             yield

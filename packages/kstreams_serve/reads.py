@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kstreams.quoting import repr_of
 from kstreams.state.log.fields import MOST
 from kstreams.views.store_reads import StoreReads
 from kstreams_admin.flat_rows import columns_of, key_serde
@@ -102,7 +103,11 @@ class Reads:
         if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if rows == _NO_ROWS:
-            raise Problem(404, "there is no such key", headers=standing.headers)
+            raise Problem(
+                404,
+                f"store {store.spec.name!r} has no rows of the requested key",
+                headers=standing.headers,
+            )
         key = json_text(exact(wanted.key, store.spec.key))
         return text_answer(f'{{"key": {key}, "rows": {rows}{_note(store)}}}', headers)
 
@@ -143,7 +148,7 @@ class Reads:
         content: list[dict[str, object]] = []
         for each in self._list(body, "reads"):
             if not isinstance(each, dict) or not isinstance(each.get("store"), str):
-                raise Problem(400, "each of reads is an object with store and key")
+                raise Problem(400, "each item of reads must be an object with store and key")
             _check_fields(each, ("store", "key", "key_format"))
             store = await app.store(each["store"])
             key = self._key_in(store, each.get("key"), each.get("key_format", "text"))
@@ -191,7 +196,7 @@ class Reads:
     def _list(self, body: Mapping[str, Any], name: str) -> list[Any]:
         found = body.get(name)
         if not isinstance(found, list) or not 0 < len(found) <= self._limits.keys:
-            raise Problem(400, f"{name} is a list of 1 to {self._limits.keys}")
+            raise Problem(400, f"{name} must be a list of 1 to {self._limits.keys} items")
         return found
 
     async def _body(self, request: Request, known: Sequence[str]) -> Mapping[str, Any]:
@@ -228,7 +233,9 @@ def _event(news: News[str]) -> Event:
 def _check_fields(body: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in body:
         if name not in known:
-            raise Problem(400, f"unknown field; known are {', '.join(known)}")
+            raise Problem(
+                400, f"unknown field {repr_of(name, 40)}; known fields: {', '.join(known)}"
+            )
 
 
 def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:

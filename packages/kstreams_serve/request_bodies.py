@@ -33,9 +33,9 @@ async def json_body(request: Request, limits: Limits) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as exc:
-        raise Problem(400, "the body is not JSON") from exc
+        raise Problem(400, f"the body is not JSON: {exc}") from exc
     if not isinstance(found, dict):
-        raise Problem(400, "expected an object of JSON")
+        raise Problem(400, "the body must be a JSON object")
     return found
 
 
@@ -54,17 +54,19 @@ async def form_body(request: Request, limits: Limits) -> Mapping[str, str]:
             max_num_fields=_MOST_FIELDS,
         )
     except ValueError as exc:
-        raise Problem(400, "the form cannot be read") from exc
+        raise Problem(
+            400, f"the body is not a form with at most {_MOST_FIELDS} ASCII fields"
+        ) from exc
     return dict(pairs)
 
 
 async def _body(request: Request, kind: str, most: int, limits: Limits) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip() != kind:
-        raise Problem(415, f"expected a body of {kind}")
+        raise Problem(415, f"Content-Type must be {kind}")
     try:
         return await asyncio.wait_for(_read(request, most), limits.head_seconds)
     except asyncio.TimeoutError as exc:
-        raise Problem(408, "the body did not come in time") from exc
+        raise Problem(408, f"the body did not arrive within {limits.head_seconds:g} s") from exc
 
 
 async def _read(request: Request, most: int) -> bytes:

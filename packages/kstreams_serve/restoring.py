@@ -64,7 +64,7 @@ class Restoring:
 
     def _check_line(self) -> None:
         if len(self._under_way) >= self._line:
-            raise _later(f"too much is asked for at once: {self._why}")
+            raise _later(f"too many requests are waiting: {self._why}")
 
     def _ended(self, name: object, done: asyncio.Future[object]) -> None:
         del self._under_way[name]

@@ -50,8 +50,9 @@ def require(has: Role, role: Role) -> None:
     if has >= role:
         return
     if has is Role.OPEN:
-        raise no_token("this needs a token")
-    raise Problem(403, f"this needs the role {role.name.lower()}, the token has {has.name.lower()}")
+        raise no_token("the request needs a token")
+    given, wanted = has.name.lower(), role.name.lower()
+    raise Problem(403, f"the request needs the role {wanted}, the token has the role {given}")
 
 
 def no_token(detail: str) -> Problem:

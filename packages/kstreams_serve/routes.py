@@ -56,7 +56,8 @@ def actions_of(context: Context) -> tuple[Action, ...]:
     actions.append(Action("GET", "/openapi.json", Role.VIEW, describe))
     places = [(action.method, action.path) for action in actions]
     if len(set(places)) < len(places):
-        raise ValueError(f"two actions have one place: {sorted(places)}")
+        twice = sorted({place for place in places if places.count(place) > 1})
+        raise ValueError(f"several actions have the same method and path: {twice}")
     return tuple(actions)
 
 
@@ -91,7 +92,9 @@ class _Endpoint:
             return Response(status_code=400)  # the client has disconnected
         except Exception:  # noqa: BLE001  # a serde failed, or a bug: send it to the caller
             _LOG.exception("%s %s failed", action.method, action.path)
-            return action.refuse(request, Problem(500, "this failed; the server's log says why"))
+            return action.refuse(
+                request, Problem(500, "the request failed; the server's log has the reason")
+            )
 
 
 async def _no_route(_: Request, exc: HTTPException) -> Response:

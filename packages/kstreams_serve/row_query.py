@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from kstreams.quoting import repr_of
 from kstreams.serde.base import Serde
 from kstreams.state.log.fields import MOST
 from kstreams.state.stores.kind import Times
@@ -72,7 +73,7 @@ class RowQuery:
         found = cursors.read(cursor)
         if [*place] != found.items("p") or choices or as_of != NEWEST:
             raise Problem(
-                400, "a cursor continues its own request: only limit may be given with it"
+                400, "cursor belongs to another store, or is given with parameters other than limit"
             )
         last = found.text("k")
         return cls(
@@ -150,10 +151,10 @@ class RowQuery:
             try:
                 return base64_bytes(text)
             except ValueError as exc:
-                raise Problem(400, "prefix is no base64") from exc
+                raise Problem(400, f"prefix is {repr_of(text, 40)}; expected base64") from exc
         if serde.type_token not in (str, bytes) or serde.ordered is not serde:
-            raise Problem(400, f"keys of serde {serde.name} have no prefix as text",
-                          hint="give its bytes, with key_format=base64.")  # fmt: skip
+            raise Problem(400, f"prefix cannot be {form}: keys of serde {serde.name} are not text",
+                          hint="give the first bytes, with key_format=base64.")  # fmt: skip
         return serde.serialize(key_of(serde, text, form, self.key_bytes))
 
 

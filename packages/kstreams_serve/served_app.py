@@ -20,6 +20,7 @@ from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.partitioner import Partitioner
+from kstreams.quoting import repr_of
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.telemetry.counters import Counters
@@ -29,6 +30,7 @@ from kstreams.views.pinned import Pinned
 from kstreams.views.reader import Reader
 from kstreams.views.reader_settings import ReaderSettings
 from kstreams.views.state_source import CheckpointSource
+from kstreams_admin.moments import iso
 from kstreams_admin.status import QueryStatus, query_statuses
 from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_serve.parameters import check_name
@@ -138,7 +140,11 @@ class ServedStore:
             found = reader.pin(partitions)
             if found is not None:
                 return found
-        raise Problem(503, "the app begins again all the time", headers={"Retry-After": "1"})
+        raise Problem(
+            503,
+            f"the app was reset or upgraded repeatedly while store {self.spec.name!r} was read",
+            headers={"Retry-After": "1"},
+        )
 
     def _older_reader(self, as_of: int | str) -> Reader[Any]:
         """Return the reader of a version; called in a thread of `Restoring`."""
@@ -171,7 +177,7 @@ class ServedStore:
         if after == 0:
             raise Problem(
                 410,
-                "no version of then is retained",
+                f"no version from {iso(at_ms)} or earlier is retained",
                 hint="App(retained_batches=...) retains more versions, a savepoint retains one.",
             )
         return batches[after - 1]
@@ -286,7 +292,7 @@ class ServedApp:
     def _check_name(self, name: str) -> None:
         if name not in self.schemas():
             check_name("the store", name)
-            raise Problem(404, "the app has no store of this name")
+            raise Problem(404, f"app {self.name!r} has no store {repr_of(name, 80)}")
 
     def savepoints(self) -> list[str]:
         """Return the names of the savepoints."""

@@ -75,7 +75,10 @@ class Server:
         for source in sources:
             app = ServedApp(source, settings.poll, settings.limits)
             if app.name in self.apps:
-                raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
+                raise ServeError(
+                    f"two of the checkpoints belong to apps with the id {app.name!r}",
+                    hint="start a separate server for one of these checkpoints.",
+                )
             self.apps[app.name] = app
             if source.code is not None:
                 code[app.name] = source.code

@@ -117,22 +117,28 @@ class Listening:
                 raise ServeError(
                     f"a token has {len(token)} characters; expected {_SHORTEST_TOKEN} or more, "
                     "all of them printable ASCII",
-                    hint="`openssl rand -hex 32` makes one.",
+                    hint="`openssl rand -hex 32` prints a token.",
                 )
         for origin in self.origins:
             if not _ORIGIN.fullmatch(origin):
                 raise ServeError(
-                    f"{origin!r} is no origin of pages", hint="one is https://HOST or with :PORT."
+                    f"origin {origin!r} is invalid; expected https://HOST or https://HOST:PORT"
                 )
         self._check_proxies()
         if (self.certificate is None) != (self.key_file is None):
-            raise ServeError("a certificate needs its key, and a key its certificate")
+            given, missing = "certificate", "key_file"
+            if self.certificate is None:
+                given, missing = missing, given
+            raise ServeError(
+                f"{given} is set, but {missing} is missing",
+                hint="set both or neither (kstreams serve: --tls-cert and --tls-key).",
+            )
         if not self.is_loopback and self.certificate is None and not self.behind_proxy:
             raise ServeError(
-                f"it would listen at {self.host} without TLS: tokens and data could be read on "
-                "their way",
-                hint="give it a certificate and its key; or say that it is behind a proxy, where "
-                "something in front of it speaks TLS.",
+                f"the server would listen at {self.host} without TLS: others in the network could "
+                "read tokens and data",
+                hint="set certificate and key_file (kstreams serve: --tls-cert, --tls-key), or "
+                "behind_proxy (--behind-proxy) if a proxy terminates TLS.",
             )
 
     def _check_proxies(self) -> None:
@@ -140,9 +146,9 @@ class Listening:
             TrustedProxies(self.forwarded_allow_ips)
         except ValueError as exc:
             raise ServeError(
-                f"a trusted proxy is wrong: {exc}",
-                hint="write each as 10.0.0.7 or 10.0.0.0/8; there is no * for everyone, who could "
-                "then claim any address.",
+                f"forwarded_allow_ips has an invalid trusted proxy: {exc}",
+                hint="write each proxy as 10.0.0.7 or 10.0.0.0/8; * is not supported, because "
+                "clients could then choose their address.",
             ) from exc
 
     @property
@@ -176,9 +182,15 @@ class ServeSettings(Listening):
     def __post_init__(self) -> None:
         """Check the settings."""
         if not self.tokens:
-            raise ServeError("there is no token, so no client could read")
+            raise ServeError(
+                "tokens is empty, so no client could send requests",
+                hint="ServeSettings.new_token() returns a token.",
+            )
         if self.allows_actions and Role.ACT not in self.tokens.values():
-            raise ServeError("actions are allowed, but no token has the role act")
+            raise ServeError(
+                "actions are allowed, but no token has the role act",
+                hint="add a token with the role act, or do not allow actions.",
+            )
         super().__post_init__()
 
     @classmethod
@@ -202,10 +214,11 @@ def read_tokens(file: Path) -> tuple[dict[str, Role], dict[str, str]]:
         mode = file.stat().st_mode
         text = file.read_text("ascii")
     except (OSError, UnicodeDecodeError) as exc:
-        raise ServeError(f"the tokens in {str(file)!r} cannot be read: {exc}") from exc
+        raise ServeError(f"the token file {str(file)!r} cannot be read: {exc}") from exc
     if mode & _OTHERS:
         raise ServeError(
-            f"others may read {str(file)!r}, which has the tokens", hint=f"chmod 600 {file} first."
+            f"other users may read the token file {str(file)!r}",
+            hint=f"run chmod 600 {file} first.",
         )
     found: dict[str, Role] = {}
     holders: dict[str, str] = {}
@@ -216,12 +229,16 @@ def read_tokens(file: Path) -> tuple[dict[str, Role], dict[str, str]]:
         role, token, *names = words if len(words) > 1 else ("data", *words)
         if len(names) > 1 or role not in _ROLES:
             raise ServeError(
-                f"line {number} of {str(file)!r} is no role, a token and who has it",
+                f"line {number} of the token file {str(file)!r} is invalid; expected a role, a "
+                "token and, optionally, the name of its owner",
                 hint=f"roles are {', '.join(_ROLES)}.",
             )
         found[token] = Role[role.upper()]
         if names:
             holders[token] = names[0]
     if not found:
-        raise ServeError(f"{str(file)!r} has no token")
+        raise ServeError(
+            f"the token file {str(file)!r} has no token",
+            hint="write a role and a token on each line.",
+        )
     return found, holders

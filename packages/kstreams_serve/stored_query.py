@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from kstreams.quoting import repr_of
 from kstreams.state.backend.working import Pair, WorkingStore
 from kstreams.state.cache.times import FixedTimes
 from kstreams_client.wire import Found, encode_found
@@ -52,7 +53,7 @@ class StoredQuery:
             or not isinstance(partition, int)
             or not 0 <= partition < most
         ):
-            raise Problem(400, f"partition is one of 0 to {most - 1}")
+            raise Problem(400, f"partition is {repr_of(partition, 40)}; expected 0 to {most - 1}")
         look = _fetched(body, limits) if "keys" in body else _scanned(body, limits)
         epoch = body.get("epoch", store.newest.epoch)
         return cls(partition, as_of_in(body, "version").version, epoch, look)
@@ -80,13 +81,17 @@ class StoredQuery:
 
     def _check_epoch(self, epoch: str) -> None:
         if self.epoch != epoch:
-            raise Problem(412, "the app was reset or upgraded: look at the store again")
+            raise Problem(
+                412,
+                "the app was reset or upgraded since the client requested the store's description",
+                hint="request the description again.",
+            )
 
 
 def _fetched(body: Mapping[str, Any], limits: Limits) -> _Look:
     given = body["keys"]
     if not isinstance(given, list) or not 0 < len(given) <= limits.keys:
-        raise Problem(400, f"keys is a list of 1 to {limits.keys}")
+        raise Problem(400, f"keys must be a list of 1 to {limits.keys} items")
     keys = [_bytes(key, limits) for key in given]
 
     def look(name: str, rows: WorkingStore) -> tuple[list[Pair], bool]:
@@ -94,8 +99,8 @@ def _fetched(body: Mapping[str, Any], limits: Limits) -> _Look:
         size = sum(len(key) + len(value or b"") for key, value in found)
         if len(keys) > 1 and size > limits.answer_bytes:
             raise Problem(
-                413, f"these keys are more than {limits.answer_bytes} bytes",
-                hint="ask for fewer at once.",
+                413, f"the rows of the keys exceed {limits.answer_bytes} bytes",
+                hint="request fewer keys at once.",
             )  # fmt: skip
         return found, True
 
@@ -108,7 +113,7 @@ def _scanned(body: Mapping[str, Any], limits: Limits) -> _Look:
     )
     reverse, limit = body.get("reverse", False), body.get("limit", limits.rows)
     if not isinstance(reverse, bool) or not isinstance(limit, int) or limit < 1:
-        raise Problem(400, "reverse is true or false, and limit at least 1")
+        raise Problem(400, "reverse must be true or false, and limit a number of 1 or more")
 
     def look(name: str, rows: WorkingStore) -> tuple[list[Pair], bool]:
         found: list[Pair] = []
@@ -126,8 +131,10 @@ def _scanned(body: Mapping[str, Any], limits: Limits) -> _Look:
 
 def _bytes(given: object, limits: Limits) -> bytes:
     if not isinstance(given, str) or len(given) > 2 * limits.key_bytes:
-        raise Problem(400, "a key is its bytes in base64, and not too long")
+        raise Problem(
+            400, f"each key must be base64 text of at most {2 * limits.key_bytes} characters"
+        )
     try:
         return base64_bytes(given)
     except ValueError as exc:
-        raise Problem(400, "a key is its bytes in base64") from exc
+        raise Problem(400, "a key is not valid base64") from exc

@@ -36,7 +36,11 @@ class Streams:
             Problem: There are too many followers.
         """
         if self._count >= self._most:
-            raise Problem(503, "there are too many followers", headers={"Retry-After": "5"})
+            raise Problem(
+                503,
+                f"the server already has {self._most} followers, its limit",
+                headers={"Retry-After": "5"},
+            )
         self._count += 1
 
     def leave(self) -> None:

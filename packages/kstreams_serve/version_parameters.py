@@ -62,7 +62,10 @@ def _version(given: Mapping[str, Any], name: str) -> int | str | None:
     if found is None or _is_batch(found, -1):
         return found
     if not isinstance(found, str) or not 0 < len(found) <= _LONGEST_NAME:
-        raise Problem(400, f"{name} is {repr_of(found, 40)}; expected a batch or a savepoint")
+        raise Problem(
+            400,
+            f"{name} is {repr_of(found, 40)}; expected a batch number or the name of a savepoint",
+        )
     if _BATCH.fullmatch(found):
         return int(found)
     if not is_savepoint_name(found):
@@ -89,7 +92,7 @@ def _least(given: Mapping[str, Any]) -> int | None:
     number = int(found) if isinstance(found, str) and _BATCH.fullmatch(found) else found
     if number is None or (_is_batch(number, 0) and isinstance(number, int)):
         return number
-    raise Problem(400, f"min_version is {repr_of(found, 40)}; expected a batch")
+    raise Problem(400, f"min_version is {repr_of(found, 40)}; expected a batch number")
 
 
 def _is_batch(found: object, least: int) -> bool:

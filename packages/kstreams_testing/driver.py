@@ -315,8 +315,8 @@ class TopologyTestDriver(DriverOutside):
         tasks = self._store_tasks(spec)
         if partition is None and len(tasks) != 1:
             raise TopologyError(
-                f"store {spec.name!r} has {len(tasks)} partitions",
-                hint="name one, or use store_contents for all.",
+                f"store {spec.name!r} has {len(tasks)} partitions, and partition= is missing",
+                hint="give partition=, or use store_contents for all partitions.",
             )
         return tasks[partition or 0].state.store(spec)
 

@@ -173,7 +173,9 @@ class DriverOutside:
             group = self.topology.group_of_store(spec.name)
         except KeyError:
             known = ", ".join(repr(s.name) for s in self.topology.stores) or "none"
-            raise TopologyError(f"no store {spec.name!r}; stores: {known}") from None
+            raise TopologyError(
+                f"the topology has no store {spec.name!r}; stores: {known}"
+            ) from None
         tasks = self._tasks[group.name]
         return tasks[: self._uneven.of_store(spec.name, len(tasks))]
 
@@ -190,7 +192,9 @@ class _Places(Generic[K]):
         partition: int | None,
     ) -> None:
         if partition is not None and not 0 <= partition < count:
-            raise TopologyError(f"store {store.name!r} has {count} partitions, not {partition}")
+            raise TopologyError(
+                f"store {store.name!r} has no partition {partition}; expected 0 to {count - 1}"
+            )
         self._store = store
         self._count = count
         self._fixed = partition if count > 1 else 0
@@ -202,9 +206,9 @@ class _Places(Generic[K]):
             self._rule = partitioner_of(name, given[0]) if name is not None else None
             if self._rule is None:
                 raise TopologyError(
-                    f"it is not known where the keys of store {store.name!r} belong: the "
-                    "records of its group have keys of another serde",
-                    hint="name the partition: driver.fill(store, rows, partition=0).",
+                    f"the partitions of the keys of store {store.name!r} are unknown: the records "
+                    "of its group have keys of another serde",
+                    hint="give the partition: driver.fill(store, rows, partition=0).",
                 )
 
     def of(self, key: K) -> int:

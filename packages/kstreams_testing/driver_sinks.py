@@ -67,7 +67,8 @@ class DriverSinks:
             raise TopologyError(f"the topology has no sink {sink.label!r}; it has {known}")
         if self._real:
             raise TopologyError(
-                f"sink {sink.label!r} has no recorded results: the driver has real_sinks=True"
+                f"sink {sink.label!r} has no recorded results: the driver has real_sinks=True",
+                hint="read the results from the real sink, or leave out real_sinks=True.",
             )
         records = [record for name in names for record in self._kept[name].records()]
         for name in names:

@@ -104,7 +104,7 @@ class DriverSources:
             return source
         if source.name in self._logs:
             raise TopologyError(
-                f"log {source.name!r} cannot be piped: the driver has real_sources=True",
+                f"records cannot be piped to log {source.name!r}: the driver has real_sources=True",
                 hint="write the input to the real source, or leave out real_sources=True.",
             )
         return Topic(source.name, source.key, source.value)

@@ -35,7 +35,9 @@ class DriverTopics:
         counts = [partitions] if isinstance(partitions, int) else partitions.values()
         problem = next(filter(None, map(count_problem, counts)), None)
         if problem:
-            raise PartitionCountError(problem, hint="a test's topics have as many as it needs.")
+            raise PartitionCountError(
+                problem, hint="set partitions= to the number that the test needs."
+            )
         self._partitions = partitions
         self._logs: dict[str, list[list[RawRecord]]] = {}
         self._unread: dict[str, list[RawRecord]] = {}
@@ -122,7 +124,9 @@ class DriverTopics:
         """
         count = len(self.records(topic))
         if not 0 <= partition < count:
-            raise TopologyError(f"topic {topic!r} has {count} partitions, not {partition}")
+            raise TopologyError(
+                f"topic {topic!r} has no partition {partition}; expected 0 to {count - 1}"
+            )
 
     def read(self, topic: str) -> list[RawRecord]:
         """Return the unread records in the order of writing."""

@@ -25,6 +25,11 @@ from kstreams.windowed import Windowed
 
 __all__ = ("KeyCheck", "with_batch_checks")
 
+_KEYS_HINT = (
+    "if a processor above changes the key, put builder.repartition(...) below it; otherwise the "
+    "test wrote the record to a wrong partition."
+)
+
 
 class KeyCheck:
     """An interceptor that checks the keys of the stateful processors of a group."""
@@ -115,9 +120,11 @@ class _Check:
         try:
             data = self._serde.from_arrow(keys)
         except SerdeError as exc:
-            raise self._misplaced(
-                f"of type {keys.type}", partition, f"is no key of {self._source!r}: {exc}"
-            ) from exc
+            raise TopologyError(
+                f"keys of type {keys.type} reached stateful node {self._node!r}, which expects "
+                f"keys of {self._source!r}: {exc}",
+                hint=_KEYS_HINT,
+            ).at(node=self._node, partition=partition) from exc
         self.encoded(data, partition)
 
     def encoded(self, data: pa.Array, partition: int) -> None:
@@ -133,8 +140,7 @@ class _Check:
         return TopologyError(
             f"key {key!r} reached stateful node {self._node!r} in partition {partition}, "
             f"but it {why}",
-            hint="a processor above changes the key: put builder.repartition(...) below it; or the "
-            "record was written to this partition.",
+            hint=_KEYS_HINT,
         ).at(node=self._node, partition=partition, key=key)
 
 

@@ -40,11 +40,11 @@ class LogContract(Generic[K, V]):
 
     def make(self) -> Log[K, V]:
         """Create the log. A test calls this repeatedly, for one source that only the test uses."""
-        raise NotImplementedError("say how the log is made: override make()")
+        raise NotImplementedError("override make() to create the log")
 
     def add(self, values: Sequence[str]) -> None:
         """Append records with these values to the source."""
-        raise NotImplementedError("say how records come to the place: override add()")
+        raise NotImplementedError("override add() to append records to the source")
 
     def text(self, value: V) -> str:
         """Return the text that `add` got for a value; by default `str(value)`."""

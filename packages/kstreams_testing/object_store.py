@@ -37,7 +37,7 @@ class ObjectStoreContract:
 
     def open(self, place: Path) -> ObjectStore:
         """Open the storage of a test, given its directory. A test may call this repeatedly."""
-        raise NotImplementedError("say how the storage is opened: override open()")
+        raise NotImplementedError("override open() to open the storage")
 
     def test_an_object_is_read_back(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
@@ -161,7 +161,7 @@ def _missing(store: ObjectStore, name: str) -> ObjectMissingError:
         store.get(name)
     except ObjectMissingError as error:
         return error
-    raise AssertionError(f"{name} should be missing")
+    raise AssertionError(f"get({name!r}) returned an object; expected ObjectMissingError")
 
 
 def _together(action: Callable[[int], T]) -> list[T]:

@@ -63,11 +63,11 @@ class SerdeContract(Generic[T]):
 
     def serde(self) -> Serde[T]:
         """Return a new instance of the tested serde."""
-        raise NotImplementedError("say which serde: override serde()")
+        raise NotImplementedError("override serde() to return the tested serde")
 
     def values(self) -> Sequence[T]:
         """Return various objects that the serde writes, including empty and extreme ones."""
-        raise NotImplementedError("say which values: override values()")
+        raise NotImplementedError("override values() to return objects that the serde writes")
 
     def strategy(self) -> SearchStrategy[T] | None:
         """Return a Hypothesis strategy for more objects; None by default."""

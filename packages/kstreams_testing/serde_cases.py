@@ -74,7 +74,7 @@ def error_of(kind: type[E], action: Callable[[], object]) -> E:
         raise AssertionError(
             f"expected {kind.__name__}, got {kind_of(error)}: {text_of(error)}"
         ) from error
-    raise AssertionError(f"expected {kind.__name__}, got {found!r}")
+    raise AssertionError(f"expected {kind.__name__}, got the result {found!r}")
 
 
 def outcome(action: Callable[[], object]) -> object:

@@ -82,11 +82,11 @@ class SinkContract:
 
     def make(self) -> Sink[str, int]:
         """Create the sink. A test calls this several times, for a destination that only it uses."""
-        raise NotImplementedError("say how the sink is made: override make()")
+        raise NotImplementedError("override make() to create the sink")
 
     def seen(self) -> Iterable[tuple[str, int]]:
         """Return the visible results in the destination: keys and values."""
-        raise NotImplementedError("say how the place is read: override seen()")
+        raise NotImplementedError("override seen() to return the results in the destination")
 
     def test_a_commit_is_seen_after_it_is_published(self) -> None:
         epoch = uuid4().hex
@@ -135,7 +135,7 @@ class SinkContract:
         writer = self._sink().open()
         with suppress(_Killed):
             writer.write(_Dying(_records([("a", 1), ("b", 2)])), commit)
-            raise AssertionError("a writer asks for its results")
+            raise AssertionError("write() returned without reading its results")
         writer.close()
         assert list(self.seen()) == []
         self._commit(commit, [("a", 1), ("b", 2)])
@@ -187,7 +187,7 @@ class SinkContract:
         results.fails = True
         with suppress(RecordRefusedError):
             self._write(commit, results)
-            raise AssertionError("write() must catch the exceptions of refuse()")
+            raise AssertionError("write() must not catch the exceptions of refuse()")
         assert list(self.seen()) == []
 
     def test_a_sink_travels_and_shows_no_more_than_its_label(self) -> None:
@@ -197,7 +197,7 @@ class SinkContract:
 
     def _bad(self) -> Record[str, int]:
         if self.bad is None:
-            raise SkipTest("the place takes all")
+            raise SkipTest("the destination accepts all records: `bad` is None")
         return self.bad
 
     def _sink(self) -> Sink[str, int]:

@@ -42,7 +42,7 @@ class WorkingStoreContract:
 
     def backend(self) -> StateBackend:
         """Return the backend to test; called by each test."""
-        raise NotImplementedError("say which backend: override backend()")
+        raise NotImplementedError("override backend() to return the tested backend")
 
     @contextmanager
     def _open(self, directory: Path, *stores: str) -> Iterator[WorkingStore]:
@@ -296,7 +296,7 @@ def _refused(action: Callable[[], object]) -> None:
         action()
     except StoreError:
         return
-    raise AssertionError("a StoreError was expected")
+    raise AssertionError("expected StoreError, but the store accepted the access")
 
 
 def _within(key: bytes, start: bytes | None, end: bytes | None) -> bool:

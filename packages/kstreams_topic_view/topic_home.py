@@ -111,7 +111,7 @@ class TopicHome:
             os.close(self._lock)
             raise StoreOpenError(
                 f"another view uses the directory {directory}",
-                hint="give each view a directory of its own.",
+                hint="give each view its own directory.",
             ) from exc
         except OSError as exc:
             raise StoreOpenError(f"a view cannot use the directory {directory}: {exc}") from exc

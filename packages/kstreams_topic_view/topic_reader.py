@@ -233,7 +233,7 @@ class TopicReader(Generic[K, V]):
         self._check_open()
         if not all(number in self._copies for number in partitions):
             raise StoreError(
-                f"topic {self._topic.name!r} was created again, with other partitions",
+                f"topic {self._topic.name!r} was recreated with another partition count",
                 hint="read again.",
                 where=Where(topic=self._topic.name),
             )

@@ -87,7 +87,7 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
         clock: Clock | None = None,
     ) -> None:
         if on_error not in ("fail", "skip"):
-            raise ValueError(f"on_error is 'fail' or 'skip', not {on_error!r}")
+            raise ValueError(f"on_error is {on_error!r}; expected 'fail' or 'skip'")
         settings = TopicSettings(
             to_ms(max_age),
             backend or Memory(),

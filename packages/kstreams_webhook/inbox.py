@@ -64,7 +64,11 @@ class Inbox:
         if size > most:
             raise Problem(413, f"the body is larger than {most} bytes", headers=_CLOSE)
         if self._bytes + new > self._most_bytes:
-            raise Problem(503, "too much is under way", headers={**_CLOSE, "Retry-After": "5"})
+            raise Problem(
+                503,
+                f"the unsettled messages would exceed {self._most_bytes} bytes",
+                headers={**_CLOSE, "Retry-After": "5"},
+            )
 
     def forget(self, data: bytearray) -> None:
         """Release the size that was reserved for a body."""
@@ -85,7 +89,7 @@ class Inbox:
         """
         if self._closed or len(self._sizes) >= _MOST_WAITING:
             self.forget(data)
-            raise again("this server stops, or has too many unsettled messages")
+            raise again("the server is stopping, or has too many unsettled messages")
         receipt = next(self._receipts)
         answer: asyncio.Future[Problem | None] = asyncio.get_running_loop().create_future()
         self._sizes[receipt], self._answers[receipt] = len(data), answer
@@ -94,7 +98,9 @@ class Inbox:
         try:
             problem = await asyncio.wait_for(answer, self._wait_seconds)
         except asyncio.TimeoutError as exc:
-            raise again("the topic does not answer") from exc
+            raise again(
+                f"the message was not written to the topic within {self._wait_seconds:g} s"
+            ) from exc
         finally:
             self._answers.pop(receipt, None)
         if problem is not None:

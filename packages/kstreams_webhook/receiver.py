@@ -75,7 +75,8 @@ class WebhookReceiver(Receiver):
     @override
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
         if not self._thread.is_alive():
-            raise IntakeError(f"the webhook's server has ended: {self._failure}")
+            reason = self._failure or "no error"
+            raise IntakeError(f"the server of {self._webhook.name} has stopped: {reason}")
         return self._inbox.taken(limit, wait.total_seconds())
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
@@ -88,7 +89,7 @@ class WebhookReceiver(Receiver):
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
         """Reply 503 to the senders."""
-        self._tell(deliveries, again("the topic does not answer"))
+        self._tell(deliveries, again("the message was not written to the topic"))
 
     def close(self) -> None:
         """Reply 503 to the senders of unsettled messages, and stop the server."""
@@ -123,7 +124,8 @@ class WebhookReceiver(Receiver):
             if not self._thread.is_alive() or time.monotonic() > end:
                 self._server.should_exit = True
                 self._socket.close()
-                raise IntakeError(f"the webhook's server does not start: {self._failure}")
+                reason = self._failure or f"it was not ready within {_START_S:g} s"
+                raise IntakeError(f"the server of {self._webhook.name} did not start: {reason}")
             time.sleep(_POLL_S)
 
     async def _answer(self, request: Request) -> Response:
@@ -140,13 +142,15 @@ class WebhookReceiver(Receiver):
         if webhook.tokens:
             require(request.scope["role"], Role.DATA)
         if request.headers.get("content-encoding", "identity") != "identity":
-            raise Problem(415, "expected a body that is not compressed")
+            raise Problem(415, "the body has a Content-Encoding; expected an uncompressed body")
         try:
             reading = inbox.body(request, webhook.max_bytes)
             data = await asyncio.wait_for(reading, webhook.send_within.total_seconds())
         except asyncio.TimeoutError as exc:
             raise Problem(
-                408, "the body did not come in time", headers={"Connection": "close"}
+                408,
+                f"the body did not arrive within {webhook.send_within.total_seconds():g} s",
+                headers={"Connection": "close"},
             ) from exc
         try:
             body = bytes(data)
@@ -179,7 +183,9 @@ class WebhookReceiver(Receiver):
         if webhook.id_header is not None:
             given = request.headers.getlist(webhook.id_header)
             if len(given) != 1 or not given[0]:
-                raise Problem(400, f"expected one header {webhook.id_header}, with the id")
+                raise Problem(
+                    400, f"expected one header {webhook.id_header}, with the id of the message"
+                )
             found = given[0]
         return found
 

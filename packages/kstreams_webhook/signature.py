@@ -77,7 +77,9 @@ encoding='hex')
         """Check a message; return None, because the signature covers no id."""
         given = headers.get(self.header.lower(), "")
         if not given.startswith(self.prefix):
-            raise ValueError(f"the header {self.header} has no signature")
+            raise ValueError(
+                f"the header {self.header} is missing, or does not begin with {self.prefix!r}"
+            )
         text = given[len(self.prefix) :]
         if self.encoding == "hex":
             text = text.lower()
@@ -118,11 +120,14 @@ class StandardWebhooks:
         names = ("webhook-id", "webhook-timestamp", "webhook-signature")
         message, sent, signatures = (headers.get(name, "") for name in names)
         if not message or not sent or not signatures:
-            raise ValueError(f"it needs the headers {', '.join(names)}")
+            raise ValueError(f"the request needs the headers {', '.join(names)}")
         if not sent.isascii() or not sent.isdigit() or len(sent) > 12:
-            raise ValueError("webhook-timestamp is no number of seconds")
+            raise ValueError("the header webhook-timestamp is not a number of seconds")
         if abs(now_ms - int(sent) * 1000) > self.tolerance.total_seconds() * 1000:
-            raise ValueError("webhook-timestamp is too far from the time here")
+            raise ValueError(
+                "the header webhook-timestamp differs from the time of the server by more than "
+                f"{self.tolerance.total_seconds():g} s"
+            )
         signed = f"{message}.{sent}.".encode("latin-1") + body
         found = [
             f"v1,{b64encode(hmac.new(key, signed, 'sha256').digest()).decode()}"
@@ -142,7 +147,9 @@ def _bytes(secret: str | bytes) -> bytes:
 
 def _check_secrets(secrets: list[bytes]) -> None:
     if not secrets or any(len(secret) < _SHORTEST_SECRET for secret in secrets):
-        raise ValueError(f"expected one secret or more, of at least {_SHORTEST_SECRET} bytes each")
+        raise ValueError(
+            f"secrets needs one secret or more, each of at least {_SHORTEST_SECRET} bytes"
+        )
 
 
 def _is_one_of(given: str, known: list[str]) -> bool:

@@ -87,16 +87,22 @@ class Webhook(Intake):
     def __post_init__(self) -> None:
         if self.signature is None and not self.tokens:
             raise ValueError(
-                "a webhook needs a signature or tokens; otherwise anybody could write to its topic"
+                "a webhook needs signature= or tokens=; otherwise anybody could write to its topic"
             )
         if not self.path.startswith("/") or set(self.path) & set("{}?# ") or self.path == HEALTH:
-            raise ValueError(f"path is {self.path!r}; expected such as '/orders'")
+            raise ValueError(
+                f"path is {self.path!r}; expected a path such as '/orders', without {{, }}, ?, "
+                f"# and spaces, and other than {HEALTH!r}"
+            )
         counts, spans = (
             (self.max_bytes, self.max_connections),
             (self.send_within, self.answer_within),
         )
         if min(counts) < 1 or min(spans) <= timedelta(0) or self.max_waiting_bytes < self.max_bytes:
-            raise ValueError("a webhook's bounds are positive, and one body fits into those of all")
+            raise ValueError(
+                "max_bytes, max_connections, send_within and answer_within must be positive, and "
+                "max_waiting_bytes at least max_bytes"
+            )
         listening_of(self)
 
     @property

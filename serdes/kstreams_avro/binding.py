@@ -96,7 +96,8 @@ class _Binder:
                 return Array(items, _CONTAINERS[type(info)], _check(info, _CONTAINERS[type(info)]))
             case Map() if isinstance(info, inspect.DictType):
                 if not isinstance(plain_type(info.key_type), inspect.StrType):
-                    raise Malformed("keys of a map are text")
+                    key = plain_type(info.key_type)
+                    raise Malformed(f"keys of an Avro map must be str, not {shown(key)}")
                 return Map(self._inside(node.values, info.value_type), _check(info, dict))
             case _:
                 raise _unlike(node, info)
@@ -118,11 +119,11 @@ class _Binder:
             branches.append(bound)
             left.remove(member)
         if left:
-            raise Malformed(f"{described(node)} has nothing for {shown(left[0])}")
+            raise Malformed(f"{described(node)} has no branch for type {shown(left[0])}")
         return Union(tuple(branches), named=False)
 
     def _member(self, branch: Node, members: list[inspect.Type]) -> tuple[Node, inspect.Type]:
-        problem = Malformed(f"the type has nothing for {described(branch)}")
+        problem = Malformed(f"the Python union has no type for {described(branch)}")
         alike = _same_class(branch, members)
         for member in alike or members:
             try:
@@ -142,7 +143,9 @@ class _Binder:
                 where = info.cls.__qualname__ if name not in own else f"record {node.name}"
                 raise Malformed(f"{where} has no such field").within(name)
         if isinstance(info, inspect.StructType) and info.array_like:
-            raise Malformed(f"{info.cls.__qualname__} is array_like, which records are not")
+            raise Malformed(
+                f"{info.cls.__qualname__} has array_like=True, but Avro records have named fields"
+            )
         before = len(self._records)
         record = Record(node.name, node.aliases, shape_of(info, names))
         self._records[id(node), info.cls] = record
@@ -203,8 +206,8 @@ def _enum(node: Enum, info: inspect.Type) -> Node:
         if set(known) == set(node.symbols):
             return replace(node, members={symbol: known[symbol] for symbol in node.symbols})
     raise Malformed(
-        f"{info.cls.__qualname__} has not the symbols of enum {node.name}: "
-        f"{', '.join(node.symbols)}"
+        f"neither the names nor the values of {info.cls.__qualname__} are the symbols of enum "
+        f"{node.name}: {', '.join(node.symbols)}"
     )
 
 
@@ -213,7 +216,7 @@ def _one_of(values: tuple[Any, ...]) -> Check:
 
     def check(value: Datum) -> Datum:
         if (type(value), value) not in known:
-            raise Malformed(f"{value!r:.40} is none of {', '.join(map(repr, values))}")
+            raise Malformed(f"expected one of {', '.join(map(repr, values))}, got {value!r:.40}")
         return value
 
     return check
@@ -230,4 +233,6 @@ def _check(info: inspect.Type, cls: type) -> Check:
 
 
 def _unlike(node: Node, info: inspect.Type) -> Malformed:
-    return Malformed(f"{described(node)} does not go with a type of {shown(info)}")
+    return Malformed(
+        f"{described(node)} in the schema does not match the Python type {shown(info)}"
+    )

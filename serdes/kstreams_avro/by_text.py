@@ -22,7 +22,7 @@ def _json(request: SerdeRequest) -> Serde[Any]:
 
 def _schema_file(request: SerdeRequest) -> Path:
     if not request.text:
-        raise ValueError("the name of a schema file is missing")
+        raise ValueError("the name of a schema file is missing, as in avro:order.avsc")
     return Path(request.text)
 
 

@@ -134,7 +134,7 @@ def _array(write: WriteColumn, *, nullable: bool) -> WriteColumn:
         first, last = offsets[0].as_py(), offsets[-1].as_py()
         items = column.values.slice(first, last - first)
         if items.null_count and not nullable:
-            raise Malformed("an item of a list is null")
+            raise Malformed("an item of a list is null, but its schema does not allow null")
         starts = offsets.to_numpy() - first
         counts = np.diff(starts)
         lists = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), write(items))
@@ -151,7 +151,9 @@ def _record(node: Record) -> WriteColumn:
         parts = []
         for (name, each, nullable), part in zip(writers, column.flatten(), strict=True):
             if part.null_count and not nullable:
-                raise Malformed("a field is null").within(name)
+                raise Malformed("the value is null, but its schema does not allow null").within(
+                    name
+                )
             parts.append(each(part))
         return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, _NOTHING)
 
@@ -182,7 +184,7 @@ def _optional(node: Union) -> WriteColumn:
 def _numbers_of(column: pa.Array, symbols: pa.Array) -> npt.NDArray[np.int64]:
     numbers = pc.index_in(column, symbols)
     if numbers.null_count:
-        raise Malformed("a text is none of the symbols")
+        raise Malformed("a text is not one of the symbols of the enum")
     found: npt.NDArray[np.int64] = numbers.to_numpy().astype(np.int64)
     return found
 

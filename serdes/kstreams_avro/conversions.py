@@ -203,7 +203,9 @@ class DayTime(Conversion):
         """Return the time; raises `Malformed` outside of the 24 hours of a day."""
         micros = raw * self._micros
         if not 0 <= micros < _DAY_MICROS:
-            raise Malformed(f"{raw} is no {self.name} of a day")
+            raise Malformed(
+                f"{raw} is no {self.name} of a day; expected 0 to {_DAY_MICROS // self._micros - 1}"
+            )
         return (_LOCAL_EPOCH + timedelta(microseconds=micros)).time()
 
     def write(self, value: object) -> int:
@@ -239,7 +241,7 @@ class Decimals(Conversion):
         self._size = size if isinstance(size, int) else None
         self._scale = scale
         self._limit = 10**precision
-        self._text = f"{precision} digits, {scale} of them behind the point"
+        self._text = f"{precision} digits, {scale} of them after the point"
         self._context = decimal.Context(prec=precision + 1)
 
     def read(self, raw: bytes) -> decimal.Decimal:
@@ -279,7 +281,7 @@ class Decimals(Conversion):
         offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset :][: len(data) + 1]
         lengths = np.diff(offsets)
         if len(data) and not (lengths.min() >= 1 and lengths.max() <= 16):
-            raise Malformed("a decimal without 1 to 16 bytes")
+            raise Malformed("a decimal is empty, or has more than 16 bytes")
         held = np.frombuffer(data.buffers()[2] or b"", np.uint8)
         places = offsets[1:, None] - 1 - np.arange(16)  # from the last byte to the first
         inside = places >= offsets[:-1, None]
@@ -300,7 +302,7 @@ class Decimals(Conversion):
         floor_high, floor_low = divmod(1 - self._limit, 1 << 64)
         wide |= (high < floor_high) | ((high == floor_high) & (low < np.uint64(floor_low)))
         if wide.any():
-            raise Malformed(f"a decimal of more than {self._text}")
+            raise Malformed(f"a decimal has more than {self._text}")
 
     @override
     def objects(self, column: pa.Array) -> list[decimal.Decimal]:
@@ -373,4 +375,4 @@ def _check_range(numbers: pa.Array, first: int, last: int) -> None:
         return
     values = numbers.to_numpy(zero_copy_only=False)
     if values.min() < first or values.max() > last:
-        raise Malformed("a date or time beyond its range")
+        raise Malformed(f"a date or time is outside of its range, {first} to {last}")

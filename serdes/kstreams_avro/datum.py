@@ -43,7 +43,7 @@ class TooDeepError(Malformed):
     """Records are nested more deeply than `MAX_DEPTH`."""
 
     def __init__(self) -> None:
-        super().__init__(f"more than {MAX_DEPTH} records lie in one another")
+        super().__init__(f"more than {MAX_DEPTH} records are nested in one another")
 
     def within(self, place: str) -> Malformed:  # hundreds of them say nothing
         """Return this error without a path, which would be too long."""

@@ -18,4 +18,4 @@ def default_bytes(node: Node, default: Json) -> bytes:
     try:
         return DEFAULT.write(node, default)
     except Malformed as exc:
-        raise Malformed(f"the default does not fit: {exc}") from None
+        raise Malformed(f"the default does not match the schema: {exc}") from None

@@ -34,6 +34,8 @@ _SCALARS: dict[type[inspect.Type], object] = {
     inspect.TimeType: {"type": "long", "logicalType": "time-micros"},
     inspect.UUIDType: {"type": "string", "logicalType": "uuid"},
 }
+_ANNOTATE = "annotate the type with avro_type(...)"
+_NAMES = "expected letters, digits and _, and no digit first"
 _JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
 
 
@@ -90,14 +92,16 @@ class _Deriver:
                 return self._literal(values)
             case inspect.DictType(key_type=key, value_type=value):
                 if not isinstance(plain_type(key), inspect.StrType):
-                    raise TypeError("keys of an Avro map are text")
+                    raise TypeError(
+                        f"keys of an Avro map must be str, not {shown(plain_type(key))}"
+                    )
                 return {"type": "map", "values": self.schema(value)}
             case inspect.UnionType(types=members):
                 return self._union(members)
             case inspect.DecimalType():
-                raise TypeError("a Decimal needs its precision and scale: see avro_type")
+                raise TypeError(f"a Decimal needs its precision and scale: {_ANNOTATE}")
             case _:
-                raise TypeError(f"{shown(info)} has no equivalent in Avro: see avro_type")
+                raise TypeError(f"{shown(info)} has no equivalent in Avro: {_ANNOTATE}")
 
     def _union(self, members: tuple[inspect.Type, ...]) -> list[Any]:
         """Return a union with null as its first branch."""
@@ -109,16 +113,20 @@ class _Deriver:
             return "string"
         if all(isinstance(value, int) for value in values):
             return "long"
-        raise TypeError("a Literal of text and of numbers has no equivalent in Avro")
+        raise TypeError(
+            "a Literal has no equivalent in Avro unless all values are str, or all are int"
+        )
 
     def _named_type(
         self, cls: type, kind: str, content: Callable[[], dict[str, Any]]
     ) -> str | dict[str, Any]:
         name = cls.__name__
         if _IS_NAME(name) is None:
-            raise TypeError(f"{name!r} is no name in Avro")
+            raise TypeError(f"class name {name!r} is invalid in Avro; {_NAMES}")
         if get_origin(cls) is not None or getattr(cls, "__parameters__", None):
-            raise TypeError(f"{name} is generic: one Avro name would have many types")
+            raise TypeError(
+                f"{name} is generic, but an Avro name has one type: use a class without parameters"
+            )
         full = f"{self._namespace}.{name}" if self._namespace else name
         if name in self._named:
             if self._named[name] is not cls:
@@ -135,7 +143,7 @@ class _Deriver:
 
     def _field(self, field: inspect.Field) -> dict[str, Any]:
         if _IS_NAME(field.encode_name) is None:
-            raise TypeError(f"field {field.encode_name!r} is no name in Avro")
+            raise TypeError(f"field name {field.encode_name!r} is invalid in Avro; {_NAMES}")
         try:
             schema = self.schema(field.type)
         except TypeError as exc:

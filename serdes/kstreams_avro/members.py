@@ -52,7 +52,9 @@ def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
             field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT
         )
         if not field.required and no_default:
-            raise TypeError(f"field {field.name!r} may be missing, which no field of Avro is")
+            raise TypeError(
+                f"field {field.name!r} may be missing, but Avro fields may not: make it required"
+            )
     if not isinstance(info, inspect.TypedDictType):
         return info.fields
     order = list(get_type_hints(info.cls))  # msgspec has them in no order
@@ -76,7 +78,9 @@ def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:
     parameters = signature(info.cls).parameters
     missing = [name for name in wanted if name not in parameters]
     if missing:
-        raise TypeError(f"{info.cls.__qualname__} takes no argument {missing[0]!r}")
+        raise TypeError(
+            f"the constructor of {info.cls.__qualname__} has no parameter for field {missing[0]!r}"
+        )
     in_order = [each.name for each in parameters.values() if each.kind in _IN_ORDER]
     return Shape(info.cls, wanted, by_position=tuple(in_order) == wanted)
 

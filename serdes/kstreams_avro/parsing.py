@@ -80,7 +80,7 @@ def _json(source: SchemaSource) -> object:
     try:
         found: object = json.loads(source)
     except (ValueError, RecursionError) as exc:
-        raise ValueError(f"a schema is no JSON: {exc}: {source[:60]!r}") from exc
+        raise ValueError(f"the schema is not JSON: {exc}: {source[:60]!r}") from exc
     return found
 
 
@@ -96,10 +96,10 @@ class _Parser:
             parsed = fastavro.parse_schema(source, self._known)  # type: ignore[arg-type]  # judged there
             return self._node(parsed)
         except UnknownType as exc:
-            raise ValueError(f"no Avro schema: no type is called {exc.name!r}") from exc
+            raise ValueError(f"the Avro schema is invalid: no type is called {exc.name!r}") from exc
         except _WRONG as exc:
             kind = f"{type(exc).__name__}: " if isinstance(exc, (KeyError, TypeError)) else ""
-            raise ValueError(f"no Avro schema: {kind}{exc}") from exc
+            raise ValueError(f"the Avro schema is invalid: {kind}{exc}") from exc
 
     def _node(self, parsed: Json) -> Node:
         if isinstance(parsed, list):
@@ -125,7 +125,9 @@ class _Parser:
         branches = tuple(map(self._node, parsed))
         names = [_branch_name(branch) for branch in branches]
         if not branches or len(set(names)) < len(names):
-            raise ValueError(f"a union of {', '.join(names) or 'nothing'}")
+            raise ValueError(
+                f"a union of {', '.join(names) or 'nothing'}; expected one or more different types"
+            )
         records = [branch for branch in branches if isinstance(branch, Record)]
         return Union(branches, named=len(records) > 1)
 
@@ -147,9 +149,11 @@ class _Parser:
         symbols = tuple(map(_name, parsed["symbols"]))
         default = parsed.get("default")
         if not symbols or len(set(symbols)) < len(symbols):
-            raise ValueError(f"enum {parsed['name']} has no symbols, or a duplicate one")
+            raise ValueError(f"enum {parsed['name']} has no symbols, or has a symbol twice")
         if default is not None and default not in symbols:
-            raise ValueError(f"enum {parsed['name']} has no symbol {default!r}, its default")
+            raise ValueError(
+                f"the default {default!r} of enum {parsed['name']} is not one of its symbols"
+            )
         node = Enum(_name(parsed["name"]), symbols, _aliases(parsed), default)
         self.nodes[node.name] = node
         return node
@@ -157,7 +161,9 @@ class _Parser:
     def _fixed(self, parsed: Mapping[str, Any]) -> Fixed:
         size = parsed["size"]
         if type(size) is not int or not 1 <= size < 1 << 31:
-            raise ValueError(f"fixed {parsed['name']} has a size of {size!r}")
+            raise ValueError(
+                f"fixed {parsed['name']} has a size of {size!r}; expected 1 to {(1 << 31) - 1}"
+            )
         conversion = conversion_of("fixed", parsed)
         node = Fixed(_name(parsed["name"]), size, _aliases(parsed), conversion)
         self.nodes[node.name] = node
@@ -170,14 +176,14 @@ def _branch_name(node: Node) -> str:
         case Primitive() | Fixed() | Enum() | Record():
             return node.name
         case Union():
-            raise ValueError("a union in a union")
+            raise ValueError("a union must not directly contain a union")
         case _:
             return type(node).__name__.lower()
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str) or _IS_NAME(name) is None:
-        raise ValueError(f"{name!r} is no name: letters, digits and _ alone, no digit first")
+        raise ValueError(f"{name!r} is no name; expected letters, digits and _, and no digit first")
     return name
 
 

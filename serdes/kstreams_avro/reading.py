@@ -74,7 +74,7 @@ class Reading:
                 return value
             problem = f"{len(data) - end} bytes are left over"
         except IndexError:
-            problem = "cut short"
+            problem = "the data is cut short"
         except (ValueError, RecursionError) as exc:
             problem = str(exc)
         raise DeserializationError(

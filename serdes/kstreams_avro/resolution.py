@@ -92,8 +92,7 @@ class _Resolver:
             case Record(), Record() if _same_name(writer, reader):
                 return self._record(writer, reader)
             case _:
-                text = f"written as {described(writer)}, which is not read as {described(reader)}"
-                raise Malformed(text)
+                raise _unreadable(writer, reader)
 
     def _from_union(self, writer: Union, reader: Node) -> Step:
         steps: list[Step] = []
@@ -122,7 +121,7 @@ class _Resolver:
             if reader.named and isinstance(branch, Record) and branch.shape is None:
                 return named_step(branch.name, step)
             return step
-        raise Malformed(f"written as {described(writer)}, which is not read as {described(reader)}")
+        raise _unreadable(writer, reader)
 
     def _column_type(self, reader: Node) -> pa.DataType | None:
         """Return the column type of a reader's union without null."""
@@ -137,7 +136,10 @@ class _Resolver:
         except Malformed as exc:
             raise exc.within("[]") from None
         if not least_bytes(writer.items):
-            raise Malformed("an array of items without bytes has an unlimited length")
+            raise Malformed(
+                "an array of items without bytes (nulls, or records of nulls) "
+                "has an unlimited length"
+            )
         return ArrayStep(item, reader.container, reader.check)
 
     def _record(self, writer: Record, reader: Record) -> Step:
@@ -182,12 +184,18 @@ class _Resolver:
 
     def _default(self, field: Field) -> Step:
         if field.default is NO_DEFAULT:
-            raise Malformed("not written, and it has no default").within(field.name)
+            raise Malformed(
+                "the writer's schema lacks the field, and the reader's schema has no default for it"
+            ).within(field.name)
         try:
             data = default_bytes(field.type, field.default)
             return DefaultStep(self.step(field.type, field.type), data)
         except Malformed as exc:
             raise exc.within(field.name) from None
+
+
+def _unreadable(writer: Node, reader: Node) -> Malformed:
+    return Malformed(f"written as {described(writer)}, which cannot be read as {described(reader)}")
 
 
 def _matched(writer: Record, reader: Record) -> dict[str, Field]:
@@ -219,7 +227,10 @@ def _primitive(writer: Primitive, reader: Primitive) -> Step:
 def _enum(writer: Enum, reader: Enum) -> Step:
     symbols = [symbol if symbol in reader.symbols else reader.default for symbol in writer.symbols]
     if not any(symbols):
-        raise Malformed(f"no symbol of enum {writer.name} is one of {', '.join(reader.symbols)}")
+        raise Malformed(
+            f"no symbol of enum {writer.name} as written ({', '.join(writer.symbols)}) "
+            f"is one of the reader's symbols ({', '.join(reader.symbols)})"
+        )
     members = [symbol and reader.members.get(symbol, symbol) for symbol in symbols]
     return EnumStep(symbols, members, writer.symbols, reader.check)
 

@@ -115,9 +115,9 @@ def avro_serde(
         '{"fields":[{"name":"item","type":"string"},{"default":1,"name":"count","type":"long"}],"name":"Order","type":"record"}'
     """
     if type_ is None and schema is None:
-        raise TypeError("avro_serde needs a type or a schema")
+        raise TypeError("avro_serde(...) needs a type or schema=, and neither was given")
     if encoding not in ("binary", "json"):
-        raise ValueError(f"encoding is 'binary' or 'json', not {encoding!r}")
+        raise ValueError(f"expected encoding='binary' or encoding='json', got {encoding!r}")
     try:
         source = derived_schema(type_, namespace) if schema is None else schema
         binary: AvroSerde[Any] = AvroSerde(type_, canonical_text(parse(source)))
@@ -187,7 +187,9 @@ class _Decoding(Serde[T]):
                 return found.cast(kind)
             return pa.array(objects_of(found), kind)
         except pa.ArrowException as exc:
-            raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+            raise DeserializationError(
+                f"field {name!r} of {self.name} cannot be converted to {kind}: {exc}"
+            ) from exc
 
     def _part(self, column: pa.Array, name: str) -> pa.Array | None:
         """Return a field as a column; None if it has no column."""
@@ -333,7 +335,10 @@ class AvroReader(_Decoding[T]):
 
     def serialize(self, value: T) -> bytes:
         """Raise an error, because this serde only reads."""
-        raise SerializationError(f"{self.name} reads, and does not write")
+        raise SerializationError(
+            f"{self.name} only reads data of another schema, and cannot write: "
+            "write with the serde of avro_serde(...)"
+        )
 
     def __eq__(self, other: object) -> bool:
         """Compare type and schemas."""

@@ -25,7 +25,10 @@ def least_bytes(node: Node, around: tuple[Record, ...] = ()) -> int:
     if not isinstance(node, Record):
         return 1
     if node in around:
-        raise Malformed(f"record {node.name} is in itself, and so has no end")
+        raise Malformed(
+            f"record {node.name} contains itself without end: "
+            "put the inner record into a union with null, an array or a map"
+        )
     return sum(least_bytes(field.type, (*around, node)) for field in node.fields)
 
 

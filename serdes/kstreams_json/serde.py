@@ -112,5 +112,5 @@ class JsonSerde(TypedSerde[T]):
             self._decoder.decode(data)
         except ValueError as exc:
             raise SerializationError(
-                f"expected {self.name}: JSON has no NaN and no infinity: {exc}"
+                f"expected {self.name}: JSON cannot represent NaN and infinity: {exc}"
             ) from exc

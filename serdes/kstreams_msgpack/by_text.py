@@ -13,7 +13,7 @@ __all__ = ("BY_TEXT",)
 
 def _make(request: SerdeRequest) -> Serde[Any]:
     if request.text:
-        raise ValueError(f"takes nothing behind the name, got {request.text!r}")
+        raise ValueError(f"expected nothing after 'msgpack', got {request.text!r}")
     return msgpack_serde(object)
 
 

@@ -114,7 +114,7 @@ class TypedSerde(Serde[T]):
         if dec_hook is None and contains(shape, msgspec.inspect.CustomType):
             raise TypeError(
                 f"{type_name(type_)} cannot be decoded from {self.coding.title}\n"
-                "Hint: use a dataclass, or give enc_hook and dec_hook."
+                "Hint: use a dataclass, or give enc_hook= and dec_hook=."
             )
         self.name = self._default_name(type_) if name is None else name
         self.type_token = object if type_ is Any else type_

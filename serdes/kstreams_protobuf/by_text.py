@@ -14,7 +14,10 @@ __all__ = ("BY_TEXT",)
 def _make(request: SerdeRequest) -> Serde[Any]:
     path, mark, message = request.text.rpartition("#")
     if not mark or not path or not message:
-        raise ValueError("a set of descriptors and a message are wanted")
+        raise ValueError(
+            "expected a file with a set of descriptors, #, and the full name of a message, got "
+            f"{request.text!r}"
+        )
     return descriptor_serde(path, message)
 
 

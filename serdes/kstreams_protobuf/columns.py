@@ -81,7 +81,9 @@ class MessageColumns:
         if found is None or self._doubt(found) is not None:
             found = self._decoded(_rewritten(given, parse, known=True))
         if found is None:
-            raise DeserializationError(f"columns of {self._name} do not hold these values")
+            raise DeserializationError(
+                f"messages of {self._name} cannot be decoded to columns, although each is valid"
+            )
         return _spread(found, data) if data.null_count else found
 
     def encode(self, column: pa.StructArray, parse: Callable[[bytes], Message]) -> pa.Array:
@@ -115,7 +117,10 @@ class MessageColumns:
         if field is None:
             raise AttributeError(f"{self._name} has no field {name!r}")
         if field.is_repeated or not is_number(field):
-            raise DeserializationError(f"field {name!r} of {self._name} is no number")
+            raise DeserializationError(
+                f"expected a single number in field {name!r} of {self._name}, got "
+                f"{'a repeated field' if field.is_repeated else 'another type'}"
+            )
         found = pc.struct_field(column, name)
         if field.has_presence:
             found = found.fill_null(pa.scalar(field.default_value, found.type))
@@ -124,7 +129,9 @@ class MessageColumns:
             # As Python turns an integer into a float: the nearest, with no word of it.
             return found.cast(kind, safe=not pa.types.is_floating(kind))
         except pa.ArrowInvalid as exc:
-            raise DeserializationError(f"field {name!r} of {self._name}: {exc}") from exc
+            raise DeserializationError(
+                f"field {name!r} of {self._name} cannot be converted to {kind}: {exc}"
+            ) from exc
 
     def why_not(self, data: bytes) -> str:
         """Return why bytes cannot be decoded; empty if the reason is unknown."""
@@ -159,9 +166,14 @@ class MessageColumns:
         given = {field.name for field in column.type}
         unknown = sorted(given.difference(field.name for field in self.type))
         if unknown:
-            raise SerializationError(f"{self._name} has no field {unknown[0]!r}")
+            raise SerializationError(
+                f"cannot build {self._name} from the columns: "
+                f"the message has no field {unknown[0]!r}"
+            )
         if len(given) < column.type.num_fields:
-            raise SerializationError(f"columns make no {self._name}: a field is there twice")
+            raise SerializationError(
+                f"cannot build {self._name} from the columns: two columns have the same name"
+            )
         own = pa.struct([field for field in self.type if field.name in given])
         try:
             rows = column if column.type == own else column.cast(own)
@@ -169,7 +181,7 @@ class MessageColumns:
             raise SerializationError(f"cannot build {self._name} from the columns: {exc}") from exc
         doubt = self._doubt(rows)
         if doubt is not None:
-            raise SerializationError(f"cannot build a message from the columns: {doubt}")
+            raise SerializationError(f"cannot build {self._name} from the columns: {doubt}")
         return rows
 
 

@@ -32,11 +32,16 @@ def check_readable(message: Descriptor, writer: Schema) -> None:
         ValueError: A field would be skipped or lost; or the schema is of another message.
     """
     if writer.kind != "PROTOBUF":
-        raise ValueError(f"{message.full_name} is protobuf, and was written as {writer.kind}")
+        raise ValueError(
+            f"{message.full_name} is a protobuf message, but the data was written as {writer.kind}"
+        )
     found = declared(writer.text, *_imported(writer))
     name = writer.record_name or _name_at(found, writer.message_indexes or (0,))
     if name != message.full_name:
-        raise ValueError(f"expected {message.full_name}, written is {name or 'no message'}")
+        raise ValueError(
+            f"expected data of message {message.full_name}, got data of "
+            f"{f'message {name}' if name else 'no message of the schema'}"
+        )
     if name not in found.messages:
         raise ValueError(f"the writer's schema has no message {name}")
     _Comparison(found).compare(message, name)
@@ -75,7 +80,7 @@ class _Comparison:
             if theirs is not None:
                 self._field(field, theirs, name)
             elif field.is_required:
-                raise ValueError(f"required field {field.full_name} was not written")
+                raise ValueError(f"the writer's schema lacks the required field {field.full_name}")
 
     def _field(self, field: FieldDescriptor, theirs: DeclaredField, scope: str) -> None:
         kind, inner = self._kind(theirs, scope)
@@ -84,12 +89,12 @@ class _Comparison:
             return  # of a file that the schema was sent without
         if _CLASSES.get(own, own) != _CLASSES.get(kind, kind):
             raise ValueError(
-                f"field {field.full_name} = {field.number} is {own}, and was written as "
+                f"field {field.full_name} = {field.number} is {own}, but was written as "
                 f"{theirs.kind.lstrip('.')} ({theirs.name})"
             )
         if theirs.repeated and not field.is_repeated:
             raise ValueError(
-                f"field {field.full_name} = {field.number} is not repeated, and was written as "
+                f"field {field.full_name} = {field.number} is not repeated, but was written as "
                 "repeated"
             )
         if inner is not None and field.message_type is not None:

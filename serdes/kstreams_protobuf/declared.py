@@ -104,7 +104,9 @@ def declared(text: str, *imported: str) -> Declared:
 def _plain(text: str) -> str:
     """Return the text of a file, which may be given as a descriptor in base64."""
     if len(text) > _MOST_CHARS:
-        raise ValueError(f"a schema of more than {_MOST_CHARS:,} characters is not looked at")
+        raise ValueError(
+            f"expected a protobuf schema of at most {_MOST_CHARS:,} characters, got {len(text):,}"
+        )
     try:
         return file_text(FileDescriptorProto.FromString(b64decode(text, validate=True)))
     except (ValueError, DecodeError):
@@ -116,7 +118,7 @@ def _tokens(text: str) -> Iterator[str]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise ValueError(f"no schema of messages: {text[place : place + 40]!r}")
+            raise ValueError(f"not a valid protobuf schema at {text[place : place + 40]!r}")
         place = found.end()
         if found.lastgroup is not None:
             yield found[0]
@@ -154,7 +156,9 @@ class _Parser:
 
     def _body(self, name: str, depth: int) -> None:
         if depth > _MOST_DEPTH:
-            raise ValueError("messages within messages, without end")
+            raise ValueError(
+                f"not a valid protobuf schema: more than {_MOST_DEPTH} levels of messages"
+            )
         fields = self._found.messages.setdefault(name, {})
         self._expect("{")
         while self._next() != "}":
@@ -237,7 +241,9 @@ class _Parser:
         try:
             return int(word, 0)
         except ValueError as exc:
-            raise ValueError(f"no schema of messages: {word!r:.40} is no field's number") from exc
+            raise ValueError(
+                f"not a valid protobuf schema: expected a field number, got {word!r:.40}"
+            ) from exc
 
     def _next(self) -> str:
         return self._tokens[self._place]
@@ -248,11 +254,11 @@ class _Parser:
     def _take(self) -> str:
         word = self._next()
         if not word:
-            raise ValueError("no schema of messages: it ends too early")
+            raise ValueError("not a valid protobuf schema: the text ends too early")
         self._place += 1
         return word
 
     def _expect(self, word: str) -> None:
         found = self._take()
         if found != word:
-            raise ValueError(f"no schema of messages: expected {word!r}, got {found!r:.40}")
+            raise ValueError(f"not a valid protobuf schema: expected {word!r}, got {found!r:.40}")

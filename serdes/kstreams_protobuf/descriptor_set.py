@@ -38,8 +38,8 @@ def message_class(serialized: bytes, name: str) -> type[Message]:
         files = {file.name: file for file in FileDescriptorSet.FromString(serialized).file}
     except DecodeError as exc:
         raise ValueError(
-            "this is no set of descriptors\n"
-            "Hint: write one with protoc --include_imports --descriptor_set_out=FILE ..."
+            "expected a set of descriptors, got other data\n"
+            "Hint: create the file with protoc --include_imports --descriptor_set_out=FILE ..."
         ) from exc
     pool = descriptor_pool.DescriptorPool()
     done: dict[str, None] = {}
@@ -51,7 +51,8 @@ def message_class(serialized: bytes, name: str) -> type[Message]:
         names = sorted(each for file in files.values() for each in _names(file))
         near = get_close_matches(name, names, 3) or names[:3]
         raise ValueError(
-            f"there is no message {name!r:.200}\nHint: there is {', '.join(near) or 'none'}."
+            f"the set of descriptors has no message {name!r:.200}\n"
+            f"Hint: messages of the set: {', '.join(near) or 'none'}."
         ) from exc
 
 
@@ -86,13 +87,13 @@ def _add(
             waiting.pop()
         elif missing:
             if set(missing) & set(waiting):
-                raise ValueError(f"file {waiting[-1]!r:.200} imports itself, by way of others")
+                raise ValueError(f"file {waiting[-1]!r:.200} imports itself through other files")
             waiting.append(missing[0])
         else:
             try:
                 pool.AddSerializedFile(file.SerializeToString())  # type: ignore[no-untyped-call]  # as above
             except TypeError as exc:
-                raise ValueError(f"file {file.name!r:.200} is refused: {exc}") from exc
+                raise ValueError(f"protobuf rejects file {file.name!r:.200}: {exc}") from exc
             done[waiting.pop()] = None
 
 
@@ -107,8 +108,8 @@ def _file(files: dict[str, FileDescriptorProto], name: str) -> FileDescriptorPro
         return file_proto(import_module(f"google.protobuf.{own[1]}_pb2").DESCRIPTOR)
     except ModuleNotFoundError as exc:
         raise ValueError(
-            f"the set lacks {name!r:.200}, which is imported\n"
-            "Hint: write it with protoc --include_imports."
+            f"the set of descriptors lacks {name!r:.200}, which a file of the set imports\n"
+            "Hint: create the set with protoc --include_imports."
         ) from exc
 
 

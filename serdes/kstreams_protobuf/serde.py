@@ -72,7 +72,7 @@ def protobuf_serde(message: type[M]) -> ProtobufSerde[M]:
     if not (isinstance(known, type) and issubclass(known, Message) and known is not Message):
         raise TypeError(
             f"expected a class of messages, got {known!r:.80}\n"
-            "Hint: give one that protoc has generated, such as orders_pb2.Order."
+            "Hint: give a class that protoc has generated, such as orders_pb2.Order."
         )
     return ProtobufSerde(message)
 
@@ -92,7 +92,10 @@ def descriptor_serde(path: str | Path, message: str) -> ProtobufSerde[Message]:
     with Path(path).open("rb") as file:
         serialized = file.read(_MOST_SET_BYTES + 1)
     if len(serialized) > _MOST_SET_BYTES:
-        raise ValueError(f"a set of descriptors has at most {_MOST_SET_BYTES:,} bytes")
+        raise ValueError(
+            f"expected a set of descriptors of at most {_MOST_SET_BYTES:,} bytes, "
+            f"but {str(path)!r} has more"
+        )
     return ProtobufSerde(message_class(serialized, message))
 
 
@@ -213,7 +216,9 @@ class ProtobufSerde(SchemaSerde[M]):
         try:
             return json_format.MessageToDict(value, descriptor_pool=pool)
         except (json_format.Error, ValueError, TypeError) as exc:
-            raise SerializationError(f"{self.name} has no JSON for this: {exc}") from exc
+            raise SerializationError(
+                f"{self.name}: the message cannot be converted to JSON: {exc}"
+            ) from exc
 
     def from_json(self, content: object) -> M:
         """Convert protobuf JSON to a message.

@@ -44,7 +44,9 @@ class _ByWriters(Serde[Any]):
         if serde is None:
             schema = self._registry.schema(frame.name)
             if schema is None:
-                raise DeserializationError(f"the registry has no schema of {frame}")
+                raise DeserializationError(
+                    f"the schema registry at {self._registry.url} has no schema with {frame}"
+                )
             serde = self._known[frame.name] = self._of(schema, DeserializationError)
         value = serde.deserialize(data[len(frame.data) :])
         to_json = getattr(serde, "to_json", None)
@@ -55,7 +57,10 @@ class _ByWriters(Serde[Any]):
         """Write a value with the subject's last schema."""
         latest = self._registry.latest(self._subject)
         if latest is None:
-            raise SerializationError(f"the registry has no subject {self._subject!r}")
+            raise SerializationError(
+                f"the schema registry at {self._registry.url} has no subject {self._subject!r}",
+                hint="register a schema under the subject first.",
+            )
         serde = self._of(latest.schema, SerializationError)
         from_json = getattr(serde, "from_json", None)
         content = value if from_json is None else from_json(value)
@@ -71,17 +76,20 @@ class _ByWriters(Serde[Any]):
                 found: Serde[Any] = made(schema=schema.text)
                 return found
             case "PROTOBUF":
-                raise error("it is protobuf: say registry:protobuf:FILE#MESSAGE")
+                raise error("the registered schema is protobuf: use registry:protobuf:FILE#MESSAGE")
 
 
 def _make(request: SerdeRequest) -> Serde[Any]:
     if request.registry is None:
-        raise ValueError("needs a registry: say --registry URL")
+        raise ValueError("a schema registry is required: give --registry URL")
     registry = _registry(request.registry)
     if request.text:
         return confluent(request.inner(request.text), registry)
     if request.topic is None:
-        raise ValueError("is of a topic's records")
+        raise ValueError(
+            "without a topic, expected a serde after 'registry:', such as "
+            "registry:protobuf:FILE#MESSAGE"
+        )
     return _ByWriters(registry, f"{request.topic}-{request.part}", request.inner("json"))
 
 

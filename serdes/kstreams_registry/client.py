@@ -186,7 +186,7 @@ class SchemaRegistry:
                 return None
             raise self._strange(f"{answer.status}: {answer.message}")
         if not isinstance(answer, dict):
-            raise self._strange("a list where there should be an object")
+            raise self._strange("with JSON that is not an object")
         return answer
 
     def _body(
@@ -222,9 +222,13 @@ class SchemaRegistry:
         kind, text = answer.get("schemaType") or "AVRO", answer.get("schema")
         found = _KINDS.get(kind)
         if found is None or not isinstance(text, str):
-            raise self._strange(f"a schema of kind {str(kind)[:40]!r}")
+            raise self._strange(
+                f"with a schema without text, or of an unknown kind: {str(kind)[:40]!r}"
+            )
         if depth > _DEEPEST:
-            raise self._strange(f"references that lead on more than {_DEEPEST} times")
+            raise self._strange(
+                f"with schema references that are nested more than {_DEEPEST} times"
+            )
         references = tuple(self._reference(each, depth) for each in answer.get("references") or ())
         return Schema(found, text, references=references)
 
@@ -232,22 +236,28 @@ class SchemaRegistry:
         try:
             name, subject, version = given["name"], given["subject"], int(given["version"])
         except (KeyError, TypeError, ValueError) as exc:
-            raise self._strange("a reference without name, subject and version") from exc
+            raise self._strange(
+                "with a schema reference that lacks a name, subject or version"
+            ) from exc
         answer = self._answer(path("subjects", subject, "versions", version))
         if answer is None:
-            raise self._strange(f"a reference to {subject!r}, version {version}, which it lacks")
+            raise self._strange(
+                f"with a schema reference to version {version} of subject {subject!r}, which the "
+                "registry lacks"
+            )
         return SchemaReference(str(name), self._parsed(answer, depth + 1))
 
     def _number(self, answer: dict[str, Any], name: str) -> int:
         found = answer.get(name)
         if not isinstance(found, int) or not 0 <= found < 1 << 32:
-            raise self._strange(f"no {name}, but {str(found)[:40]!r}")
+            raise self._strange(f"with an invalid {name}: {str(found)[:40]!r}")
         return found
 
     def _strange(self, what: str) -> RegistryUnavailableError:
         return RegistryUnavailableError(
             f"the schema registry at {self.url} answers {what}",
-            hint="is the url that of a registry with Confluent's API? No record was skipped.",
+            hint="check that url= is the address of a registry with Confluent's API. No record was "
+            "skipped.",
         )
 
     # ----------------------------------------------------------------- as a value

@@ -78,11 +78,12 @@ def confluent(
     """
     if not isinstance(serde, SchemaSerde):
         raise TypeError(
-            f"{serde!r} is not a SchemaSerde\nHint: use avro_serde (in its binary encoding), "
+            f"confluent(...) needs a serde with a schema, and {serde!r} is not a SchemaSerde\n"
+            "Hint: use avro_serde (in its binary encoding), "
             "protobuf_serde or json_schema."
         )
     if register not in ("never", "if-compatible"):
-        raise ValueError(f"register is 'never' or 'if-compatible', not {register!r}")
+        raise ValueError(f"expected register= to be 'never' or 'if-compatible', got {register!r}")
     return ConfluentSerde(serde, registry, subject, register, zigzag=zigzag)
 
 
@@ -150,8 +151,8 @@ class ConfluentSerde(FramedSerde[T]):
             return subject_of(self._options[0], self._serde.schema, self._topic, self._part)
         except ValueError as exc:
             raise SchemaRefusedError(
-                f"the subject of {self.name} is not known: {exc}",
-                hint="say it: confluent(..., subject=...).",
+                f"the registry's subject for {self.name} is not known: {exc}",
+                hint="name the subject: confluent(..., subject='orders-value').",
             ) from exc
 
     def _check_readable(self, subject: str) -> None:
@@ -166,7 +167,7 @@ class ConfluentSerde(FramedSerde[T]):
                 f"{self.plain.name} cannot read version {latest.version} of subject {subject!r}: "
                 f"{exc}\n{difference(latest.schema, self._serde.schema)}",
                 subject=subject,
-                hint="give each field that the writer lacks a default.",
+                hint="give a default to each field that the registered schema lacks.",
             ) from exc
 
     def _wanted(self, subject: str) -> Registered:
@@ -193,8 +194,8 @@ class ConfluentSerde(FramedSerde[T]):
         if latest is not None and misfits:
             said = "".join(f"\n  {each}" for each in misfits[:5])
             raise SchemaRefusedError(
-                f"the schema of {self.plain.name} does not fit subject {subject!r}:{said}\n"
-                f"its last version is {latest.version}; the difference:\n"
+                f"the schema of {self.plain.name} is incompatible with subject {subject!r}:{said}\n"
+                f"the difference from the last version, {latest.version} (- registry, + app):\n"
                 f"{difference(latest.schema, schema)}",
                 subject=subject,
                 hint="make the schemas compatible (a default for each new field), or use another "
@@ -204,8 +205,8 @@ class ConfluentSerde(FramedSerde[T]):
             return registry.register(subject, schema)
         except ValueError as exc:
             raise SchemaRefusedError(
-                f"the registry does not take the schema of {self.plain.name} under {subject!r}: "
-                f"{exc}",
+                f"the registry at {registry.url} rejects the schema of {self.plain.name} for "
+                f"subject {subject!r}: {exc}",
                 subject=subject,
                 hint="nothing was registered.",
             ) from exc
@@ -218,14 +219,14 @@ class ConfluentSerde(FramedSerde[T]):
         )
         if latest is None:
             return SchemaRefusedError(
-                f"the registry at {self._registry.url} has no subject {subject!r}, under which "
-                f"{self.plain.name} is to be written",
+                f"the registry at {self._registry.url} has no subject {subject!r}, which the app "
+                f"needs to write {self.plain.name}",
                 subject=subject,
                 hint=hint,
             )
         return SchemaRefusedError(
-            f"subject {subject!r} does not have the schema of {self.plain.name}; its last version "
-            f"is {latest.version}, the difference (- there, + here):\n"
+            f"the schema of {self.plain.name} is not registered under subject {subject!r}\n"
+            f"the difference from the last version, {latest.version} (- registry, + app):\n"
             f"{difference(latest.schema, self._serde.schema)}",
             subject=subject,
             hint=hint,
@@ -237,9 +238,9 @@ class ConfluentSerde(FramedSerde[T]):
             if found.guid is None:
                 raise SchemaRefusedError(
                     f"the registry at {self._registry.url} gives subject {subject!r} no GUID, "
-                    "which ids in headers are",
+                    "which schema ids in record headers require",
                     subject=subject,
-                    hint="leave framing= out of the topic: ids are then prepended to the bytes.",
+                    hint="remove framing= from the topic, so that ids are prepended to the bytes.",
                 )
             name = found.guid.bytes
         indexes = (self._serde.schema.message_indexes or (0,)) if self._indexed else None
@@ -311,9 +312,9 @@ class ConfluentSerde(FramedSerde[T]):
         writer = self._registry.schema(frame.name)
         if writer is None:
             raise DeserializationError(
-                f"{self.name}: the registry at {self._registry.url} has no schema of {frame}",
-                hint="was the record written with another registry? Let the source skip such "
-                "records or set them aside: on_error='skip' or DeadLetter(topic).",
+                f"{self.name}: the registry at {self._registry.url} has no schema with {frame}",
+                hint="check whether the producer uses another registry. on_error='skip' or "
+                "on_error=DeadLetter(topic) lets the source continue without such records.",
             )
         found = self._readings[frame.data] = self._reading_of(frame, writer)
         return found
@@ -326,8 +327,7 @@ class ConfluentSerde(FramedSerde[T]):
             serde = own.reading(writer)
         except ValueError as exc:
             raise DeserializationError(
-                f"{self.name}: schema {frame}, by which it was written, cannot be read as "
-                f"{own.name}: {exc}"
+                f"{self.name}: data with schema {frame} cannot be read as {own.name}: {exc}"
             ) from exc
         if serde is own or serde == own:
             return None

@@ -95,14 +95,14 @@ def _indexes(data: bytes, place: int, *, zigzag: bool) -> tuple[tuple[int, ...],
         return (0,), place
     if not 0 < count <= _MOST_INDEXES:
         raise ValueError(
-            f"a message with {count} indexes; clients in Python before 2021 wrote them otherwise: "
-            "confluent(..., zigzag=False) reads those"
+            f"expected at most {_MOST_INDEXES:,} message indexes after the schema id, got {count}; "
+            "for data of Python clients before 2021 use confluent(..., zigzag=False)"
         )
     found = []
     for _ in range(count):
         index, place = _varint(data, place, zigzag=zigzag)
         if index < 0:
-            raise ValueError(f"a message with the index {index}")
+            raise ValueError(f"a message index after the schema id is negative: index {index}")
         found.append(index)
     return tuple(found), place
 
@@ -111,12 +111,12 @@ def _varint(data: bytes, place: int, *, zigzag: bool) -> tuple[int, int]:
     value = 0
     for number in range(_LONGEST_VARINT):
         if place + number >= len(data):
-            raise ValueError("it ends within the indexes of the message")
+            raise ValueError("the data ends within the message indexes after the schema id")
         byte = data[place + number]
         value |= (byte & 0x7F) << (7 * number)
         if byte < 0x80:
             return ((value >> 1) ^ -(value & 1)) if zigzag else value, place + number + 1
-    raise ValueError("an index of a message has more than 5 bytes")
+    raise ValueError("a message index after the schema id has more than 5 bytes")
 
 
 def _no_frame(data: bytes) -> str:

@@ -51,17 +51,30 @@ class RegistrySettings:
         """Check the settings, without a request."""
         parts = urlsplit(self.url)
         if parts.username or parts.password:
-            raise ValueError("a registry's url has no user and password: give them by themselves")
+            raise ValueError(
+                "SchemaRegistry(url=...) must not contain a user or password: "
+                "give user= and password="
+            )
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"a registry's url is http:// or https://, not {self.url!r}")
+            shown = "..." if "@" in self.url else repr(self.url)  # it may contain a password
+            raise ValueError(
+                f"SchemaRegistry(url={shown}): expected an http:// or https:// address"
+            )
         if (self.user is None) != (self.password is None):
-            raise ValueError("a registry's user and password go together")
+            raise ValueError("SchemaRegistry(...): give both user= and password=, or neither")
         if self.user is not None and self.token is not None:
-            raise ValueError("a registry is asked with user and password, or with a token")
+            raise ValueError(
+                "SchemaRegistry(...): give user= and password=, or token=, but not both"
+            )
         if (self.certificate_file is None) != (self.key_file is None):
-            raise ValueError("certificate_file and key_file go together")
+            raise ValueError(
+                "SchemaRegistry(...): give both certificate_file= and key_file=, or neither"
+            )
         if self.timeout <= timedelta(0) or self.attempts < 1:
-            raise ValueError("timeout and attempts are positive")
+            raise ValueError(
+                f"SchemaRegistry(timeout={self.timeout}, attempts={self.attempts}): "
+                "both must be positive"
+            )
 
 
 @dataclass(frozen=True)
@@ -136,7 +149,9 @@ def _asked(
     except (URLError, HTTPException, OSError) as exc:
         reason = exc.reason if isinstance(exc, URLError) else exc
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise _unavailable(settings, f"its certificate is not trusted: {reason}") from exc
+            raise _unavailable(
+                settings, f"the registry's certificate is not trusted (see ca_file=): {reason}"
+            ) from exc
         raise _Again(f"{type(reason).__name__}: {reason}"[:_SHOWN_CHARS]) from exc
 
 
@@ -163,32 +178,37 @@ def _who(settings: RegistrySettings) -> dict[str, str]:
 
 def _parsed(settings: RegistrySettings, data: bytes) -> Any:  # noqa: ANN401  # as above
     if len(data) > _MOST_BYTES:
-        raise _unavailable(settings, f"its answer has more than {_MOST_BYTES:,} bytes")
+        raise _unavailable(settings, f"the answer has more than {_MOST_BYTES:,} bytes")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as exc:
-        raise _unavailable(settings, "its answer is not JSON: is the url that of its API?") from exc
+        raise _unavailable(
+            settings, "the answer is not JSON: check that url= is the address of the registry's API"
+        ) from exc
 
 
 def _refusal(settings: RegistrySettings, status: int, data: bytes) -> Refusal:
     if status in _AGAIN:
-        raise _Again(f"it answers {status}")
+        raise _Again(f"the registry answers {status}")
     if status in _REFUSED:
         raise _unavailable(
-            settings, f"it refuses this client ({status}): give user and password, or token"
+            settings,
+            f"the registry refuses this client ({status}): check user= and password=, or token=",
         )
     try:
         said = json.loads(data)
         code, message = int(said["error_code"]), str(said.get("message", ""))[:_SHOWN_CHARS]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _unavailable(
-            settings, f"it answers {status} as no registry does: is the url that of its API?"
+            settings,
+            f"the answer {status} is not that of a schema registry: "
+            "check that url= is the address of the registry's API",
         ) from None
     return Refusal(status, code, message)
 
 
 def _unavailable(settings: RegistrySettings, why: str) -> RegistryUnavailableError:
     return RegistryUnavailableError(
-        f"the schema registry at {settings.url} does not answer: {why}",
-        hint="no record was skipped for it: when it answers again, start again.",
+        f"the schema registry at {settings.url} is unavailable: {why}",
+        hint="no record was skipped: start the app again when the registry is available.",
     )

@@ -40,10 +40,12 @@ def subject_of(subject: SubjectName | str, schema: Schema, topic: str | None, pa
     if isinstance(subject, str):
         return subject
     if subject is not SubjectName.RECORD and topic is None:
-        raise ValueError("it goes by the topic's name, and the topic is chosen for each record")
+        raise ValueError(
+            f"{subject} needs the topic's name, but the topic is chosen for each record"
+        )
     if subject is SubjectName.TOPIC:
         return f"{topic}-{part}"
     if not schema.record_name:
-        raise ValueError("it goes by the record's name, and the schema has none")
+        raise ValueError(f"{subject} needs the record's name, but the schema has none")
     name = schema.record_name
     return name if subject is SubjectName.RECORD else f"{topic}-{name}"

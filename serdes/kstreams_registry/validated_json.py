@@ -131,7 +131,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
             ValueError: The writer did not write JSON.
         """
         if writer.kind != "JSON":
-            raise ValueError(f"it is JSON, and was written as {writer.kind}")
+            raise ValueError(f"{self.name} reads JSON, but the data was written as {writer.kind}")
         return self
 
     def _check(self, data: pa.Array) -> None:
@@ -190,7 +190,10 @@ def _text_of(serde: Serde[Any], schema: str | Mapping[str, Any] | None) -> str:
     elif schema is not None:
         parsed = dict(schema)
     elif serde.type_token is object:
-        raise TypeError(f"{serde!r} is of any type, which has no schema: give one")
+        raise TypeError(
+            f"{serde!r} accepts any type, which has no schema: give json_schema(...) a schema, "
+            "or a serde of a type"
+        )
     else:
         parsed = {"$schema": _DRAFT, **_rooted(msgspec.json.schema(serde.type_token))}
     return json.dumps(_canonical(parsed), sort_keys=True, separators=(",", ":"))

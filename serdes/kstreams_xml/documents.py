@@ -29,9 +29,11 @@ def parsed(data: bytes) -> etree._Element:
     try:
         root = etree.fromstring(data, _parser())
     except etree.XMLSyntaxError as exc:
-        raise ValueError(f"no XML: {exc.msg}") from exc
+        raise ValueError(f"not well-formed XML: {exc.msg}") from exc
     if root.getroottree().docinfo.internalDTD is not None:
-        raise ValueError("a document type is not taken: entities are a way into the reader")
+        raise ValueError(
+            "the document has a document type (<!DOCTYPE>), which is rejected for security"
+        )
     return root
 
 
@@ -59,7 +61,7 @@ def _parsed_as_one(documents: Sequence[bytes]) -> list[etree._Element]:
         or any(root.tag == _BETWEEN for root in roots)
         or any(text is not None and text.strip() for text in texts)
     ):
-        raise ValueError("the batch holds a value that is not one well-formed XML document")
+        raise ValueError("the batch has a value that is not one well-formed XML document")
     return roots
 
 
@@ -70,7 +72,7 @@ def element_at(root: etree._Element, path: Sequence[str]) -> etree._Element:
         ValueError: The path has no element, or more than one.
     """
     if root.tag != path[0]:
-        raise ValueError(f"expected <{path[0]}>, got <{root.tag}>")
+        raise ValueError(f"expected the root element <{path[0]}>, got <{root.tag}>")
     found = root
     for tag in path[1:]:
         inner = [child for child in found if child.tag == tag]

@@ -107,7 +107,7 @@ class Element:
             if part.is_many:
                 found[part.key].append(value)
             elif part.key in found:
-                raise ValueError(f"<{child.tag}> is there twice")
+                raise ValueError(f"expected one <{child.tag}> in <{element.tag}>, got several")
             else:
                 found[part.key] = value
         for each in (*self.attributes.values(), *self.children.values()):
@@ -197,8 +197,9 @@ def _made(shape: inspect.Type, namespace: str, known: dict[type, Element]) -> El
         )
     if not isinstance(shape, _OBJECTS):
         raise TypeError(
-            f"{type(shape).__name__} is no element of XML\n"
-            "Hint: take a dataclass or Struct of scalars, of lists, and of other such."
+            f"{type(shape).__name__} cannot be an XML element\n"
+            "Hint: use a dataclass or Struct whose fields are scalars, dataclasses, Structs, or "
+            "lists of these."
         )
     if shape.cls in known:
         return known[shape.cls]
@@ -216,14 +217,14 @@ def _add(
     namespace: str,
     known: dict[type, Element],
 ) -> None:
-    shape, nullable = _without_none(part.type)
+    shape, nullable = _without_none(part.type, part.name)
     many = isinstance(shape, _LISTS)
     if many and (nullable or marker is not None):
         problem = "may be None" if nullable else f"is marked as {marker.place}" if marker else ""
-        raise TypeError(f"{part.name} is a list and {problem}, which XML cannot represent")
+        raise TypeError(f"field {part.name!r} is a list and {problem}, which XML cannot represent")
     inner = shape
     if isinstance(shape, _LISTS):
-        inner, nullable = _without_none(shape.item_type)
+        inner, nullable = _without_none(shape.item_type, part.name)
     made = _Field(
         part.name,
         part.encode_name,
@@ -235,7 +236,7 @@ def _add(
         defaults_to_none=part.required or part.default is None,
     )
     if marker is not None and not made.element.is_text:
-        raise TypeError(f"{part.name} is marked as {marker.place}, and is no scalar")
+        raise TypeError(f"field {part.name!r} is marked as {marker.place}, but is not a scalar")
     if marker == ATTRIBUTE:
         element.attributes[made.key] = made
     elif marker == CONTENT:
@@ -244,14 +245,14 @@ def _add(
         element.children[f"{namespace}{made.key}"] = made
 
 
-def _without_none(shape: inspect.Type) -> tuple[inspect.Type, bool]:
+def _without_none(shape: inspect.Type, name: str) -> tuple[inspect.Type, bool]:
     while isinstance(shape, inspect.Metadata):
         shape = shape.type
     if not isinstance(shape, inspect.UnionType):
         return shape, False
     kinds = [each for each in shape.types if not isinstance(each, inspect.NoneType)]
     if len(kinds) != 1:
-        raise TypeError("XML cannot represent a union of several types")
+        raise TypeError(f"field {name!r} is a union of several types, which XML cannot represent")
     return kinds[0], len(kinds) < len(shape.types)
 
 
@@ -274,7 +275,7 @@ def _text(value: Any, enc_hook: EncHook | None) -> str:  # noqa: ANN401  # of an
         return _FLOATS.get(str(plain), repr(plain))
     if isinstance(plain, (str, int)):
         return str(plain)
-    raise TypeError(f"expected a scalar, got {type_name(type(value))}")
+    raise TypeError(f"expected a scalar for the text of an element, got {type_name(type(value))}")
 
 
 _FLOATS: Mapping[str, str] = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}

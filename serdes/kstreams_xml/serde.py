@@ -104,11 +104,13 @@ class XmlSerde(Serde[T]):
         if dec_hook is None and contains(shape, msgspec.inspect.CustomType):
             raise TypeError(
                 f"{type_name(type_)} cannot be decoded from XML\n"
-                "Hint: use a dataclass, or give enc_hook and dec_hook."
+                "Hint: use a dataclass, or give enc_hook= and dec_hook=."
             )
         tags = (_name_of(type_) if path is None else path).split("/")
         if not all(map(_NAME.fullmatch, tags)):
-            raise ValueError(f"expected tags with / between them, got the path {path!r}")
+            raise ValueError(
+                f"expected tags separated by /, such as path='orders/order', got {'/'.join(tags)!r}"
+            )
         space = f"{{{namespace}}}" if namespace else ""
         self._arguments = (type_, path, namespace, name, enc_hook, dec_hook)
         self._element = element_of(shape, space)
@@ -139,7 +141,9 @@ class XmlSerde(Serde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
         wrong = _FORBIDDEN.search(text)
         if wrong is not None:
-            raise SerializationError(f"expected {self.name}: XML has no character {wrong[0]!r}")
+            raise SerializationError(
+                f"expected {self.name}: XML cannot represent the character {wrong[0]!r}"
+            )
         for place in reversed(range(len(outer))):
             text = f"<{self._tag(outer[place], outermost=place == 0)}>{text}</{outer[place]}>"
         return text.encode()

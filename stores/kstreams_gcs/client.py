@@ -40,6 +40,7 @@ def _credentials(settings: GCS) -> Credentials | None:
     except Exception as exc:  # noqa: BLE001  # its text may contain the path or the key
         raise GcsAccessError(
             f"the credentials for {settings.place} cannot be read: {type(exc).__name__}",
-            hint="credentials_file= names the key of a service account, as JSON, on this machine.",
+            hint="check that credentials_file= is the JSON key of a service account, "
+            "and exists on the driver and on each worker.",
         ) from None
     return found

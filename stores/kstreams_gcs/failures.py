@@ -47,11 +47,13 @@ def as_error(exc: Exception, doing: str) -> GcsError:
     if status == 0 or status in _PASSING or status >= 500:
         return GcsUnavailableError(
             what,
-            hint="check the way to the storage; GCS(give_up_after=...) says how long to try. The "
-            "batch can be retried.",
+            hint="check the network to the storage; GCS(give_up_after=...) limits the time of "
+            "retries. The batch can be retried.",
             status=status,
         )
-    return GcsError(what, hint="check the bucket's name, and that it exists.", status=status)
+    return GcsError(
+        what, hint="check that the bucket exists, and that its name is correct.", status=status
+    )
 
 
 def _is_about_credentials(exc: BaseException) -> bool:

@@ -44,13 +44,13 @@ class GCS(BucketSettings):
     anonymous: bool = False
 
     scheme: ClassVar[str] = "gs"
-    credentials: ClassVar[str] = "credentials_file"
+    credentials: ClassVar[str] = "credentials_file="
 
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.anonymous and self.credentials_file is not None:
-            raise ValueError("GCS(anonymous=True) sends no credentials: leave the file out")
+            raise ValueError("GCS(anonymous=True) sends no credentials: remove credentials_file=")
 
     @override
     def open(self) -> GcsObjectStore:

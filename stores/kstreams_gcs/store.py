@@ -106,7 +106,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
         def read() -> bytes:
             found = self._read(self._prefix + file.name, int(file.version), start, stop - 1)
             if len(found) != stop - start:
-                raise EOFError(f"{len(found)} of {stop - start} bytes have come")
+                raise EOFError(f"only {len(found)} of {stop - start} bytes were received")
             return found
 
         try:
@@ -226,7 +226,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
             return request()
         except media_exceptions.DataCorruption as exc:
             raise StateCorruptError(
-                f"{doing} of {place}: the object was damaged in each attempt",
+                f"cannot {doing} of {place}: the received data was damaged in each attempt",
                 hint="restore the object from a copy or an older version.",
             ) from exc
         except FAILURES as exc:

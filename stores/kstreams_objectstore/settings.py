@@ -88,14 +88,15 @@ class BucketSettings(ABC):
         """Raise `ValueError` if a size is smaller than the least part."""
         if getattr(self, name) < self.least_part_bytes:
             raise ValueError(
-                f"{self._title}({name}={getattr(self, name)}): at least {self.least_part_bytes}"
+                f"{self._title}({name}={getattr(self, name)}): must be at least "
+                f"{self.least_part_bytes}"
             )
 
     def _check_url(self) -> None:
         parts = urlsplit(self.url)
         if _has_login(parts, self.url) or ":" in parts.netloc:
             raise ValueError(
-                f"{self._title}(...): the URL must not hold credentials: use {self.credentials}"
+                f"{self._title}(...): the URL must not contain credentials: use {self.credentials}"
             )
         if parts.scheme != self.scheme or not parts.netloc or parts.query or parts.fragment:
             raise ValueError(
@@ -111,7 +112,8 @@ class BucketSettings(ABC):
         parts = urlsplit(url)
         if _has_login(parts, url):
             raise ValueError(
-                f"{self._title}(endpoint_url=...) must not hold credentials: use {self.credentials}"
+                f"{self._title}(endpoint_url=...) must not contain credentials: use "
+                f"{self.credentials}"
             )
         if (
             parts.scheme not in ("http", "https")

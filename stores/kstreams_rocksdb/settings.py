@@ -63,7 +63,7 @@ class RocksDB:
         }
         for field, low in least.items():
             if getattr(self, field) < low:
-                raise ValueError(f"RocksDB({field}={getattr(self, field)}): at least {low}")
+                raise ValueError(f"RocksDB({field}={getattr(self, field)}): must be at least {low}")
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class RocksDB:
         """
         if not is_closed(directory):
             raise StoreOpenError(
-                f"RocksDB cannot read {directory}: it was not closed properly",
+                f"RocksDB cannot read {directory}: the database was not closed properly",
                 hint=_hint(""),
             )
         try:
@@ -128,7 +128,7 @@ class RocksDB:
         except OSError as error:
             raise StoreError(
                 f"cannot link the RocksDB files of {source} to {target}: {error}",
-                hint="Both must be writable, on one file system with room left.",
+                hint="Both directories must be writable, and on one file system with free space.",
             ) from error
 
     def copy(self, source: Path, target: Path) -> bool:
@@ -144,7 +144,7 @@ class RocksDB:
         except OSError as error:
             raise StoreError(
                 f"cannot remove the RocksDB directory {directory}: {error}",
-                hint="Check who owns it; the library needs to delete old versions.",
+                hint="Check the owner of the directory; the library needs to delete old versions.",
             ) from error
 
     def _open(self, directory: Path, stores: Sequence[str]) -> rocksdict.Rdict:

@@ -20,7 +20,7 @@ class SharedStore(RocksStore):
         Raises:
             StoreError: Always.
         """
-        raise StoreError("a database that was opened for reading was written to")
+        raise StoreError(f"the RocksDB store {self._directory} is open for reading only")
 
     def close(self) -> None:
         """Release the directory, which stays unchanged; a second call does nothing."""

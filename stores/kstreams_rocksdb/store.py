@@ -145,14 +145,14 @@ class RocksStore(WorkingStore):
                 f"the RocksDB store {self._directory} is closed", where=Where(store=store)
             )
         raise StoreError(
-            f"no such store; {self._directory} was opened with {sorted(self._families)}",
+            f"no such store; {self._directory} was opened with the stores {sorted(self._families)}",
             where=Where(store=store),
         )
 
     def _failed(self, action: str, store: str | None, error: Exception) -> StoreError:
         return StoreError(
             f"RocksDB cannot {action} {self._directory}: {error}",
-            hint="Check that its disk has room and is healthy; the batch can be retried.",
+            hint="Check that the disk has free space and is healthy; the batch can be retried.",
             where=Where(store=store),
         )
 

@@ -115,7 +115,10 @@ def _complete(creation: Creation, upload: str, parts: list[CompletedPartTypeDef]
         if code in ("NoSuchUpload", "ConditionalRequestConflict"):
             if creation.owner():  # an earlier try went through, its reply was lost
                 return True
-            raise Unsettled(f"upload {upload} of {creation.key}: {code}") from error
+            raise Unsettled(
+                f"multipart upload {upload} of object {creation.key} is lost or has a conflict: "
+                f"{code}"
+            ) from error
         raise
     return True
 

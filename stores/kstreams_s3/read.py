@@ -49,9 +49,9 @@ def read_whole(client: S3Client, bucket: str, key: str, part_bytes: int) -> byte
     piece = _read(client, bucket, key, 0, part_bytes)
     data = piece.data + _rest(client, bucket, key, piece, part_bytes)
     if len(data) != piece.size_bytes:
-        raise DamagedError(f"{len(data)} of {piece.size_bytes} bytes have come")
+        raise DamagedError(f"only {len(data)} of its {piece.size_bytes} bytes were received")
     if piece.digest is not None and sha256(data).hexdigest() != piece.digest:
-        raise DamagedError(f"its {len(data)} bytes do not match the SHA-256 kept with it")
+        raise DamagedError(f"its {len(data)} bytes do not match the SHA-256 in its metadata")
     return data
 
 
@@ -106,7 +106,7 @@ def _read(
         if status == 416:  # the object ends before the range begins; an empty one always does
             return _Piece(b"", 0, "", None)
         if status == 412:
-            raise Unsettled(f"{key} was replaced while it was read") from error
+            raise Unsettled(f"object {key} was replaced during the read") from error
         raise
     with closing(found["Body"]) as body:  # as a context manager it returns the wrapped stream
         data = body.read()

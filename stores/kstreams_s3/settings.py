@@ -60,16 +60,16 @@ class S3(BucketSettings):
     multipart_bytes: int = 64 * _MIB
 
     scheme: ClassVar[str] = "s3"
-    credentials: ClassVar[str] = "access_key, secret_key"
+    credentials: ClassVar[str] = "access_key= and secret_key="
     least_part_bytes: ClassVar[int] = 5 * _MIB
 
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.access_key is None) != (self.secret_key is None):
-            raise ValueError("S3(...): access_key and secret_key go together")
+            raise ValueError("S3(...): give both access_key= and secret_key=, or neither")
         if self.session_token is not None and self.access_key is None:
-            raise ValueError("S3(...): a session_token goes with an access_key and a secret_key")
+            raise ValueError("S3(...): session_token= needs access_key= and secret_key=")
         self._check_size("multipart_bytes")
 
     @override

@@ -162,7 +162,7 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
                 self._proved = True
                 return
         raise StoreOpenError(
-            f"{self._settings.place} overwrites an object although it was asked not to "
+            f"{self._settings.place} overwrites an object although the request forbids it "
             "(If-None-Match: * on PutObject)",
             hint="Use a storage with conditional writes: without them two drivers could "
             "commit the same batch.",

@@ -21,6 +21,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_each_case_has_figures_and_results(figures: dict[str, dict[str, int]], case: str) -> None:
     assert figures[case]["per_cpu_s"] > 0

@@ -149,6 +149,7 @@ def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
+@pytest.mark.long
 def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome().save(tmp_path / RUNS)
     state().save(tmp_path / GROWTH)

@@ -27,6 +27,7 @@ def test_read_that_waits_for_another_counts_the_wait() -> None:
     assert times[-1] > times[0] + 0.1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_pages_benchmark_prints_sizes_and_times_until_live(
     capsys: pytest.CaptureFixture[str],
@@ -40,6 +41,7 @@ def test_pages_benchmark_prints_sizes_and_times_until_live(
         assert float(rows["overview"][-1]) > 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_reads_benchmark_measures_while_an_app_commits(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--part", "reads", "--keys", "500", "--changed", "40", "--seconds", "0.6"]

@@ -44,6 +44,7 @@ def test_connector_of_the_installed_spark_version_is_used_if_available(
     ]
 
 
+@pytest.mark.long
 def test_missing_versions_fall_back_for_each_artifact(
     repository: LocalRepository, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_each_case_has_figures(results: Path) -> None:
     data = json.loads((results / "windows.json").read_text())
     figures = {line["name"]: line for line in data["figures"]}

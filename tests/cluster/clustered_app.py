@@ -175,10 +175,12 @@ class ClusteredApp:
     def install(machine: Machine) -> None:
         """Copy the program and the module that it imports to a machine."""
         shutil.copy(str(counting_app.__file__), machine.path(PROGRAM))
-        package = machine.path("tests")
-        package.mkdir(exist_ok=True)
-        package.joinpath("__init__.py").touch()
-        shutil.copy(str(word_counter.__file__), package)
+        folder = machine.path(".")
+        for name in word_counter.__name__.split(".")[:-1]:
+            folder = folder / name
+            folder.mkdir(exist_ok=True)
+            folder.joinpath("__init__.py").touch()
+        shutil.copy(str(word_counter.__file__), folder)
 
     def options(self, others: Mapping[str, object] = MappingProxyType({})) -> str:
         """Return the program's argument."""

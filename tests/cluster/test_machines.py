@@ -49,6 +49,7 @@ def test_machine_sees_the_installed_library_and_no_file_of_the_project(
     assert not Path("/tmp/mine").exists()
 
 
+@pytest.mark.long
 def test_file_of_a_machine_is_there_for_its_next_process_only(
     tmp_path: Path, wheel_environment: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_installed_wheel_has_packages_types_and_entry_points(python: Path, tmp_p
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["python", "spark-submit", "executors"])
 def test_installed_wheel_counts_words(python: Path, tmp_path: Path, way: str) -> None:
     script = make_project(tmp_path)

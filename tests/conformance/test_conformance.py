@@ -36,6 +36,7 @@ def test_case_files_have_all_window_cases() -> None:
     assert len(KINDS) == 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
 def test_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
@@ -47,6 +48,7 @@ def test_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
     assert wrong == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
 def test_window_cases_pass_on_columns(op: str, emit: str, cut: str) -> None:
@@ -66,6 +68,7 @@ def test_sample_of_window_cases_passes_on_rocksdb(op: str, emit: str, cut: str) 
         assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_sample_of_window_cases_passes_when_each_batch_restores_from_s3(
@@ -79,6 +82,7 @@ def test_sample_of_window_cases_passes_when_each_batch_restores_from_s3(
     assert bucket.keys(f"conformance-{execution}/")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
@@ -197,6 +201,7 @@ def test_by_input_assigns_results_of_a_batch_to_its_last_input() -> None:
     assert [bool(results) for results in lists[:6]] == [False, False, True] * 2
 
 
+@pytest.mark.long
 def test_command_runs_on_columns_and_s3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "windows.jsonl"
     file.write_text("\n".join(map(json.dumps, window_lines())))

@@ -49,6 +49,7 @@ def test_case_files_have_join_cases_of_every_kind() -> None:
     assert len(KINDS) == 14
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", BY_COLUMNS)
 def test_sample_of_join_cases_passes_on_columns(wanted: str, cut: str) -> None:
@@ -74,6 +75,7 @@ def test_sample_of_join_cases_passes_on_rocksdb(wanted: str, cut: str) -> None:
         assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
@@ -89,6 +91,7 @@ def test_all_join_cases_pass(cut: str, store: str, half: int) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_sample_of_join_cases_passes_when_each_batch_restores_from_s3(bucket: Bucket) -> None:
     state = DurableState(bucket.settings("joins"))

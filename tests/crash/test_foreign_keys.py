@@ -33,6 +33,7 @@ POINTS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("backend", "recovery"),
     [

@@ -76,6 +76,7 @@ def play(
     harness.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recovery", SOME_SLOW)
 @pytest.mark.parametrize("point", OF_READERS, ids=lambda point: point.name)
 def test_batch_reads_the_planned_version_of_a_global_table(
@@ -84,6 +85,7 @@ def test_batch_reads_the_planned_version_of_a_global_table(
     play(tmp_path, Memory, point, recovery, monkeypatch, GlobalHarness.read)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", OF_COPIES, ids=lambda point: point.name)

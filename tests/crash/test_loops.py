@@ -57,6 +57,7 @@ def play(
     harness.die_and_go_on(before=1, after=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "recovery",
     ["retry", pytest.param("restart", marks=pytest.mark.slow), "empty machine"],
@@ -68,6 +69,7 @@ def test_each_hop_of_a_loop_counts_once_after_a_death(
     play(tmp_path, Directory(str(tmp_path / "log")), point, recovery, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS[2:10], ids=lambda point: point.name)
 def test_each_hop_of_a_loop_counts_once_on_s3_and_rocksdb(

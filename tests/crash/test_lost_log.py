@@ -85,7 +85,7 @@ def another_beginning(harness: Harness) -> None:
         (gone, "it is empty, but not 'commits/"),
         (without_commits, "it holds other objects, but not 'commits/"),
         (all_commits_gone, "batch 3 was committed, and its commit is missing; the log has no"),
-        (last_commit_gone, "batch 4 was completed, as was noted, and its commit is missing"),
+        (last_commit_gone, "batch 4 is recorded as completed, but its commit is missing"),
         (last_commits_gone, "batch 3 was committed, and its commit is missing; the log ends with"),
         (older, "batch 3 was committed, and its commit is missing; the log ends with batch 1"),
         (older_and_notes_gone, "batch 3 was committed, and its commit is missing"),
@@ -100,7 +100,7 @@ def test_log_that_lacks_committed_objects_is_refused(
     with pytest.raises(LogMismatchError, match=problem) as caught:
         harness.recover(driver=True)
     assert "kstreams reset" in caught.value.hint
-    assert "bring the log back" in caught.value.hint
+    assert "restore the durable log" in caught.value.hint
 
 
 def test_log_of_another_checkpoint_is_refused(
@@ -234,7 +234,7 @@ def test_notes_of_spark_are_used_until_the_library_has_notes(
     commits_of(harness)[-1].unlink()
     shutil.rmtree(query_of(harness) / "done")
     (older / "3").touch()
-    with pytest.raises(LogMismatchError, match="batch 3 was completed, as was noted"):
+    with pytest.raises(LogMismatchError, match="batch 3 is recorded as completed"):
         harness.recover(driver=True)
 
 
@@ -318,4 +318,4 @@ def test_checkpoint_without_app_json_is_refused_as_incomplete(harness: Harness, 
     (checkpoint / "queries").rename(checkpoint / left)
     with pytest.raises(StateCorruptError, match=f"it has {left}, but no app.json") as caught:
         harness.recover(driver=True)
-    assert "bring app.json back" in caught.value.hint
+    assert "restore app.json from a copy" in caught.value.hint

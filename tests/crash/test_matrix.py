@@ -74,6 +74,7 @@ def cells() -> Iterator[Any]:
                 yield pytest.param(backend, place, point, way, id=name, marks=marks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("backend", "place", "point", "recovery"), [*cells()])
 def test_results_are_exact_after_any_death(
     backend: str,

@@ -172,6 +172,7 @@ def test_each_polled_row_counts_once_after_a_death(
     harness.die_and_go_on(before=1)
 
 
+@pytest.mark.long
 def test_crashed_postgres_server_loses_and_repeats_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_server: PostgresServer
 ) -> None:

@@ -190,6 +190,7 @@ def in_lakes(folder: Path) -> OtherSinks:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_database_tables_have_each_result_once_after_a_death(
@@ -203,6 +204,7 @@ def test_database_tables_have_each_result_once_after_a_death(
     run(make, point, recovery, tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
 def test_delta_and_iceberg_tables_have_each_result_once_after_a_death(
     point: Point, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,7 @@ def line_of(harness: LoopHarness) -> list[int]:
     return [commit.batch for commit in commits]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its number is free again"])
 def test_older_driver_is_refused_before_any_output(harness: LoopHarness, more: int) -> None:
     older = harness.query
@@ -81,6 +82,7 @@ def test_older_driver_is_refused_before_any_output(harness: LoopHarness, more: i
     harness.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
 def test_unfinished_batch_is_run_again_by_the_newer_driver(
     harness: LoopHarness, more: int, monkeypatch: pytest.MonkeyPatch

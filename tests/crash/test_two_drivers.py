@@ -53,6 +53,7 @@ def fenced() -> None:
     raise FencedError("the checkpoint was taken over")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["before it commits", "before it publishes", "before it sweeps"])
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
 def test_older_driver_that_hangs_and_continues_changes_nothing(

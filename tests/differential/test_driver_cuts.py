@@ -43,6 +43,7 @@ def without_letter_texts(result: Result) -> Result:
     return replace(result, outputs=outputs)
 
 
+@pytest.mark.long
 @given(cases(one_source=True), _CUTS, _CUTS, st.booleans())
 @settings(max_examples=250, **_OPTIONS)
 def test_driver_result_does_not_depend_on_batch_cuts(
@@ -55,6 +56,7 @@ def test_driver_result_does_not_depend_on_batch_cuts(
     assert comparable(again) == comparable(whole)
 
 
+@pytest.mark.long
 @given(cases(one_source=True), _CUTS, st.booleans())
 @settings(max_examples=250, **_OPTIONS)
 def test_driver_result_equals_the_model(case: Case, cuts: list[int], recreate: bool) -> None:
@@ -63,6 +65,7 @@ def test_driver_result_equals_the_model(case: Case, cuts: list[int], recreate: b
     assert comparable(without_letter_texts(found)) == comparable(run_model(case))
 
 
+@pytest.mark.long
 @given(cases())
 @settings(max_examples=120, **_OPTIONS)
 def test_driver_result_is_the_same_with_recreated_processors(case: Case) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, note, settings
 
 from tests.support.generated.case import Case
@@ -12,6 +13,7 @@ from tests.support.generated.join_plan import JoinPlan
 from tests.support.generated.join_topologies import join_cases
 
 
+@pytest.mark.long
 @given(case=join_cases())
 @settings(max_examples=120)
 def test_joins_give_the_same_result_in_each_execution(case: Case) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, note, settings
 
 from tests.differential.replays import audited
@@ -10,6 +11,7 @@ from tests.support.generated.join_topologies import join_cases
 from tests.support.generated.topologies import cases
 
 
+@pytest.mark.long
 @given(case=cases() | join_cases(most_steps=3))
 @settings(max_examples=12)
 def test_repeated_batches_change_the_same_bytes(case: Case) -> None:

@@ -12,6 +12,7 @@ import pytest
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "dataframes.py"
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_dataframes_example_shows_results_of_both_sinks(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
     runpy.run_path(str(program), run_name="program")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", _ON_SPARK, ids=_name)

@@ -19,6 +19,7 @@ _STEP = re.compile(
 _SET_UP = ("python -m venv", ". .venv", "pip install")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_every_step_of_the_tutorial_works(tmp_path: Path) -> None:

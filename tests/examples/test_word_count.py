@@ -42,6 +42,7 @@ def test_word_count_example_checks_its_counts(tmp_path: Path) -> None:
     assert len(words) == 10
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
 def test_word_count_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:

@@ -35,6 +35,7 @@ FILES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_forged_description_is_a_typed_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "app.json")
@@ -42,6 +43,7 @@ def test_forged_description_is_a_typed_error(name: str, tmp_path: Path) -> None:
     assert found.startswith("StateCorruptError: "), found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_forged_pause_file_keeps_the_app_paused(name: str, tmp_path: Path) -> None:
     """The app stays paused whatever the file contains; a path that is no file is an error."""

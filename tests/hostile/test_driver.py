@@ -51,6 +51,7 @@ def test_windows_count_each_forwarded_record_and_no_record_is_lost(
     check_windows(kind, run.account, run.counts(kind))
 
 
+@pytest.mark.long
 @policies
 @pytest.mark.parametrize("kind", STORES)
 @given(seed=seeds)

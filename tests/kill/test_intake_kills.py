@@ -45,6 +45,7 @@ def _settled(senders: list[Retrying]) -> list[str]:
     return [known for sender in senders for known in list(sender.settled)]
 
 
+@pytest.mark.long
 def test_accepted_messages_are_in_the_topic_once_after_kills(tmp_path: Path) -> None:
     (tmp_path / "hooks.py").write_text(MODULE)
     port, chance = hook().port, random.Random(7)

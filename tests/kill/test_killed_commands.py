@@ -146,6 +146,7 @@ def epoch(app: str) -> str:
 # ---------------------------------------------------------------- an upgrade
 
 
+@pytest.mark.long
 def test_upgrade_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=23)
 
@@ -181,10 +182,12 @@ def run_fork() -> None:
     run(*fork())
 
 
+@pytest.mark.long
 def test_fork_command_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_fork, after_fork_by_command, step=19)
 
 
+@pytest.mark.long
 def test_fork_at_a_start_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(
         base, tmp_path, partial(start, "copy", fork="monday"), after_fork_by_a_start, step=19
@@ -238,6 +241,7 @@ def run_reset() -> None:
     run(*reset())
 
 
+@pytest.mark.long
 def test_reset_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_reset, after_reset, step=23)
 
@@ -274,6 +278,7 @@ def restore() -> None:
     run("state", "restore", "app", *options, *where())
 
 
+@pytest.mark.long
 def test_restore_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(base, damaged, symlinks=True)
@@ -314,6 +319,7 @@ def run_savepoint() -> None:
     run(*savepoint())
 
 
+@pytest.mark.long
 def test_savepoint_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_savepoint, after_savepoint)
 

@@ -17,7 +17,7 @@ def test_fake_clock_advances_on_request() -> None:
 
 
 def test_clock_cannot_advance_backwards() -> None:
-    with pytest.raises(ValueError, match="a clock moves forward only"):
+    with pytest.raises(ValueError, match="a clock can only be advanced forward"):
         FakeClock().advance(timedelta(seconds=-1))
 
 

@@ -87,6 +87,7 @@ def test_mapping_keys_are_converted_to_text_and_back_in_order() -> None:
     assert list(parse_keys(TopicPartition, texts).items()) == list(positions.items())
 
 
+@pytest.mark.long
 def test_ids_are_split_and_joined_only_in_their_module() -> None:
     assert _others(_cuts, OTHER_CUTS) == []
     assert _others(_joins, OTHER_JOINS) == []

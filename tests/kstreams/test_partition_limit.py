@@ -83,6 +83,7 @@ def test_topic_description_with_too_many_partitions_is_rejected(tmp_path: Path) 
         Embedded(tmp_path).admin().end_offsets("lines")
 
 
+@pytest.mark.long
 def test_maximum_number_of_partitions_is_created(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, durable=False)
     connection.admin().create("lines", MAX_PARTITIONS)

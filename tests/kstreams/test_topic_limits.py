@@ -56,6 +56,7 @@ def test_table_is_checked_row_by_row(limits: TopicLimits, rows: list[Raw]) -> No
     assert refused == [is_refused(limits, row) for row in rows]
 
 
+@pytest.mark.long
 @given(st.lists(records, min_size=2, max_size=6), st.integers(1, 3))
 def test_slice_of_table_is_checked_alone(rows: list[Raw], start: int) -> None:
     limits = TopicLimits(after_ms=0, max_bytes=550, plain_names=True)

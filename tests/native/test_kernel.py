@@ -13,6 +13,7 @@ from tests.native.sanitized_build import ROOT, NoSanitizerError, compiled
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_random_messages_and_columns_pass_under_sanitizers(tmp_path: Path) -> None:
     """Run a short, reproducible series; `make fuzz` runs others."""
     try:

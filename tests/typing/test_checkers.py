@@ -55,6 +55,7 @@ def red_lines(path: Path) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# red")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("checker", [mypy, pyright])
 def test_checkers_accept_typed_files_and_refuse_exactly_the_marked_lines(
     checker: Callable[[Path], Errors], pytestconfig: pytest.Config

@@ -33,6 +33,7 @@ def check_no_topics(topology: Topology) -> None:
     for node, topic in chain(read_topics(groups), written_topics(groups), chosen):
         raise CompileError(
             f"the topology reads or writes topic {topic!r}, and the app has no connection",
-            hint="give it one: App(topology, Embedded(...)) or App(topology, Kafka(...)).",
+            hint="give the app a connection: App(topology, Embedded(...)) or "
+            "App(topology, Kafka(...)).",
             where=Where(node=node),
         )

@@ -93,4 +93,4 @@ def _content(kind: object, fields: Fields, body: pa.Buffer) -> Content:
         case "refusal":
             return Refusal.from_json(fields)
         case _:
-            raise ValueError(f"there is no message of kind {str(kind)[:40]!r}")
+            raise ValueError(f"unknown kind of message: {str(kind)[:40]!r}")

@@ -70,7 +70,7 @@ def from_json(data: Mapping[str, Any]) -> KStreamsError:
     error.where = _where(_typed(data["where"], dict))
     for name, value in _typed(data["fields"], dict).items():
         if not name.isidentifier() or name.startswith("_") or hasattr(KStreamsError, name):
-            raise ValueError(f"no field of an error: {name!r}")
+            raise ValueError(f"an error has the invalid field {name!r}")
         vars(error)[name] = _read(value)
     return error
 
@@ -114,7 +114,9 @@ def _read(value: object) -> Any:  # noqa: ANN401  # a field's
 def _read_scalar(value: object) -> object:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ValueError(f"no plain field: {type(value).__name__}")
+    raise ValueError(
+        f"a field of an error has the type {type(value).__name__}, expected a plain value"
+    )
 
 
 def _where_json(where: Where, limit: int) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Ages:
                 }
                 return cls(counts, checked_integer(total, "a sum of ages"))
             case _:
-                raise ValueError("ages are not two fields")
+                raise ValueError("expected ages as two fields: counts and their sum")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,8 @@ class Latency:
         fields = Fields(data)
         counts = tuple(checked_integer(n, "a count of records") for n in fields.items("counts"))
         if len(counts) != len(LATENCY_BOUNDS_MS) + 1:
-            raise ValueError(f"a histogram of latency has {len(counts)} counts")
+            expected = len(LATENCY_BOUNDS_MS) + 1
+            raise ValueError(f"a latency histogram has {len(counts)} counts, expected {expected}")
         return cls(counts, fields.integer("sum_ms"))
 
 

@@ -138,7 +138,8 @@ class BatchPlanner:
                 offset = self.positions.get(TopicPartition(topic, partition), first)
                 if offset < first:
                     raise DataLossError(
-                        f"records were deleted before they were read: the topic begins at {first}",
+                        f"records were deleted before they were read: the topic begins at offset "
+                        f"{first}, but was read only up to {offset}",
                         hint=DataLossError.WAY_ON,
                         where=Where(topic=topic, partition=partition, offset=offset),
                     )
@@ -160,9 +161,9 @@ class BatchPlanner:
             found = present.offsets
             if len(found) > count:
                 raise PartitionCountError(
-                    f"topic {topic!r} has got more partitions than the {count} that the app was "
-                    "started with",
-                    hint="stop the app and rescale it, or reset it.",
+                    f"topic {topic!r} has {len(found)} partitions, more than the {count} that the "
+                    "app was started with",
+                    hint="stop the app, then rescale or reset the app.",
                     where=Where(topic=topic, partition=max(found)),
                 )
             ends.update({TopicPartition(topic, p): offset for p, offset in found.items()})
@@ -338,6 +339,6 @@ class BatchPlanner:
                 raise DataLossError(
                     f"the topic ends at offset {offset}, but was read up to "
                     f"{self.positions[place]} before",
-                    hint="it was cut, or deleted and created again. " + TOPIC_WAY_ON,
+                    hint="the topic was truncated, or deleted and created again. " + TOPIC_WAY_ON,
                     where=Where(topic=place.topic, partition=place.partition),
                 )

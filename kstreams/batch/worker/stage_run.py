@@ -56,7 +56,7 @@ class _Inbox:
                 self.records.append(content)
             case _:
                 raise ExecutionError(
-                    f"a task got a {type(content).__name__} instead of a call or records"
+                    f"a task received a {type(content).__name__}, not a TaskCall or EdgeRecords"
                 )
 
     @property
@@ -171,7 +171,9 @@ class StageRun:
     def _call(self, task: int, inbox: _Inbox) -> TaskCall:
         if len(inbox.calls) != 1:
             name = TaskId(self._settings.group.name, task)
-            raise ExecutionError(f"task {name} was called {len(inbox.calls)} times in a batch")
+            raise ExecutionError(
+                f"task {name} received {len(inbox.calls)} calls in a batch, expected one"
+            )
         return inbox.calls[0]
 
     def _open_tables(self) -> dict[str, TableAccess]:

@@ -134,9 +134,9 @@ class QuerySettings:
         topic, made = self.first_topic, tuple(parts)
         if made and not topic:
             raise CompileError(
-                "exactly-once results need a topic whose name is known: the query reads no topic, "
-                "and chooses its output topics for each record",
-                hint="give it a sink with a Topic, or a source with a DeadLetter.",
+                "exactly-once results need a topic with a fixed name, but the query reads no "
+                "topic, and chooses its output topics for each record",
+                hint="add a sink with a Topic, or a source with on_error=DeadLetter(topic).",
             )
         return Staged.of(self.publisher, topic, made)
 

@@ -78,7 +78,10 @@ class Slice:
             checked_text(segment, "the segment of a slice"),
         )
         if found.from_offset > found.to_offset:
-            raise ValueError(f"a slice ends at {end}, before it begins at {start}")
+            raise ValueError(
+                f"a slice of {found.topic_partition} ends at offset {end}, before its start at "
+                f"{start}"
+            )
         return found
 
 

@@ -60,7 +60,7 @@ class ForkSource:
         path, at, name = text.rpartition("@")
         if not (path and at and name):
             raise SavepointError(
-                f"{text!r} names no savepoint", hint="write <checkpoint>@<savepoint>."
+                f"{text!r} does not name a savepoint", hint="write <checkpoint>@<savepoint>."
             )
         return cls(path, name)
 

@@ -21,8 +21,8 @@ from kstreams.state.log.fields import Fields, WrongFieldError
 __all__ = ("SAVEPOINT_RULE", "Savepoint", "Savepoints", "is_savepoint_name", "pinned_objects")
 
 SAVEPOINT_RULE = (
-    "give it one letter or more, no '@', no control character, no '.' in front, and 250 bytes at "
-    "most, of which characters beyond ASCII take three or more."
+    "use one character or more, no '@', no control character, no '.' in front, and 250 bytes at "
+    "most; a character other than ASCII takes three bytes or more."
 )
 """The hint of errors about invalid names of savepoints."""
 
@@ -174,7 +174,9 @@ def is_savepoint_name(name: str) -> bool:
 
 def _check(name: str) -> None:
     if not is_savepoint_name(name):
-        raise SavepointError(f"{shown_name(name)} is no name of a savepoint", hint=SAVEPOINT_RULE)
+        raise SavepointError(
+            f"{shown_name(name)} is not a valid name of a savepoint", hint=SAVEPOINT_RULE
+        )
 
 
 def _is_long(name: str) -> bool:
@@ -205,7 +207,9 @@ def _read(data: bytes, name: str, home: CheckpointHome) -> Savepoint:
             {q: Commit.from_json(commit) for q, commit in fields.mapping("commits").items()},
         )
         if f"{quote(found.name, safe='')}.json" != name.rpartition("/")[2]:
-            raise WrongFieldError(f"it is savepoint {found.name!r}, copied here")
+            raise WrongFieldError(
+                f"the content is of savepoint {found.name!r}, copied to another name"
+            )
         return found
 
     return read_document(

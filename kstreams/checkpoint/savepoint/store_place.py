@@ -97,7 +97,11 @@ class StorePlace:
             known = self.batches()
             raise StoreError(
                 f"version {version} of store {self.spec.name!r} is not retained; "
-                + (f"there are {known[0]} to {known[-1]}" if known else "there is none yet"),
+                + (
+                    f"retained are {known[0]} to {known[-1]}"
+                    if known
+                    else "the app has committed none yet"
+                ),
                 hint="App(retained_batches=...) retains more versions, a savepoint retains one.",
                 where=Where(app=self.checkpoint.app, store=self.spec.name),
             ) from exc
@@ -174,12 +178,12 @@ def store_group(app: str, shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str
     if dict(schema) != spec.schema():
         raise CheckpointMismatchError(
             f"store {spec.name!r} of app {app!r} is {dict(schema)}, not {spec.schema()}",
-            hint="read it by the definition that the app has of it.",
+            hint="read the store with the definition that the app uses.",
         )
     if misread := misread_by(recorded_parameters(shape, spec.name), spec.parameters()):
         raise CheckpointMismatchError(
             f"store {spec.name!r} of app {app!r} would be misread: {misread}",
-            hint="read it by the definition that the app has of it.",
+            hint="read the store with the definition that the app uses.",
         )
     return group
 

@@ -85,11 +85,15 @@ class AppSettings:
             or self.trigger < timedelta(0)
         ):
             raise CompileError(
-                "max_records_per_batch and max_bytes_per_batch are at least 1, and trigger not "
-                "negative"
+                "expected max_records_per_batch and max_bytes_per_batch of at least 1, and no "
+                f"negative trigger, got {self.max_records_per_batch}, {self.max_bytes_per_batch} "
+                f"and {self.trigger}"
             )
         if self.retained_batches < 2:
-            raise CompileError("retained_batches is at least 2: a batch may be tried again")
+            raise CompileError(
+                f"retained_batches is {self.retained_batches}, expected 2 or more: a retry of a "
+                "batch needs the state of the batch before"
+            )
 
     def for_workers(self) -> AppSettings:
         """Return a copy without the settings that only the driver needs or may have.
@@ -106,5 +110,5 @@ def store_names(reset: Collection[str]) -> frozenset[str]:
         CompileError: `reset` is a single string.
     """
     if isinstance(reset, str):
-        raise CompileError(f"reset is a set of stores: reset={{{reset!r}}}")
+        raise CompileError(f"reset is a string, expected a set of stores: reset={{{reset!r}}}")
     return frozenset(reset)

@@ -79,9 +79,9 @@ def migrate_store(
     old = migration.old
     if not new.kind.takes(old.kind):
         raise CheckpointMismatchError(
-            f"store {old.name!r} is of kind {old.kind.name}, and {new.name!r} of kind "
-            f"{new.kind.name}",
-            hint="migrate into the same kind, or reset the store.",
+            f"store {old.name!r} of kind {old.kind.name} cannot be migrated to store {new.name!r} "
+            f"of kind {new.kind.name}",
+            hint="migrate to a store of the same kind, or reset the store.",
         )
     overlay = Overlay(target)
     contents, fill = _contents(migration, Overlay(source)), new.kind.filling(new, overlay)
@@ -115,9 +115,9 @@ def _merged(migration: Migration, key: object, earlier: object, later: object) -
     merge = migration.merge
     if merge is None:
         raise CheckpointMismatchError(
-            f"store {migration.old.name!r}: two windows of key {key!r} come into one, and the "
-            "migration has no merge",
-            hint="give it the aggregator's: Migration(..., merge=aggregator.merge).",
+            f"store {migration.old.name!r}: two windows of key {key!r} become one, but the "
+            "migration has no merge=",
+            hint="merge states as the aggregator does: Migration(..., merge=aggregator.merge).",
         )
     return _called(migration, key, lambda: merge(earlier, later))
 
@@ -134,5 +134,5 @@ def _called(migration: Migration, key: object, function: Callable[[], object]) -
         raise ProcessingError(
             f"the migration raised {kind_of(exc)}: {text_of(exc)}",
             cause_type=type(exc).__name__,
-            hint="nothing was changed; fix it and start again.",
+            hint="nothing was changed; fix the function and start again.",
         ).at(store=migration.old.name, key=key) from exc

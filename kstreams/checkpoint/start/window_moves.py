@@ -141,7 +141,7 @@ class _Moves:
         if not starts or starts != tuple(self._new.starts(last)):
             raise self._refused(start_ms, key, f"is cut by the windows of {self._new}")
         if len(self._old.starts(start_ms)) > 1 or len(self._old.starts(last)) > 1:
-            raise self._refused(start_ms, key, f"overlaps others of {self._old}")
+            raise self._refused(start_ms, key, f"overlaps other windows of {self._old}")
         return starts
 
     def _refused(self, start_ms: int, key: object, why: str) -> CheckpointMismatchError:
@@ -149,6 +149,6 @@ class _Moves:
         return CheckpointMismatchError(
             f"store {self._store!r}: the window [{start_ms}, {end_ms}) of key {key!r} {why}: its "
             "state cannot be divided",
-            hint="empty the store: reset={...}; or close its windows first with the previous "
-            "topology: App.run(until='end', close_windows=True).",
+            hint=f"empty the store: App(reset={{{self._store!r}}}); or close its windows first "
+            "with the previous topology: App.run(until='end', close_windows=True).",
         )

@@ -178,7 +178,7 @@ class DirectoryHome(CheckpointHome):
                 raise
             raise StateCorruptError(
                 f"{str(self.path / name)!r} cannot be read: {exc.strerror}",
-                hint="restore it from a copy of the checkpoint.",
+                hint="restore the file from a copy of the checkpoint.",
             ) from exc
 
     def _write(self, name: str, data: bytes) -> None:

@@ -116,8 +116,8 @@ class CheckpointLock:
             raise FencedError(
                 f"checkpoint {str(self._path.parent)!r} was taken over by another app "
                 f"({owner or 'unknown'})",
-                hint="this app has stopped and lost nothing: use the other app, or stop the other "
-                "before you start this one again.",
+                hint="this app has stopped and lost nothing: use the other app, or stop it before "
+                "you start this app again.",
             )
 
     def _opened(self) -> IO[str]:
@@ -128,8 +128,8 @@ class CheckpointLock:
             if exc.errno != errno.ELOOP:
                 raise
             raise CheckpointMismatchError(
-                f"{self._path} is a symbolic link, and the lock of no app",
-                hint="nothing was changed; see where it leads to, and remove it.",
+                f"the lock file {self._path} is a symbolic link, which no app creates",
+                hint="nothing was changed; check the target of the link, and remove the link.",
             ) from exc
 
     def _is(self, file: IO[str]) -> bool:

@@ -74,15 +74,15 @@ def store_by_url(url: str) -> ObjectStoreSettings:
         ) from exc
     except PluginError as exc:
         raise PluginError(
-            f"no installed package keeps a checkpoint at {scheme}://: {exc.message}",
+            f"no installed package can keep a checkpoint at {scheme}://: {exc.message}",
             hint=needs
             or f"install one that offers {scheme!r} in the group kstreams.stores, or name a "
-            "directory; s3:// and all that speaks its protocol is served by kstreams-spark[s3].",
+            "directory. For storage with the protocol of S3, install kstreams-spark[s3].",
         ) from exc
     made: Any = make(url) if callable(make) else None
     if made is None or not hasattr(made, "open") or hasattr(made, "branch"):
         raise PluginError(
-            f"{scheme!r} of kstreams.stores is no durable storage, and keeps no checkpoint",
+            f"plugin {scheme!r} of kstreams.stores is not durable storage for a checkpoint",
             hint="name a directory, or a URL such as s3://bucket/app.",
         )
     settings: ObjectStoreSettings = made

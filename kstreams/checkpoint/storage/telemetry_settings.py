@@ -40,7 +40,7 @@ class Telemetry:
     def __post_init__(self) -> None:
         """Check the range."""
         if not 0 <= self.sample_hz <= _MOST_HZ:
-            raise CompileError(f"sample_hz is from 0 to {_MOST_HZ}, not {self.sample_hz}")
+            raise CompileError(f"sample_hz is {self.sample_hz}, expected 0 to {_MOST_HZ}")
 
     @property
     def measures(self) -> bool:

@@ -139,8 +139,8 @@ class BuilderBase:
         for parent in parents:
             if not isinstance(parent, Node):
                 raise TopologyError(
-                    f"a parent of node {name!r} is a {type(parent).__name__}, not a handle",
-                    hint="pass what add_source, add_processor or repartition returned.",
+                    f"a parent of node {name!r} is a {type(parent).__name__}, not a node",
+                    hint="pass the result of add_source, add_processor or repartition.",
                 )
             if parent.builder is not self:
                 self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")

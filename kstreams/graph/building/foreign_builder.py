@@ -87,8 +87,8 @@ class ForeignBuilder(TableBuilder):
         rows = self._rows_of(name, table)
         if not is_invertible(aggregator):
             raise TopologyError(
-                f"table {name!r}: the aggregator cannot take a record out again",
-                hint="count, sum_, mean and variance can; fold and reducing with remove=.",
+                f"table {name!r}: regroup needs an aggregator that can remove a record",
+                hint="use count, sum_, mean, or variance, or fold or reducing with remove=.",
             )
         check_states(aggregator, store, "regroup needs")
         serde = self._value_of(name, table, value)
@@ -223,9 +223,9 @@ class ForeignBuilder(TableBuilder):
         if isinstance(table.rows, StoredRows):
             return table.rows.store.value
         raise TopologyError(
-            f"table {name!r} sends rows of {table.name!r} to other tasks, but that keeps none of "
-            "its own, so the serde of its values is not known",
-            hint=f"say value=, or give {table.name!r} a store.",
+            f"table {name!r} sends rows of {table.name!r} to other tasks, but {table.name!r} has "
+            "no store, so the serde of its values is not known",
+            hint=f"give value=, or give {table.name!r} a store.",
         )
 
 

@@ -85,14 +85,14 @@ class GlobalBuilder(TableBuilder):
         if isinstance(source, AppTable):
             if store is not None:
                 raise TopologyError(
-                    f"global table {name!r} is another app's: it has a store already",
-                    hint="leave store=... out; AppTable(checkpoint, store) names it.",
+                    f"global table {name!r} of another app must not have store=",
+                    hint="leave out store=; AppTable(checkpoint, store) names the store.",
                 )
             return self._global(GlobalDefinition(name, source.store, source))
         if store is None:
             raise TopologyError(
                 f"global table {name!r} has no store",
-                hint="say where its rows are: store=timestamped_store(...).",
+                hint="give store=timestamped_store(...) for its rows.",
             )
         self.add_table(name, source, store=store, start=start, on_error=on_error)
         return self._global(GlobalDefinition(name, store, None))

@@ -53,7 +53,7 @@ class LoopBuilder(BuilderBase):
         Source: goka's `Loop`, which uses a topic with at-least-once delivery.
         """
         if max_hops < 1:
-            raise TopologyError(f"loop {name!r}: max_hops is {max_hops}, and at least 1")
+            raise TopologyError(f"loop {name!r}: max_hops is {max_hops}, expected 1 or more")
         rule = partitioner_for(partitioner, key, f"loop {name!r}")
         self._add(LoopNode(name, plain_of(key), plain_of(value), rule, max_hops, self._on_error))
         return Loop(name, self)
@@ -71,7 +71,7 @@ class LoopBuilder(BuilderBase):
         if not isinstance(loop, Loop):
             raise TopologyError(
                 f"close_loop got a {type(loop).__name__}, not a loop",
-                hint="pass what add_loop returned first, then the nodes that write to it.",
+                hint="pass the result of add_loop first, then the nodes that write to the loop.",
             )
         name = f"{loop.name}.close"
         node = self._nodes.get(loop.name) if loop.builder is self else None

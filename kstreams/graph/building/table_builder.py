@@ -234,8 +234,8 @@ class TableBuilder(BuilderBase):
         if store is not None and store.kind.has_history:
             raise TopologyError(
                 f"table {name!r}: store {store.name!r} is a {store.kind.name} store, but a "
-                f"derived table has the versions of {table.name!r}",
-                hint="give it a timestamped_store(...), or no store.",
+                f"derived table uses the versions of {table.name!r}",
+                hint="give the derived table a timestamped_store(...), or no store.",
             )
         node = self._add(self._processor(name, Derive(function, store), (table,)))
         derived = DerivedRows(rows, function) if store is None else StoredRows(store)

@@ -162,7 +162,7 @@ def _check_partitioners(
         listed = ", ".join(f"{name} by {p.name}" for name, p in partitioners.items())
         raise PartitionCountError(
             f"partitioners differ in group {group.name!r}, and {_reason(meeting)}: {listed}",
-            hint="equal counts with another partitioner are as wrong as unequal counts. "
+            hint="inputs need the same partitioner, not only equal partition counts. "
             + repartition_hint(group, _sides(entries, counts, records), entries, by="partitioner"),
         )
 

@@ -95,7 +95,9 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
     try:
         says, prefix, own = _HEAD.unpack_from(data)
     except struct.error as exc:
-        raise DeserializationError(f"a subscription is cut short: {data[:40]!r}") from exc
+        raise DeserializationError(
+            f"a foreign-key join's subscription is cut short: {data[:40]!r}"
+        ) from exc
     end = _HEAD.size + prefix + own
     return says, prefix, data[_HEAD.size : end], data[end:]
 
@@ -109,7 +111,8 @@ def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list
     items: list[bytes] = objects_of(data)
     heads = heads_of(data, _HEADS)
     if heads is None:
-        raise DeserializationError(f"a subscription is cut short: {min(items, key=len)!r}")
+        shortest = min(items, key=len)
+        raise DeserializationError(f"a foreign-key join's subscription is cut short: {shortest!r}")
     ends = (_HEAD.size + heads["prefix"].astype(np.int64) + heads["own"]).tolist()
     pairs = list(zip(items, ends, strict=True))
     rows = [item[_HEAD.size : end] for item, end in pairs]
@@ -125,7 +128,9 @@ def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
     """
     heads = heads_of(data, np.dtype(np.uint8))
     if heads is None:
-        raise DeserializationError("a response is empty")
+        raise DeserializationError(
+            "a foreign-key join's response is empty: expected at least 1 byte"
+        )
     longest = pc.max(pc.binary_length(data)).as_py() or 1  # without an end, see StampedSerde
     results = pc.binary_slice(data, 1, longest)
     has_row = (heads & _HAS_ROW).astype(bool)
@@ -198,7 +203,9 @@ class ResponseSerde(CompositeSerde[Response]):
     def deserialize(self, data: bytes) -> Response:
         """Decode a response. Raises `DeserializationError` if the bytes are empty."""
         if not data:
-            raise DeserializationError("a response is empty")
+            raise DeserializationError(
+                "a foreign-key join's response is empty: expected at least 1 byte"
+            )
         has_row = data[0] & _HAS_ROW
         value = self._value.deserialize(data[1:]) if has_row else None
         return Response(bool(data[0] & _NOW), value)

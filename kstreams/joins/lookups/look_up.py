@@ -60,7 +60,9 @@ def look_up(
     """
     made = joiner()
     if made.how == "outer":
-        raise TopologyError("a service has no outer join", hint="use left(...).")
+        raise TopologyError(
+            "look_up: there is no outer join with a service", hint="pass left(...) or inner(...)."
+        )
     return _LookUp(service, made, by, store)
 
 

@@ -41,7 +41,7 @@ class LookupCache:
     def __post_init__(self) -> None:
         """Check the arguments."""
         if self.max_rows < 1:
-            raise ValueError(f"a cache has at least 1 row, not {self.max_rows}")
+            raise ValueError(f"max_rows is {self.max_rows}, expected 1 or more")
         positive_ms("ttl", self.ttl)
         positive_ms("misses_ttl", self.misses_ttl)
 
@@ -79,7 +79,7 @@ class Service(Generic[Q, A]):
         """Check the arguments."""
         for name, least in (("batch", 1), ("at_once", 1), ("retries", 0)):
             if getattr(self, name) < least:
-                raise ValueError(f"{name} is at least {least}, not {getattr(self, name)}")
+                raise ValueError(f"{name} is {getattr(self, name)}, expected {least} or more")
         positive_ms("timeout", self.timeout)
         if self.backoff < timedelta(0):
-            raise ValueError("a delay between calls cannot be negative")
+            raise ValueError(f"backoff is {self.backoff}: a delay cannot be negative")

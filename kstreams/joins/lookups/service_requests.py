@@ -75,7 +75,10 @@ async def _asked(service: Service[Q, A], questions: Sequence[Q]) -> Mapping[Q, A
         else:
             if isinstance(found, Mapping):
                 return found
-            raise TypeError(f"a service answers with a mapping, not {type(found).__name__}")
+            raise TypeError(
+                f"a service's ask returned {type(found).__name__}, expected a mapping of "
+                "answers by question"
+            )
         left -= 1
         await asyncio.sleep(delay.total_seconds())
         delay = min(delay * 2, _LONGEST)
@@ -92,7 +95,8 @@ def _gave_up(
         f"{calls} call{'s' * (calls > 1)}: {kind_of(exc)}: {why}",
         cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
         cause_traceback=traceback_of(exc),
-        hint="set on_error on the source to skip such records or set them aside.",
+        hint="to continue without such records, set on_error='skip' or on_error=DeadLetter(topic) "
+        "on the source.",
     )
     error.__cause__ = exc
     return error

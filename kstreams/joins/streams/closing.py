@@ -148,7 +148,11 @@ class Closing:
                 del self._closed[kept:]
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """Store the entries that still wait, and delete expired rows."""
+        """End a pass over the waiting records: store those that wait on, delete expired rows.
+
+        Args:
+            held: The entries that still wait for a match or for the end of their window.
+        """
         for entry in held:
             if entry is not None and len(entry) == 7 and entry[0] >= self._done:
                 self._rows.put_open(Open(*entry[:4], *entry[5:]))

@@ -68,8 +68,10 @@ def _divided(data: bytes) -> tuple[bytes | None, bytes | None]:
     try:
         has, length = _HEAD.unpack_from(data)
     except struct.error as exc:
-        raise DeserializationError(f"a change is cut short: {data[:40]!r}") from exc
+        raise DeserializationError(
+            f"the change of a table row is cut short: {data[:40]!r}"
+        ) from exc
     end = _HEAD.size + length
     if len(data) < end:
-        raise DeserializationError(f"a change is cut short: {data[:40]!r}")
+        raise DeserializationError(f"the change of a table row is cut short: {data[:40]!r}")
     return data[_HEAD.size : end] if has & _OLD else None, data[end:] if has & _NEW else None

@@ -201,5 +201,7 @@ class _EntrySerde(CompositeSerde[_Entry]):
         if data == _ALL_BYTES:
             return _ALL
         if data[:1] != _ENTRY_BYTES:
-            raise DeserializationError(f"expected an entry of an index, got {data[:40]!r}")
+            raise DeserializationError(
+                f"expected an entry of a table's index of expiry times, got {data[:40]!r}"
+            )
         return read_int64(data, 1), self._key.deserialize(data[9:])

@@ -22,8 +22,9 @@ def versions_of(history: TableRows) -> StoredRows:
     found = derivation(history)
     if found is None or not found[0].store.kind.has_history:
         raise TopologyError(
-            f"the table of {', '.join(repr(spec.name) for spec in history.stores)} has no history",
-            hint="define its store with versioned_key_value_store(...).",
+            "the join reads the history of a table, but the table of "
+            f"{', '.join(repr(spec.name) for spec in history.stores)} has no history",
+            hint="define the table's store with versioned_key_value_store(...).",
         )
     return found[0]
 
@@ -46,7 +47,7 @@ def history_reader(
     if as_of is None or horizon is None:
         raise TopologyError(
             f"store {store.name!r} is a {store.kind.name} store, which has no history",
-            hint="define it with versioned_key_value_store(...).",
+            hint="define the store with versioned_key_value_store(...).",
         )
 
     def read(key: object, time_ms: int) -> Row | None:

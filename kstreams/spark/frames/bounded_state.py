@@ -34,7 +34,7 @@ class NoLog:
         Raises:
             StoreError: Always.
         """
-        raise StoreError("a bounded run has no durable log")
+        raise StoreError("a run on bounded DataFrames has no durable log")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class BoundedState:
                 self.backend.remove(directory)
 
 
+_NO_LOOPS = "loops need several batches, and a run on bounded DataFrames has one: use an App"
+
+
 @dataclass(frozen=True)
 class _Opened:
     overlay: Overlay
@@ -75,12 +78,12 @@ class _Opened:
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
         """Raise a `StoreError`: a bounded run has one batch, and so no records of earlier ones."""
-        raise StoreError("a bounded run has no loops")
+        raise StoreError(_NO_LOOPS)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
         """Raise a `StoreError` if there are records, as `received`."""
         for _ in records:
-            raise StoreError("a bounded run has no loops")
+            raise StoreError(_NO_LOOPS)
         return ()
 
     def commit(self, changes: Changes) -> Pointer:

@@ -76,9 +76,10 @@ class FrameState:
             rows = [row for frame in frames if frame is not None for row in frame.collect()]
         except PySparkException as exc:
             raise StoreError(
-                f"Spark does not give the state of {self.name!r} as of batch {batch}: "
+                f"Spark cannot read the state of {self.name!r} as of batch {batch}: "
                 f"{one_line(str(exc), _SHOWN)}",
-                hint="spark.sql.streaming.minBatchesToRetain says how many batches Spark keeps.",
+                hint="choose a later batch; Spark retains the state of as many batches as "
+                "spark.sql.streaming.minBatchesToRetain states.",
             ) from exc
         return self._version([(row["key"], TaskRecord.from_json(row["record"])) for row in rows])
 
@@ -88,9 +89,9 @@ class FrameState:
             found = json.loads(layout)
             if found["shape"] != self.topology.fingerprint():
                 raise CheckpointMismatchError(
-                    f"the checkpoint at {self.checkpoint!r} is of another topology than "
+                    f"the checkpoint at {self.checkpoint!r} belongs to another topology than "
                     f"{self.topology.name!r}: its sources, edges or stores differ",
-                    hint="Give the topology that the query runs.",
+                    hint="Pass the topology that the query runs.",
                 )
             check_parameters(layout, parameters_in(self.topology.shape()))
             tasks |= found["tasks"]
@@ -131,7 +132,7 @@ class FrameState:
     def _missing(self, why: str) -> NoCheckpointError:
         return NoCheckpointError(
             f"Spark finds no state of a query at {self.checkpoint!r}{why}",
-            hint="Name the checkpointLocation of a query that has begun its first batch.",
+            hint="Pass the checkpointLocation of a query that has started its first batch.",
         )
 
 

@@ -204,10 +204,10 @@ class FrameTask:
     def _check_timers(self, status: TaskStatus) -> None:
         if status.wall_due_ms is not None and self._streams and not self._rules.timers:
             raise CompileError(
-                f"group {self._task.group!r} has wall-clock work: a punctuator, or a "
-                "time of idleness",
-                hint="Say timers=True, and start the query with a trigger of its own, "
-                "trigger(processingTime='1 second'): Spark then runs batches without data, too.",
+                f"group {self._task.group!r} has a wall-clock punctuator or a timeout of idle "
+                "partitions, which need timers=True",
+                hint="Pass timers=True, and start the query with its own trigger, "
+                "trigger(processingTime='1 second'): Spark then also runs batches without data.",
             )
 
     def _dropped(self, status: TaskStatus, number: int) -> Iterator[tuple[str, pa.Table]]:

@@ -63,20 +63,22 @@ class Inherited:
             raise CheckpointMismatchError(
                 f"savepoint {str(self.source)!r} has stores that would be misread: "
                 + "; ".join(misread),
-                hint="Upgrade the app to this topology first, and make a savepoint of that.",
+                hint="Upgrade the app to this topology first, and fork a savepoint of the "
+                "upgraded app.",
             )
         if without_parameters(origin.shape) != without_parameters(self.shape):
             raise CheckpointMismatchError(
-                f"savepoint {str(self.source)!r} is of another topology: its sources, edges or "
-                "stores differ",
-                hint="Upgrade the app to this topology first, and make a savepoint of that.",
+                f"savepoint {str(self.source)!r} belongs to another topology: its sources, edges "
+                "or stores differ",
+                hint="Upgrade the app to this topology first, and fork a savepoint of the "
+                "upgraded app.",
             )
         if dict(origin.tasks) != dict(self.tasks):
             raise CheckpointMismatchError(
-                f"savepoint {str(self.source)!r} has tasks by group {dict(origin.tasks)}, here "
-                f"they are {dict(self.tasks)}",
-                hint="Give tasks= the app's number of partitions: the state of a key lies in its "
-                "task.",
+                f"savepoint {str(self.source)!r} has tasks by group {dict(origin.tasks)}, but the "
+                f"DataFrames have {dict(self.tasks)}",
+                hint="Set tasks= to the app's number of partitions: the state of a key belongs to "
+                "one task.",
             )
         for commit in savepoint.commits.values():
             if task in commit.tasks:
@@ -107,8 +109,9 @@ def starting_offsets(fork: str | ForkSource) -> str:
             known = found.setdefault(place.topic, {}).setdefault(str(place.partition), offset)
             if known != offset:
                 raise SavepointError(
-                    f"two queries of the app read {place.topic!r}, and had come to offsets {known} "
-                    f"and {offset} of partition {place.partition} when {str(source)!r} was made",
-                    hint="Make the savepoint when the app has read all that there is.",
+                    f"two queries of the app read topic {place.topic!r}, and savepoint "
+                    f"{str(source)!r} has different offsets of partition {place.partition} for "
+                    f"them: {known} and {offset}",
+                    hint="Make a savepoint after the app has read all records of the topic.",
                 )
     return json.dumps(found, sort_keys=True)

@@ -48,7 +48,14 @@ class Layout:
         return key_of(task)
 
     def following(self, stage: int, task: int, *, after: int) -> int:
-        """Return the group key of a message from a stage; `DRIVER` after the last stage."""
+        """Return the Spark grouping key of a message that leaves a stage.
+
+        Args:
+            stage: The stage that the message is for.
+            task: The task that the message is for.
+            after: The stage that sends or passes on the message; after the last stage, messages go
+                to the driver, and the key is `DRIVER`.
+        """
         through = after + 1
         if through == len(self.counts):
             return DRIVER
@@ -105,7 +112,7 @@ def check_parameters(text: str, parameters: Mapping[str, Parameters]) -> None:
         )
 
 
-_ANOTHER = "Use a new checkpoint location, or run what began this one."
+_ANOTHER = "Use a new checkpoint location, or the settings that the checkpoint was begun with."
 _DIFFERENCES = (
     ("app", "the checkpoint was begun with app_id={found!r}, not {own!r}", _ANOTHER),
     (

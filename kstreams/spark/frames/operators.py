@@ -39,12 +39,14 @@ def chosen_operator(
         asked = "group-state" if chains and not on_rocksdb else "transform-with-state"
     if asked == "transform-with-state" and not on_rocksdb:
         raise CompileError(
-            f"transform-with-state needs Spark's RocksDB state store; {_PROVIDER} names another",
+            f"operator='transform-with-state' needs Spark's RocksDB state store, but {_PROVIDER} "
+            "has another value",
             hint=f'Set spark.conf.set("{_PROVIDER}", "{_ROCKSDB}") before the first start.',
         )
     if asked == "group-state" and not chains:
         raise CompileError(
-            f"Spark does not chain applyInPandasWithState, and the topology has {groups} groups",
+            f"the topology has {groups} groups, but operator='group-state' supports one: Spark "
+            "does not chain applyInPandasWithState",
             hint="Use operator='transform-with-state'; or, where the platform allows it, "
             f'spark.conf.set("{_CHECK}", "false").',
         )

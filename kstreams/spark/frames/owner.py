@@ -61,9 +61,10 @@ class Ownership:
             log.delete(names[:-_KEPT])
         if _start_of(names[-1]) != start:
             raise FencedError(
-                f"another query has taken over the state {state_name!r}: this one was started "
-                "again, or a copy of its checkpoint was",
-                hint="Run one of them; to run both, begin one with a checkpoint of its own.",
+                f"another query has taken over the state {state_name!r}: the query was started "
+                "twice, or from a copy of its checkpoint",
+                hint="Stop one of the two queries; to run both, start one with a new checkpoint "
+                "location.",
             )
         self._checked[state_name] = start, wall_ms
         return since

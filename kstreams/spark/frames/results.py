@@ -106,7 +106,7 @@ class ResultFrames:
         name = topic if isinstance(topic, str) else topic.name
         if self._topics is not None and name not in self._topics:
             raise CompileError(
-                f"the topology does not write to {name!r}",
+                f"the topology does not write to topic {name!r}",
                 hint=f"It writes to {', '.join(map(repr, sorted(self._topics))) or 'no topic'}.",
             )
         return name
@@ -159,8 +159,9 @@ def _topics(topology: Topology, of_dropped: str) -> frozenset[str] | None:
     }
     if of_dropped in own:
         raise CompileError(
-            f"the topology writes to {of_dropped!r}, the topic of its counts of dropped records",
-            hint="Name the topic otherwise, or give another app_id=.",
+            f"the topology writes to topic {of_dropped!r}, which is reserved for the counts of "
+            "dropped records",
+            hint="Rename the topic, or pass another app_id=.",
         )
     if any(isinstance(target, TopicChoice) for target in targets):
         return None

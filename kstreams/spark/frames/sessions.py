@@ -41,5 +41,5 @@ def check_width(width: int, counts: Sequence[int]) -> None:
             f"{_WIDTH} is {width}, and the topology has {most} tasks: Spark opens a state store "
             "for each partition in each batch",
             hint=f'Set spark.conf.set("{_WIDTH}", "{most}") before the first start; a checkpoint '
-            "keeps the number that it was begun with.",
+            "keeps the number of its first start.",
         )

@@ -70,10 +70,10 @@ class Shipped:
         archive = package_archive(packages)
         if archive is not None and len(archive.data) > _MAX_BYTES:
             raise CompileError(
-                f"the user's packages have {len(archive.data) / 1e6:.0f} MB compressed, and would "
-                "go with each batch",
-                hint="name the ones that executors need, packages=['my_package'], or install "
-                "them on the cluster and say packages=().",
+                f"the user's packages have {len(archive.data) / 1e6:.0f} MB compressed, expected "
+                f"at most {_MAX_BYTES / 1e6:.0f} MB: Spark Connect sends them with each batch",
+                hint="list only the packages that executors need, packages=['my_package']; or "
+                "install the packages on the cluster and pass packages=().",
             )
         return cls(archive)
 

@@ -108,12 +108,13 @@ class _Columns:
         serde: Serde[object] = topic.key if role == "key" else topic.value
         problem = _misfit(kind, serde)
         if topic.framing is not None:
-            problem = "the topic has frames, which columns do not"
+            problem = "the topic has a framing, which needs a column of bytes"
         if problem is not None:
             raise CompileError(
                 f"column {name!r} of topic {self.topic!r} is {kind.simpleString()}, but the {role} "
                 f"has the serde {serde.name}: {problem}",
-                hint=f"Cast or encode the column; SourceFrame(frame, {role}=...) names another.",
+                hint="Cast or encode the column, or choose another: "
+                f"SourceFrame(frame, {role}=...).",
             )
         return f"{_quoted(name)} AS {role}"
 
@@ -178,7 +179,7 @@ class _Columns:
         return CompileError(
             f"column {name!r} of topic {self.topic!r} is {self.found[name].simpleString()}, "
             f"expected {wanted} for the {role}",
-            hint=f"Cast it, or name another one: SourceFrame(frame, {role}=...).",
+            hint=f"Cast the column, or choose another: SourceFrame(frame, {role}=...).",
         )
 
 

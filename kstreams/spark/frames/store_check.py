@@ -61,8 +61,9 @@ def check_library(session: SparkSession, width: int) -> None:
     for host, found in sorted({(row["host"], row["found"]) for row in rows}):
         if found != here:
             raise CompileError(
-                f"{package} {here} runs here, and the Python of executors on {host!r} has {found}",
-                hint=f"install {package}=={here} on the cluster, with the extras of its state "
+                f"the driver runs {package} {here}, but the Python of executors on {host!r} has "
+                f"{found}",
+                hint=f"install {package}=={here} on the cluster, with the extra of the state "
                 "backend, in the Python that PYSPARK_PYTHON names there.",
             )
 
@@ -93,9 +94,10 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
     blind = sorted({row["host"] for row in looks if not row["seen"]})
     if blind:
         raise CompileError(
-            f"executors on {', '.join(map(repr, blind))} do not see what another has written to "
-            "the durable log of the state",
-            hint="give the backend a log that all reach: Directory on a mount they share, or S3.",
+            f"executors on {', '.join(map(repr, blind))} do not see what another executor has "
+            "written to the durable log of the state",
+            hint="give the state backend a log that all executors can read: log=Directory(...) on "
+            "a shared mount, or log=S3(...).",
         )
 
 
@@ -126,10 +128,10 @@ def _write(store: ObjectStore, name: str) -> bool:
     store.put_if_absent(name, b"first")
     if store.put_if_absent(name, b"second") or store.get(name) != b"first":
         raise CompileError(
-            f"the durable log {one_line(repr(store), 200)} overwrites an object although it was "
-            "asked not to",
-            hint="use a storage with conditional puts: without them two attempts at a batch "
-            "could both count.",
+            f"the durable log {one_line(repr(store), 200)} overwrites an object on a "
+            "conditional put",
+            hint="use a storage that supports conditional puts: otherwise two attempts at a batch "
+            "could both be committed.",
         )
     return True
 

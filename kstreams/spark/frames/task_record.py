@@ -67,8 +67,10 @@ class TaskRecord:
             fields = Fields(json.loads(text))
             if fields.integer("f") != _FORMAT:
                 raise StateCorruptError(
-                    f"a task's record is of format {fields.integer('f')}, expected {_FORMAT}",
-                    hint="A later version of the library wrote the checkpoint: run that one.",
+                    f"the state of a task in Spark's checkpoint has format {fields.integer('f')}, "
+                    f"expected {_FORMAT}",
+                    hint="A later version of the library wrote the checkpoint: install that "
+                    "version.",
                 )
             return cls(
                 fields.text("layout"),
@@ -82,6 +84,6 @@ class TaskRecord:
             )
         except (ValueError, TypeError, KeyError, RecursionError) as exc:
             raise StateCorruptError(
-                f"Spark's checkpoint has no state of a task where one should be: {exc}",
-                hint="The checkpoint was written by something else, or by a later version.",
+                f"the state of a task in Spark's checkpoint is invalid: {exc}",
+                hint="Another program, or a later version of the library, wrote the checkpoint.",
             ) from exc

@@ -176,13 +176,13 @@ def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
     source = ForkSource.parse(fork) if isinstance(fork, str) else fork
     if not streaming:
         raise CompileError(
-            "bounded DataFrames begin with no state",
-            hint="Read all with spark.readStream, or leave fork= out.",
+            "bounded DataFrames begin with no state, but fork= is set",
+            hint="Read all DataFrames with spark.readStream, or remove fork=.",
         )
     if source.start is not None:
         raise CompileError(
             "fork= has a start, but the DataFrames determine where their sources begin",
-            hint="Leave start= out, and give the DataFrames the options of their sources.",
+            hint="Remove start= from the fork, and set the start in the options of the DataFrames.",
         )
     place = source.checkpoint
     if isinstance(place, Path) or (isinstance(place, str) and not is_url(place)):
@@ -218,15 +218,15 @@ def _source_frames(
     if missing:
         raise CompileError(
             f"there is no DataFrame for {', '.join(map(repr, missing))}",
-            hint="Each source topic needs one; a topic that the topology itself writes is read "
-            "back from where its results go, or becomes a repartition.",
+            hint="Pass a DataFrame for each source topic. If the topology itself writes the topic, "
+            "read the DataFrame from the destination of its results, or use a repartition.",
         )
     unknown = [topic for topic in given if topic not in wanted]
     if unknown:
         raise CompileError(
             f"the topology does not read {', '.join(map(repr, unknown))}; it reads "
             f"{', '.join(map(repr, wanted))}",
-            hint="Leave the DataFrame out, or correct the name.",
+            hint="Remove the DataFrame, or correct the name of its topic.",
         )
     return {topic: given[topic] for topic in wanted}
 
@@ -235,9 +235,11 @@ def _are_streaming(sources: Mapping[str, SourceFrame]) -> bool:
     kinds = {topic: source.frame.isStreaming for topic, source in sources.items()}
     if len(set(kinds.values())) > 1:
         streams = [topic for topic, streaming in kinds.items() if streaming]
+        bounded = [topic for topic, streaming in kinds.items() if not streaming]
         raise CompileError(
-            f"some DataFrames stream ({', '.join(map(repr, streams))}), and others do not",
-            hint="Read all with spark.readStream, or all with spark.read.",
+            f"some DataFrames are streaming ({', '.join(map(repr, streams))}), and others are "
+            f"bounded ({', '.join(map(repr, bounded))})",
+            hint="Read all DataFrames with spark.readStream, or all with spark.read.",
         )
     return next(iter(kinds.values()))
 
@@ -249,8 +251,8 @@ def _session_of(sources: Mapping[str, SourceFrame]) -> SparkSession:
     for topic in others:
         if sources[topic].frame.sparkSession is not session:
             raise CompileError(
-                f"the DataFrames of {first!r} and {topic!r} are of different sessions",
-                hint="Read all by one SparkSession.",
+                f"the DataFrames of {first!r} and {topic!r} are of different sessions of Spark",
+                hint="Read all DataFrames with one SparkSession.",
             )
     return session
 
@@ -275,7 +277,7 @@ def _check_sinks(topology: Topology) -> None:
         }
         if unfit := [name for name, nodes in found.items() if nodes]:
             raise CompileError(
-                f"group {group.name!r} has {' and '.join(unfit)}, which DataFrames do not carry",
+                f"group {group.name!r} has {' and '.join(unfit)}, which DataFrames do not support",
                 hint="Run the topology with App.",
             )
     for sink in topology.sinks:
@@ -286,6 +288,7 @@ def _check_sinks(topology: Topology) -> None:
             )
         if isinstance(sink.target, Sink):
             raise CompileError(
-                f"sink {sink.name!r} writes under the commits of an app, and DataFrames have none",
+                f"sink {sink.name!r} writes with the commits of an app, which DataFrames do not "
+                "have",
                 hint="Write to a topic, and its DataFrame with a Spark sink; or run with App.",
             )

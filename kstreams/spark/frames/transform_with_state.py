@@ -82,7 +82,7 @@ class _StageProcessor(StatefulProcessor):
     ) -> pd.DataFrame:
         handle, state = self._handle, self._record
         if handle is None or state is None:
-            raise RuntimeError("Spark has not called init")
+            raise RuntimeError("Spark called the processor before its init")
         now_ms = times.getCurrentProcessingTimeInMs()  # -1 in time mode None
         found = state.get()
         record = None if found is None else TaskRecord.from_json(found[0])

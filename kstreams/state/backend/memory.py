@@ -72,7 +72,7 @@ class Memory:
         except OSError as error:
             raise StoreError(
                 f"cannot remove the directory {directory} of an in-memory store: {error}",
-                hint="It should be empty: nothing but the library may write there.",
+                hint="Empty the directory: only the library may write there.",
             ) from error
 
 
@@ -230,8 +230,8 @@ def _file(directory: Path, tables: dict[str, _Table]) -> None:
             directory.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot mark the directory {directory} of an in-memory store: {error}",
-            hint="Give the backend a directory that can be written: Memory(directory=...).",
+            f"cannot create the directory {directory} of an in-memory store: {error}",
+            hint="Give the backend a directory that this user can write to: Memory(directory=...).",
         ) from error
     _CLOSED[str(directory)] = _Closed(tables, marked)
 

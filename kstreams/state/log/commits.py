@@ -57,7 +57,7 @@ class CommitName:
         if data is None:
             return None
         if not isinstance(data, list) or len(data) != 2:  # batch and digest
-            raise ValueError(f"{data!r} does not name a commit")
+            raise ValueError(f"expected a batch and a digest as the name of a commit, got {data!r}")
         batch = checked_integer(data[0], "the batch of a commit", least=SEED)
         return cls(batch, checked_digest(data[1], "the digest of a commit"))
 
@@ -229,7 +229,7 @@ class CommitLog:
             found, digest = self.beginning()
             if digest != document.digest:
                 raise LogMismatchError(
-                    f"the durable log {self._objects} has begun as {found}, not as {beginning}",
+                    f"the durable log {self._objects} belongs to {found}, expected {beginning}",
                     hint=LogMismatchError.WAY_ON,
                 )
         return document.digest
@@ -347,7 +347,7 @@ class CommitLog:
             if other.digest != commit.digest:
                 raise FencedError(
                     f"batch {commit.batch} was committed by another driver (run {other.run})",
-                    hint="two apps run on one checkpoint; stop one of them.",
+                    hint="two drivers run the app on one checkpoint: stop one of the drivers.",
                 )
         return commit
 
@@ -390,6 +390,6 @@ class CommitLog:
         holds = "it is empty" if next(iter(others), None) is None else "it holds other objects"
         return LogMismatchError(
             f"the durable log {self._objects} does not have the commits of this app: {holds}, but "
-            f"not {self.prefix + _BEGIN!r}, which its log begins with",
+            f"not {self.prefix + _BEGIN!r}, the first object of the app's log",
             hint=LogMismatchError.WAY_ON,
         )

@@ -112,7 +112,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
         raise StateCorruptError(
             f"object {name!r} of the state's log has format {content[len(_MAGIC)]}; this "
             f"version reads up to {_FORMAT}",
-            hint="A later version of the library wrote it: run that one.",
+            hint="A later version of the library wrote the object: install that version.",
         )
     try:
         (length,) = struct.unpack_from("<I", content, _HEAD_BYTES)
@@ -132,13 +132,13 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
         OSError,
         struct.error,
     ) as error:
-        raise _corrupt(name, f"it does not decode: {error!r}") from error
+        raise _corrupt(name, f"its content cannot be decoded: {error!r}") from error
 
 
 def _decompressed(frame: memoryview, count: int) -> bytes:
     """Decompress a frame; a `ValueError` if its header does not have this uncompressed size."""
     if count != _content_bytes(frame):
-        raise ValueError(f"its frame does not have {count!r} bytes")
+        raise ValueError(f"expected a zstd frame of {count!r} bytes of content")
     found: bytes = pa.Codec(_CODEC).decompress(frame, count, asbytes=True)
     return found
 
@@ -158,10 +158,14 @@ def _encode_store(store: str, changes: StoreChanges) -> tuple[list[int], list[by
     pairs = changes.pairs
     keys, given = list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs))
     if not all(map(lt, keys, keys[1:])):
-        raise ValueError(f"store {store!r}: the keys of a batch's changes must rise, each once")
+        raise ValueError(
+            f"store {store!r}: the keys of a batch's changes must be distinct and sorted"
+        )
     bounds = list(chain.from_iterable(changes.ranges))
     if not all(map(lt, bounds, bounds[1:])):
-        raise ValueError(f"store {store!r}: the ranges that a batch deletes must rise, apart")
+        raise ValueError(
+            f"store {store!r}: the ranges that a batch deletes must be sorted and not touch"
+        )
     deleted = [at for at, value in enumerate(given) if value is None] if None in given else []
     values = [value or b"" for value in given] if deleted else given
     value_lengths = _lengths(values)
@@ -222,5 +226,5 @@ def _split(joined: bytes, lengths: npt.NDArray[np.uint32]) -> list[bytes]:
 def _corrupt(name: str, problem: str) -> StateCorruptError:
     return StateCorruptError(
         f"object {name!r} of the state's log is damaged: {problem}",
-        hint="Bring the object back from a copy of the log, or start from an older savepoint.",
+        hint="Restore the object from a copy of the log, or start from an older savepoint.",
     )

@@ -211,7 +211,7 @@ class DirectoryObjectStore(ObjectStore):
     def _failed(self, action: str, name: str, error: OSError) -> StoreError:
         return StoreError(
             f"cannot {action} object {name!r} in {self._root}: {error}",
-            hint="Check that the directory can be written and has room left.",
+            hint="Check the permissions of the directory and the free space of the disk.",
         )
 
 

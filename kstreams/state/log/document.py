@@ -96,9 +96,11 @@ def _proved(data: bytes, name: str, *, sealed: bool) -> tuple[dict[str, Any], st
         return content, _digest(_canonical({**content, _NAME: name}))
     digest = _digest(_canonical(content))
     if total != digest:
-        raise ValueError("it does not match its checksum: it was changed")
+        raise ValueError(
+            "the content does not match its checksum: the document was changed or damaged"
+        )
     if own != name:
-        raise ValueError(f"it is the document {own!r}, copied here from elsewhere")
+        raise ValueError(f"the content is that of document {own!r}, copied here from elsewhere")
     del content[_NAME]
     return content, digest
 
@@ -113,9 +115,9 @@ def _digest(text: str) -> str:
 
 def _reason(exc: Exception, data: bytes) -> str:
     if not data.strip():
-        return "it is empty"
+        return "the document is empty"
     if isinstance(exc, RecursionError):
-        return "it is nested too deeply"
+        return "the JSON is nested too deeply"
     if isinstance(exc, (json.JSONDecodeError, UnicodeDecodeError)):
-        return f"it is no JSON, or was cut ({exc}): {data[:_SHOWN]!r}"
+        return f"the content is not JSON, or was cut short ({exc}): {data[:_SHOWN]!r}"
     return str(exc)

@@ -60,7 +60,7 @@ class DurableLog:
             raise self._at(
                 StoreError(
                     f"object {name!r} of the state's log {self.objects} exists with other contents",
-                    hint="Attempts must have names of their own: use new_attempt().",
+                    hint="Name each attempt with new_attempt(): two attempts had the same name.",
                 )
             )
         return ref
@@ -171,7 +171,7 @@ def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
     except ObjectMissingError as error:
         raise StateCorruptError(
             f"object {ref.name!r} of the state's log {objects} is missing",
-            hint="Restore it from a copy of the log, or start from an older savepoint.",
+            hint="Restore the object from a copy of the log, or start from an older savepoint.",
         ) from error
 
 
@@ -198,14 +198,14 @@ def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]
         raise StateCorruptError(
             f"object {ref.name!r} of the state's log is not the one that was committed: "
             f"digest {short_digest(data)}, expected {ref.digest}",
-            hint="Something else wrote under this name; bring the object back from a copy.",
+            hint="The object was overwritten: restore it from a copy of the log.",
         )
     try:
         return link_of(header, data), changes
     except (ValueError, TypeError) as error:
         raise StateCorruptError(
-            f"object {ref.name!r} of the state's log says nothing of its place: {error}",
-            hint="Something else wrote under this name; bring the object back from a copy.",
+            f"object {ref.name!r} of the state's log has an invalid header: {error}",
+            hint="The object was overwritten: restore it from a copy of the log.",
         ) from error
 
 

@@ -39,7 +39,7 @@ class Fields:
 
     def __init__(self, content: object) -> None:
         if not isinstance(content, Mapping):
-            raise WrongFieldError(f"{_shown(content)} is no object of fields")
+            raise WrongFieldError(f"expected a JSON object, got {_shown(content)}")
         self._content: Mapping[str, Any] = content
 
     def __contains__(self, name: str) -> bool:
@@ -95,7 +95,7 @@ class Fields:
         """Return an object as a dict; its values are unchecked."""
         found = default if name not in self._content and default is not None else self._get(name)
         if not isinstance(found, Mapping):
-            raise WrongFieldError(f"field {name!r} is {_shown(found)}, not an object of fields")
+            raise WrongFieldError(f"field {name!r} is {_shown(found)}, not a JSON object")
         return dict(found)
 
     def integers(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, int]:
@@ -123,14 +123,14 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:
-        raise WrongFieldError(f"{what} is out of range: {_shown(value)}")
+        raise WrongFieldError(f"{what} is {_shown(value)}, expected {least} to {MOST}")
     return value
 
 
 def checked_text(value: object, what: str) -> str:
     """Return a string, or raise `WrongFieldError` with the invalid value."""
     if not isinstance(value, str):
-        raise WrongFieldError(f"{what} is {_shown(value)}, not a text")
+        raise WrongFieldError(f"{what} is {_shown(value)}, not a string")
     return value
 
 
@@ -138,7 +138,7 @@ def checked_digest(value: object, what: str) -> str:
     """Return the 64 hex digits of a SHA-256, or raise `WrongFieldError` with the invalid value."""
     text = checked_text(value, what)
     if not _DIGEST.fullmatch(text):
-        raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256")
+        raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256 digest of 64 hex digits")
     return text
 
 

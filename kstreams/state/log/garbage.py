@@ -74,7 +74,7 @@ def collect_garbage(
     kept = {task: tuple(pointers) for task, pointers in keep.items()}
     apps = {task.app for task in kept}
     if len(apps) > 1:
-        raise ValueError(f"garbage is collected app by app, not for {sorted(apps)} at once")
+        raise ValueError(f"cannot collect garbage of several apps at once: {sorted(apps)}")
     named = {ref.name for pointers in kept.values() for p in pointers for ref in p.objects()}
     named.update(pinned)
     passed: list[str] = []

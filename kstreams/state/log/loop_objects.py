@@ -42,7 +42,7 @@ _NAME = re.compile(r"(\d{20})-[0-9a-f]+-\d+\.loop")
 _OBJECT_BYTES = 64 * 1024 * 1024
 """The approximate maximum size of an object."""
 _AT_ONCE = 16
-_HINT = "bring the object back from a copy of the log, or start from a savepoint."
+_HINT = "restore the object from a copy of the log, or start from a savepoint."
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _parts(name: object, upstream: object, listed: Iterable[Any]) -> Iterator[Lo
     object_name_parts(text)
     for loop, task, start, length, rows, digest in listed:
         if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
-            raise ValueError(f"{digest!r} is no digest")
+            raise ValueError(f"expected a digest of 16 hex digits, got {digest!r}")
         yield LoopPart(
             checked_text(loop, "a loop"),
             checked_integer(task, "a task"),
@@ -231,8 +231,8 @@ def _read(log: ObjectStore, part: LoopPart) -> pa.Table:
         data = log.get(part.name, part.start, part.length)
     except ObjectMissingError as exc:
         raise StateCorruptError(
-            f"object {part.name!r} of the durable log {log} is missing: it has records of loop "
-            f"{part.loop!r} that are under way",
+            f"object {part.name!r} of the durable log {log} is missing: it has unprocessed records "
+            f"of loop {part.loop!r}",
             hint=_HINT,
         ) from exc
     return _table(data, part, log)
@@ -244,7 +244,7 @@ def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
     if not whole or _short(data) != part.digest:
         raise StateCorruptError(
             f"object {part.name!r} of the durable log {log} is damaged, or not the one that was "
-            f"committed: it has records of loop {part.loop!r} that are under way",
+            f"committed: it has unprocessed records of loop {part.loop!r}",
             hint=_HINT,
         )
     with pa.ipc.open_stream(content) as reader:

@@ -173,9 +173,9 @@ class Pointer:
             fields = Fields(json.loads(text))
             if fields.integer("f") != _FORMAT:
                 raise StateCorruptError(
-                    f"a state pointer of format {fields.integer('f')}; this version reads "
-                    f"{_FORMAT}",
-                    hint="A later version of the library wrote it: run that one.",
+                    f"the state pointer has format {fields.integer('f')}, but this version of the "
+                    f"library reads format {_FORMAT}",
+                    hint="A later version of the library wrote the pointer: run that version.",
                 )
             base = fields.text("b")
             return cls(
@@ -190,8 +190,8 @@ class Pointer:
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateCorruptError(
-                f"this is not a state pointer: {text[:80]!r} ({error!r})",
-                hint="The checkpoint was written by something else, or is damaged.",
+                f"cannot read the state pointer {text[:80]!r}: {error!r}",
+                hint="The checkpoint is damaged: restore a copy of it, or start from a savepoint.",
             ) from error
 
 
@@ -206,14 +206,14 @@ def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:
 
 def _ref_from_list(content: object, base: str, kind: str = "") -> ObjectRef:
     if not isinstance(content, list) or len(content) != 4:  # as written above
-        raise ValueError(f"{content!r} names no object")
+        raise ValueError(f"expected name, digest, size and level of an object, got {content!r}")
     suffix, digest, size_bytes, level = content
     name = base + checked_text(suffix, "the name of an object")
     *_, last = object_name_parts(name)
     if kind == "delta" and not _NUMBERED.match(last):
-        raise ValueError(f"{name!r} is no name of a delta")
+        raise ValueError(f"object name {name!r} is not that of a delta, such as '12-...'")
     if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
-        raise ValueError(f"{digest!r} is no digest")
+        raise ValueError(f"expected a digest of 16 hex digits, got {digest!r}")
     return ObjectRef(
         name, digest, checked_integer(size_bytes, "a size"), checked_integer(level, "a level")
     )

@@ -43,7 +43,7 @@ def _fields(commit: CommitId) -> list[Any]:
 
 def _receipts(data: object) -> Receipts:
     if not isinstance(data, list) or len(data) != _FIELDS or not isinstance(data[5], list):
-        raise ValueError(f"{data!r} names nothing that a sink has written")
+        raise ValueError(f"expected the {_FIELDS} fields of a sink's receipts, got {data!r}")
     commit = CommitId(
         checked_text(data[0], "the epoch of a commit"),
         checked_text(data[1], "the sink of a commit"),

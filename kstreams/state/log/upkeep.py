@@ -58,7 +58,7 @@ class Upkeep:
             least[field] = 0
         for field, low in least.items():
             if getattr(self, field) < low:
-                raise ValueError(f"Upkeep({field}={getattr(self, field)}): at least {low}")
+                raise ValueError(f"Upkeep({field}={getattr(self, field)}): expected {low} or more")
 
     def run(
         self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt

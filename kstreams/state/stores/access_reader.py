@@ -45,8 +45,8 @@ class AccessReader(VersionedReader[K, V]):
         """
         if self._access.get_as_of is None:
             raise StoreKindError(
-                "the table keeps no history",
-                hint="define its store with versioned_key_value_store(...).",
+                "get_as_of needs the earlier values of the table, which its store does not keep",
+                hint="define the store with versioned_key_value_store(...).",
             )
         row = self._access.get_as_of(key, time_ms)
         return None if row is None else row[0]

@@ -107,7 +107,7 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         try:
             time: int = _TIME.unpack_from(data, 1)[0]
         except struct.error as exc:
-            raise DeserializationError(f"expected flags and a time, got {data[:40]!r}") from exc
+            raise DeserializationError(f"expected 9 bytes or more, got {data[:40]!r}") from exc
         content = self._value.deserialize(data[9:]) if data[0] & _HAS else None
         return BufferedState(content, time, bool(data[0] & _EMITTED))
 

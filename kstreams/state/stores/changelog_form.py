@@ -145,7 +145,9 @@ def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, 
     """
     place = len(key) - form.size
     if place < 0:
-        raise DeserializationError(f"expected {form.size} bytes after a windowed key, got {key!r}")
+        raise DeserializationError(
+            f"a windowed key is cut short: expected {form.size} bytes or more, got {key!r}"
+        )
     return key[:place], form.unpack_from(key, place)
 
 

@@ -41,7 +41,9 @@ class EntryColumns:
     def _fixed(value: Serde[Any]) -> FixedLayout:
         layout = fixed_layout(value)
         if layout is None:
-            raise TypeError(f"values of {value.name} vary in width")
+            raise TypeError(
+                f"expected values of fixed width, but values of {value.name} vary in width"
+            )
         return layout
 
     def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:

@@ -51,7 +51,7 @@ class KeptSerde(CompositeSerde[Kept]):
             value = self._value.deserialize(content[1:]) if content else None
             return value, _TIME.unpack(time)[0], headers_of_pieces(rest)
         except (ValueError, struct.error) as exc:
-            raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
+            raise DeserializationError(f"a stored record is cut short: {data[:40]!r}") from exc
 
 
 def header_pieces(headers: Headers) -> list[bytes]:

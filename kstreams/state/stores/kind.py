@@ -126,9 +126,9 @@ class StoreKind(ABC, Generic[S]):
             TopologyError: Stores of this kind hold no table.
         """
         raise TopologyError(
-            f"store {spec.name!r} is of kind {self.name!r}, which is not a store of tables",
-            hint="define it with timestamped_store(...) or versioned_key_value_store(...), or "
-            "give the kind `table`.",
+            f"store {spec.name!r} is of kind {self.name!r}, which cannot hold a table",
+            hint="define the store with timestamped_store(...) or versioned_key_value_store(...), "
+            "or implement `table` in the kind.",
         )
 
     def table_columns(self, spec: StoreSpec[S], store: S) -> TableColumns:
@@ -137,7 +137,9 @@ class StoreKind(ABC, Generic[S]):
         Raises:
             TopologyError: The kind does not support columnar joins; see `has_table_columns`.
         """
-        raise TopologyError(f"store {spec.name!r} is of kind {self.name!r}: no joins by columns")
+        raise TopologyError(
+            f"store {spec.name!r} is of kind {self.name!r}, which does not support joins by columns"
+        )
 
     @property
     def is_table(self) -> bool:
@@ -168,9 +170,8 @@ class StoreKind(ABC, Generic[S]):
             TopologyError: The kind has no changelog.
         """
         raise TopologyError(
-            f"store {spec.name!r} is of kind {self.name!r}, which has no changelog: "
-            "how its rows become records is not known",
-            hint="leave with_changelog out, or give the kind a `changelog`.",
+            f"store {spec.name!r} is of kind {self.name!r}, which does not support changelogs",
+            hint="leave out with_changelog(...), or implement `changelog` in the kind.",
         )
 
     # ------------------------------------------------------------ views and the command line
@@ -186,7 +187,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} have no rows to show",
-            hint="give the kind `scan` and `flat`.",
+            hint="implement `scan` and `flat` in the kind.",
         )
 
     def order(self, spec: StoreSpec[S]) -> Callable[[Any], Any]:
@@ -224,7 +225,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} cannot be filled by a test",
-            hint="define `fill` of the kind.",
+            hint="implement `fill` in the kind.",
         )
 
     def evict(self, store: S, key: Any) -> None:  # noqa: ANN401  # as the live store takes it
@@ -239,7 +240,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"keys of stores of kind {self.name!r} cannot be evicted",
-            hint="give the kind `evict`.",
+            hint="implement `evict` in the kind.",
         )
 
     def row_key(self, row: bytes) -> bytes | None:
@@ -253,7 +254,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"changed rows of stores of kind {self.name!r} cannot be reported",
-            hint="use follow and read the rows; or define `row_key` in the kind.",
+            hint="call follow(...) and read the rows, or implement `row_key` in the kind.",
         )
 
     # ------------------------------------------------------------ migrations
@@ -286,7 +287,7 @@ class StoreKind(ABC, Generic[S]):
     def _not_migrated(self, spec: StoreSpec[S]) -> CheckpointMismatchError:
         return CheckpointMismatchError(
             f"store {spec.name!r} is of kind {self.name}, which cannot be migrated",
-            hint="reset it: reset={...}.",
+            hint=f"begin the store empty with reset={{{spec.name!r}}}.",
         )
 
 
@@ -309,11 +310,11 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
     if not isinstance(store.kind, type(wanted)):
         raise TopologyError(
             f"store {store.name!r} is a {store.kind.name} store, but {needs} a {wanted.name} store",
-            hint=f"define it with {wanted.name}_store(...).",
+            hint=f"define the store with {wanted.name}_store(...).",
         )
     problem = store.kind.unlike(wanted)
     if problem:
         raise TopologyError(
             f"store {store.name!r} is {problem}",
-            hint="give both the same parameter, or remove it from the store.",
+            hint="give the store and the operation the same parameter, or omit it in the store.",
         )

@@ -71,18 +71,18 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
     if name not in offered:
         near = get_close_matches(name, offered, n=1)
         raise StoreKindError(
-            f"there is no kind of store {name!r} here: neither the library nor an installed "
-            "package has it",
+            f"there is no kind of store {name!r}: neither the library nor an installed package "
+            "defines it",
             hint=f"did you mean {near[0]!r}?"
             if near
-            else f"name the topology that defines it, or install the package that registers it as "
-            f"an entry point of {_GROUP}.",
+            else f"name the topology that defines the kind, or install the package that registers "
+            f"the kind as an entry point of {_GROUP}.",
         )
     found = load_plugin(_GROUP, name)
     offer = found() if callable(found) else found
     if not isinstance(offer, StoreKind) or offer.name != name:
         raise StoreKindError(
-            f"the entry point {name!r} of {_GROUP} is {offer!r}, not a StoreKind",
-            hint="name a StoreKind of this name, or a function that returns one.",
+            f"entry point {name!r} of {_GROUP} is {offer!r}, expected a StoreKind named {name!r}",
+            hint="register such a StoreKind, or a function that returns one.",
         )
     return offer

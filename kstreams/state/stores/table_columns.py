@@ -98,7 +98,8 @@ class PresentColumns(TableColumns):
         if isinstance(columns, PresentColumns):
             return columns
         raise TopologyError(
-            f"store {store!r} also has earlier versions of the rows, so columns cannot read it"
+            f"store {store!r} is versioned, so a join by columns cannot write to it",
+            hint="define the store with timestamped_store(...), or join with execution='records'.",
         )
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:

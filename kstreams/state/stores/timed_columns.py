@@ -36,7 +36,9 @@ class TimedColumns:
         self, overlay: StoreOverlay, value: Serde[Any], layout: FixedLayout | None
     ) -> None:
         if layout is None:
-            raise TypeError(f"values of {value.name} vary in width")
+            raise TypeError(
+                f"expected values of fixed width, but values of {value.name} vary in width"
+            )
         self.rows = EncodedRows(overlay)
         self.layout = layout
 

@@ -112,7 +112,9 @@ class BufferedStore(WorkingStore):
         Raises:
             StoreError: Always.
         """
-        raise StoreError(f"an attempt's copy is only read; it was to write {sorted(changes)}")
+        raise StoreError(
+            f"cannot write to {sorted(changes)}: an attempt's copy of the stores is read-only"
+        )
 
     def close(self) -> None:
         """End the reads of the attempt; a second call does nothing."""
@@ -120,7 +122,11 @@ class BufferedStore(WorkingStore):
 
     def _open(self, store: str) -> WorkingStore:
         if self._base is None:
-            raise StoreError("the attempt that read this store has ended", where=Where(store=store))
+            raise StoreError(
+                "the attempt that read this store has ended",
+                hint="Read the store before the batch ends.",
+                where=Where(store=store),
+            )
         return self._base
 
 

@@ -118,7 +118,7 @@ class Checkout:
                 stays valid.
         """
         if self._ended:
-            raise StoreError(f"attempt {self.attempt.name!r} has ended already")
+            raise StoreError(f"cannot commit: attempt {self.attempt.name!r} has ended already")
         changes = {store: changed for store, changed in changes.items() if changed}
         if not changes:
             self.abort()

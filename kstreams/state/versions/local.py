@@ -98,7 +98,7 @@ def _home(
 def _unusable(home: Path, error: OSError) -> StoreOpenError:
     return StoreOpenError(
         f"cannot use {home} for local state: {error}",
-        hint="Give the backend a directory that can be written and has room.",
+        hint="Give the state backend a writable directory with free space.",
     )
 
 
@@ -146,15 +146,15 @@ class LocalVersions:
         """
         if (self._locks / name).exists() or (self._attempts / name).exists():
             raise StoreError(
-                f"attempt {name!r} has been begun already in {self.home}",
-                hint="Attempts must have names of their own: use new_attempt().",
+                f"attempt {name!r} has already begun in {self.home}",
+                hint="Name each attempt with new_attempt(): two attempts had the same name.",
             )
         try:
             lock = os.open(self._locks / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             raise StoreOpenError(
                 f"cannot begin an attempt in {self.home}: {error}",
-                hint="Give the backend a directory that can be written and has room.",
+                hint="Give the state backend a writable directory with free space.",
             ) from error
         fcntl.flock(lock, fcntl.LOCK_EX)
         return LocalAttempt(name, self._attempts / name, lock)
@@ -215,7 +215,7 @@ class LocalVersions:
         except OSError as error:
             raise StoreError(
                 f"cannot link version {version} in {self.home}: {error}",
-                hint="Give the backend a directory that can be written and has room.",
+                hint="Give the state backend a writable directory with free space.",
             ) from error
 
     def forget(self, version: int, version_id: str) -> None:

@@ -87,11 +87,11 @@ def _opened(above: int, step: str, path: Path) -> int:
     try:
         found = os.open(step, _OPEN, dir_fd=above)
     except PermissionError:
-        raise ForeignDirectoryError(path, "this user may not read it") from None
+        raise ForeignDirectoryError(path, "this user has no permission to read it") from None
     except OSError as exc:
         if stat.S_ISDIR(os.stat(step, dir_fd=above, follow_symlinks=False).st_mode):
             raise
-        raise ForeignDirectoryError(path, "it is a link, or no directory") from exc
+        raise ForeignDirectoryError(path, "it is a symbolic link, or not a directory") from exc
     owner = os.fstat(found).st_uid
     if owner != os.geteuid():
         os.close(found)

@@ -143,8 +143,8 @@ class TaskVersions:
         opened = self._branch(pointer, attempt, stores)
         if opened is None:
             raise StoreOpenError(
-                f"{self._backend.name} cannot branch the version that it has just closed",
-                hint="Prove the backend with kstreams.testing.WorkingStoreContract.",
+                f"state backend {self._backend.name} cannot branch a version that it just closed",
+                hint="Test the backend with kstreams.testing.WorkingStoreContract.",
             ).at(app=self._log.task.app, group=self._log.task.group)
         return opened
 

@@ -162,7 +162,7 @@ def of_result(error: KStreamsError) -> KStreamsError:
 
 def _too_deep(exc: RecursionError, node: str | None) -> LimitError:
     error = LimitError(
-        "the processors above this one use more of the stack than is reserved for them",
+        "the nested calls of the processors up to this one exceed the reserved call stack",
         hint="raise sys.setrecursionlimit, call fewer functions between process and forward, or "
         "put builder.repartition(...) between the nodes.",
     )

@@ -97,11 +97,11 @@ class Placement:
         owner = int(owners[row])
         keys = as_read(queue.table).column("key")
         data = [key for key in objects_of(keys.slice(0, _SAMPLE)) if key]
-        belongs = f"belongs to partition {owner}" if owner >= 0 else "has none"
+        belongs = f"belongs to partition {owner}" if owner >= 0 else "has no partition"
         error = MisplacedKeyError(
-            f"a key of topic {topic.name!r} lies in partition {queue.partition} of "
-            f"{self._count(source)}, but {belongs} by {topic.partitioner.name}; so do {len(wrong)} "
-            f"of the {len(owners)} looked at: they do not reach the equal keys in {place}",
+            f"a key of topic {topic.name!r} is in partition {queue.partition} of "
+            f"{self._count(source)}, but {belongs} by {topic.partitioner.name}; {len(wrong)} of "
+            f"{len(owners)} checked keys are misplaced, and do not reach the equal keys in {place}",
             expected=owner if owner >= 0 else None,
             hint=self._hint(source, data, queue.partition),
         )
@@ -116,25 +116,25 @@ class Placement:
         fewer = self._fewer(source, keys, partition)
         if crc32:
             why = (
-                "they lie where librdkafka's default, consistent_random (CRC32), puts them: set "
-                "partitioner=murmur2_random in the producer, and write the topic anew"
+                "the keys are where librdkafka's default, consistent_random (CRC32), puts them: "
+                "set partitioner=murmur2_random in the producer, and write the topic again"
             )
         elif fewer:
             why = (
-                f"they lie as if the topic had {fewer} partitions: it has got more since, and old "
-                "records stay where they are. Write the topic anew"
+                f"the keys are placed as if the topic had {fewer} partitions: partitions were "
+                "added, and old records were not moved. Write the topic again"
             )
         else:
             why = (
                 "the producer places keys by another rule. librdkafka's default is "
                 "consistent_random (CRC32, and any partition for an empty key): set "
-                "partitioner=murmur2_random there, and write the topic anew. A rule that is meant "
-                "is said by Topic(partitioner=...)"
+                "partitioner=murmur2_random in the producer, and write the topic again. If the "
+                "rule is intended, name it with Topic(partitioner=...)"
             )
         lines = repartition_lines(self._group, source)
         return (
-            f"{why}. Or move the records, in place of the source alone, by\n{lines} "
-            "Topic(misplaced='count') goes on."
+            f"{why}. Or replace the source with a source and a repartition:\n{lines} "
+            "Topic(misplaced='count') only counts such keys."
         )
 
     def _count(self, source: SourceNode) -> int:

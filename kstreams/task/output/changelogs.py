@@ -129,9 +129,9 @@ def _taken(table: pa.Table, store: str, limits: TopicLimits, wall_ms: int) -> pa
         limits.check(row, wall_ms)
     except RecordRefusedError as exc:
         raise RecordRefusedError(
-            f"changelog {topic!r} does not take a row of store {store!r}: {exc.message}",
+            f"changelog {topic!r} rejects a row of store {store!r}: {exc.message}",
             exc.code,
-            hint=f"{exc.hint} Then start the app again: nothing of this batch was kept.",
+            hint=f"{exc.hint} Then restart the app: nothing of this batch was kept.",
             where=Where(store=store, target=topic, key=row.key),
         ) from None
     return table

@@ -129,8 +129,8 @@ class Collector:
         self._flush()
         if callable(self._topic):
             raise SerializationError(
-                "a sink that chooses its topic per record cannot take tables",
-                hint="forward records, or use one sink a topic.",
+                "a table was forwarded to a sink that chooses the topic of each record",
+                hint="forward records to this sink, or use one sink per topic.",
             ).at(node=self._node)
         rows = table
         try:
@@ -143,8 +143,8 @@ class Collector:
         except (SerdeError, pa.ArrowException, KeyError, ValueError, TypeError) as exc:
             self._check_rows(rows)
             raise SerializationError(
-                f"the forwarded table does not fit: {text_of(exc)}",
-                hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
+                f"the forwarded table cannot be encoded: {text_of(exc)}",
+                hint="the table needs columns key, value and timestamp of the serdes' Arrow types.",
             ).at(node=self._node, target=self._topic) from exc
 
     def _check_rows(self, rows: pa.Table) -> None:
@@ -170,7 +170,9 @@ class Collector:
         self._flush()
         topic = self._topic
         if callable(topic):
-            raise TypeError(f"node {self._node!r} is not an edge")
+            raise TypeError(
+                f"node {self._node!r} chooses the topic of each record, and takes no encoded table"
+            )
         for rows in pieces(table):
             columns = [rows.column(name) for name in ("key", "value", "timestamp")]
             self._append(topic, [*columns, pa.nulls(rows.num_rows, HEADERS_TYPE)])
@@ -287,7 +289,7 @@ class Collector:
             encoded = [self._key.serialize_many(keys), self._value.serialize_many(values)]
         times = pa.array([record.timestamp for record in records], pa.int64())
         if times.null_count:
-            raise TypeError("a record has no timestamp")
+            raise TypeError("a forwarded record has no timestamp")
         headers = headers_array([record.headers for record in records])
         if not self._eager:
             encoded[0], encoded[1], headers = self._framed(encoded[0], encoded[1], headers)
@@ -334,7 +336,7 @@ def _gathering(
 
 def _checked_time(timestamp: int) -> int:
     if index(timestamp) not in _TIMES:
-        raise SerializationError(f"a timestamp is int64 ms since the epoch, not {timestamp}")
+        raise SerializationError(f"expected a timestamp in int64 ms, got {timestamp}")
     return timestamp
 
 

@@ -130,8 +130,8 @@ def _deal_with(
 ) -> None:
     loop = end.loop
     error = LoopError(
-        f"a result of a record would pass through loop {loop.name!r} for the "
-        f"{loop.max_hops + 1:,}. time, and the maximum is {loop.max_hops:,}",
+        f"a record has passed through loop {loop.name!r} {loop.max_hops:,} times, and a result "
+        f"would exceed this maximum (max_hops)",
         hint=_HINT,
     ).at(node=end.name, target=loop.name, timestamp=record.timestamp, key=record.key)
     if exceeded is None:

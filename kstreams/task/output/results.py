@@ -83,8 +83,8 @@ class ResultCollector:
             rows = whole(table)
         except (pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
-                f"the forwarded table does not fit: {text_of(exc)}",
-                hint="it needs the columns key, value and timestamp.",
+                f"the forwarded table cannot be read: {text_of(exc)}",
+                hint="the table needs the columns key, value and timestamp (int64).",
             ).at(node=self._node) from exc
         self._add(self._records.copy())
         self._records.clear()

@@ -111,7 +111,7 @@ class OutputRows:
     def _take_back(self) -> pa.Table:
         """Remove and return the last block of the file."""
         if self._file is None:
-            raise IndexError("there are no rows in the file")
+            raise IndexError("the spill file has no rows")
         begin = self._begins.pop()
         self._file.seek(begin)
         table = pa.ipc.open_stream(self._file.read()).read_all()

@@ -71,7 +71,7 @@ def whole(table: pa.Table) -> pa.Table:
     """
     timestamps = table.column("timestamp").cast(pa.int64())
     if timestamps.null_count:
-        raise ValueError(f"{timestamps.null_count} timestamps are null")
+        raise ValueError(f"column timestamp has {timestamps.null_count} nulls")
     columns = {
         "key": table.column("key"),
         "value": table.column("value"),

@@ -50,7 +50,7 @@ def unreadable_rows(
             row,
             DeserializationError(
                 f"headers: the name {shown}is not UTF-8",
-                hint="let the source skip such records or set them aside: on_error='skip' or "
-                "DeadLetter(topic). Key and value can be read.",
+                hint="let the source skip such records with on_error='skip', or write them to a "
+                "dead-letter topic with on_error=DeadLetter(topic).",
             ),
         )

@@ -29,11 +29,11 @@ from kstreams.times import EARLIEST_MS, LATEST_MS
 
 __all__ = ("EventTimes",)
 
-_HINT = "repair the extractor, or say what becomes of such records: add_source(invalid_time=...)."
+_HINT = "correct the timestamp extractor, or handle such records: add_source(invalid_time=...)."
 _AHEAD_HINT = (
-    "set the clock of its producer right (or that of this machine). add_source(max_ahead=...) "
-    "says how far ahead a time may lie, invalid_time='skip' drops such records, and "
-    "on_error=DeadLetter(topic) sets them aside."
+    "correct the clock of the producer (or of this machine). add_source(max_ahead=...) sets the "
+    "maximum, invalid_time='skip' drops such records, and on_error=DeadLetter(topic) writes them "
+    "to a dead-letter topic."
 )
 _OF_EDGES = EventTime()
 _MOST_CHARS = 200
@@ -220,19 +220,22 @@ class EventTimes:
             return known
         if time is None or not ahead:
             found = repr_of(time, _MOST_CHARS)
-            raise EventTimeError(f"the record has no event time: it is {found}", hint=_HINT)
+            raise EventTimeError(
+                f"the record has no event time: expected 0 or more ms since the epoch, got {found}",
+                hint=_HINT,
+            )
         raise self._too_far_ahead(time, latest)
 
     def _too_far_ahead(self, time: int, latest: int) -> EventTimeError:
         if latest == LATEST_MS:
-            reason = f"lies after the last of all times, {LATEST_MS} (the year 9999)"
+            reason = f"is after the maximum, {LATEST_MS} (the year 9999)"
         else:
             wall = self._cursor.wall_time
             span = timedelta(milliseconds=latest - wall)
             ahead = repr_of(time - wall, _MOST_CHARS)
-            reason = f"lies {ahead} ms ahead of the wall clock ({wall}); max_ahead is {span}"
+            reason = f"is {ahead} ms ahead of the wall clock ({wall}); max_ahead is {span}"
         found = repr_of(time, _MOST_CHARS)
-        return EventTimeError(f"the record's time, {found}, {reason}", hint=_AHEAD_HINT)
+        return EventTimeError(f"the record's event time {found} {reason}", hint=_AHEAD_HINT)
 
     def _note(self, queue: Queue, time: int) -> None:
         """Remember the highest time of a partition."""

@@ -79,7 +79,9 @@ class RecordFallback:
         self._state = plan.aggregator.state
         layout = fixed_layout(self._state)
         if layout is None:
-            raise TypeError(f"values of {self._state.name} vary in width")
+            raise TypeError(
+                f"expected values of fixed width, but values of {self._state.name} vary in width"
+            )
         self._layout = layout
         self._results: list[tuple[int, Record[Any, Any]]] = []
         self._late: list[int] = []

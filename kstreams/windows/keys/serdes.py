@@ -54,7 +54,10 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         """Encode a windowed key; raises `SerializationError` if there is no such window."""
         start, end = _bounds(value)
         if end != self._end(start):
-            raise SerializationError(f"{value} is no window of {self._windows}")
+            raise SerializationError(
+                f"{value} is not a window of {self._windows}: one that starts at {start} ms ends "
+                f"at {self._end(start)} ms"
+            )
         return self._key.serialize(value.key) + _packed(_ONE, start)
 
     def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
@@ -192,7 +195,7 @@ def _unpacked(form: struct.Struct, data: bytes) -> tuple[int, ...]:
         return form.unpack(data[-form.size :])
     except struct.error as exc:
         raise DeserializationError(
-            f"expected {form.size} bytes after a windowed key, got {data[:40]!r}"
+            f"a windowed key is cut short: expected {form.size} bytes or more, got {data[:40]!r}"
         ) from exc
 
 

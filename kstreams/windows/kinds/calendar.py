@@ -72,7 +72,7 @@ class CalendarWindows:
         if self.unit not in (*_DAYS, *_MONTHS):
             raise ValueError(f"unit is {self.unit!r}, expected day, week, month, quarter or year")
         if self.week_start not in _WEEKDAYS:
-            raise ValueError(f"week_start is {self.week_start!r}, expected a weekday")
+            raise ValueError(f"week_start is {self.week_start!r}, expected monday to sunday")
         if self.count < 1:
             raise ValueError(f"count is {self.count}, expected 1 or more")
         grace_ms = span_ms("grace", self.grace)

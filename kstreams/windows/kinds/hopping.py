@@ -49,7 +49,10 @@ class HoppingWindows:
         size_ms, grace_ms = positive_ms("size", self.size), span_ms("grace", self.grace)
         advance_ms = positive_ms("advance", self.advance)
         if advance_ms > size_ms:
-            raise ValueError(f"advance {self.advance} is above size {self.size}: gaps lose records")
+            raise ValueError(
+                f"advance is {self.advance}, expected size {self.size} or less: records between "
+                "windows would be lost"
+            )
         if self.max_windows < 1:
             raise ValueError(f"max_windows is {self.max_windows}, expected 1 or more")
         object.__setattr__(self, "size_ms", size_ms)

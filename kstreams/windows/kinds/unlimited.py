@@ -41,7 +41,7 @@ class UnlimitedWindows:
     def __post_init__(self) -> None:
         start_ms = 0 if self.start is None else to_ms(self.start)
         if start_ms < 0:
-            raise ValueError(f"the start {self.start} lies before the epoch")
+            raise ValueError(f"start is {self.start}, expected the epoch (1970-01-01 UTC) or later")
         object.__setattr__(self, "start_ms", start_ms)
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:

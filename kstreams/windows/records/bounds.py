@@ -67,8 +67,8 @@ class WindowBounds(dict[int, Bounds]):
         starts, end = self._windows.starts(time_ms), self._windows.end
         if len(starts) > self._limit:
             raise ProcessingError(
-                f"{len(starts):,} windows of {type(self._windows).__name__} hold time {time_ms}, "
-                f"and {self._limit:,} is the most",
-                hint="give that kind of windows an attribute max_windows to allow for more.",
+                f"{len(starts):,} windows of {type(self._windows).__name__} contain time "
+                f"{time_ms}, and the maximum is {self._limit:,}",
+                hint="raise max_windows: an argument of HoppingWindows, or an attribute of others.",
             )
         return [(start, end(start)) for start in starts]

@@ -202,8 +202,8 @@ class _Limit:
         bounds = ((self._records, "records"), (self._bytes, "bytes"))
         held = " or ".join(f"{bound:,} {unit}" for bound, unit in bounds if bound) or "nothing"
         is_final = isinstance(self._until, UntilWindowCloses)
-        early = "" if is_final else ", or let it release early: full='emit-early'"
+        early = "" if is_final else ", or allow early results with full='emit-early'"
         return LimitError(
-            f"suppress holds back {held} already, which is its limit",
+            f"the buffer of suppress has reached its limit of {held}",
             hint=f"raise max_records or max_bytes{early}.",
         )

@@ -93,7 +93,10 @@ class NativeBulkProducer(TableProducer):
         table = piece.table
         prefix = (piece.id_prefix or "").encode()
         if len(prefix) > self._library.longest_prefix:
-            raise ValueError(f"an id prefix of {len(prefix)} bytes is too long")
+            raise ValueError(
+                f"the prefix of record ids has {len(prefix)} bytes, expected at most "
+                f"{self._library.longest_prefix}"
+            )
         topics = table.column("topic").combine_chunks().dictionary_encode()
         names: list[str] = topics.dictionary.to_pylist()
         handles = (ctypes.c_void_p * len(names))(*map(self._topic, names))

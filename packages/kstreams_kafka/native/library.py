@@ -248,8 +248,8 @@ def _load() -> Library:
 
     kernel = native.load()
     if native.VERSION != 1 or _typed(kernel.kk_version, _I32)() != native.VERSION:
-        raise OSError("kstreams-kafka-native is of another version")
-    version = confluent_kafka.libversion()[1]
+        raise OSError("the interface of kstreams-kafka-native has another version, expected 1")
+    name, version = confluent_kafka.libversion()
     if version < _LEAST_LIBRDKAFKA:
-        raise OSError(f"librdkafka 2.12 is needed, this is {version:#010x}")
+        raise OSError(f"librdkafka {name} is installed, expected 2.12 or newer")
     return Library(kernel)

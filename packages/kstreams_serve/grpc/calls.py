@@ -159,9 +159,9 @@ class _Gate:
         try:
             found = await asyncio.wait_for(context.read(), self._seconds)
         except asyncio.TimeoutError as exc:
-            raise Problem(504, "the request did not arrive in time") from exc
+            raise Problem(504, f"no request arrived within {self._seconds:g} s") from exc
         if not isinstance(found, Message):
-            raise Problem(400, "there is no request")
+            raise Problem(400, "the call has no request message")
         return found
 
 
@@ -185,11 +185,13 @@ async def _abort(
     if isinstance(exc, Problem):
         text = exc.detail
     elif isinstance(exc, KStreamsError):
-        told = text_of(exc.message) if role >= Role.DATA else "this failed"
+        told = text_of(exc.message) if role >= Role.DATA else "the call failed"
         text = f"{type(exc).__name__}: {told}"
     else:
         _LOG.error("%s/%s failed", call.service, call.name, exc_info=exc)
-        await context.abort(grpc.StatusCode.INTERNAL, "this failed; the server's log says why")
+        await context.abort(
+            grpc.StatusCode.INTERNAL, "the call failed; the server's log has the reason"
+        )
     problem: Problem | KStreamsError = exc
     code = _CODES.get(status_of(problem), grpc.StatusCode.INTERNAL)
     await context.abort(code, one_line(text, _LONGEST))

@@ -57,7 +57,7 @@ def key(given: pb.Key, serde: Serde[Any], limit: int) -> object:
             return key_of(serde, given.text, "text", limit)
         case "json":
             return key_of(serde, given.json, "json", limit)
-    raise Problem(400, "a key is missing")
+    raise Problem(400, "the key is empty: set data, text or json")
 
 
 def parameters(request: pb.RowsRequest, serde: Serde[Any], limit: int) -> Parameters:

@@ -9,6 +9,7 @@ from functools import partial
 
 from grpc_health.v1 import health_pb2 as health
 
+from kstreams.quoting import repr_of
 from kstreams_admin.flat_rows import row_key
 from kstreams_serve.changes import Changes
 from kstreams_serve.context import Context
@@ -77,7 +78,9 @@ class Service:
     async def read(self, request: pb.ReadRequest) -> pb.ReadReply:
         """Read keys of stores of one query, at one version."""
         if not 0 < len(request.wanted) <= self._limits.keys:
-            raise Problem(400, f"wanted is a list of 1 to {self._limits.keys}")
+            raise Problem(
+                400, f"wanted has {len(request.wanted)} keys; expected 1 to {self._limits.keys}"
+            )
         app = self._context.app(request.app)
         wanted = []
         for each in request.wanted:
@@ -97,7 +100,7 @@ class Service:
         """Read a page of rows."""
         limit = request.limit or _DEFAULT_ROWS
         if not 1 <= limit <= self._limits.rows:
-            raise Problem(400, f"limit is 1 to {self._limits.rows}")
+            raise Problem(400, f"limit is {limit}; expected 1 to {self._limits.rows}")
         app = self._context.app(request.app)
         store = await app.store(request.store)
         query = RowQuery.of(
@@ -138,7 +141,9 @@ class Service:
     async def check(self, request: health.HealthCheckRequest) -> health.HealthCheckResponse:
         """Report that the server runs, as `/health/live` does."""
         if request.service not in ("", STATE):
-            raise Problem(404, "there is no service of this name here")
+            raise Problem(
+                404, f"unknown service {repr_of(request.service, 80)}; expected {STATE!r} or none"
+            )
         return health.HealthCheckResponse(status=health.HealthCheckResponse.SERVING)
 
 

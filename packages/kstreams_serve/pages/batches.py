@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import ObjectMissingError
+from kstreams.quoting import repr_of
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.fields import MOST
 from kstreams_admin.telemetry_reader import TelemetryReader
@@ -90,7 +91,7 @@ def _query(queries: Sequence[str], wanted: str | None) -> str:
     if wanted is None:
         return queries[0]
     if wanted not in queries:
-        raise Problem(404, "the app has no query of this name")
+        raise Problem(404, f"the app has no query {repr_of(wanted, 80)}")
     return wanted
 
 
@@ -180,8 +181,8 @@ def _batch_page(app: ServedApp, facts: AppFacts, query: str, number: int) -> Pag
     if report is None and commit is None:
         newest = retained[-1] if retained else None
         first = next((each.batch for each in recent), retained[0] if retained else None)
-        hint = "" if newest is None else f"On record are batches {first:,} to {newest:,}."
-        raise Problem(404, "this batch is not on record", hint=hint)
+        hint = "" if newest is None else f"batches {first:,} to {newest:,} are on record."
+        raise Problem(404, f"batch {number:,} of query {query!r} is not on record", hint=hint)
     read = _offsets(before, commit)
     tasks = () if report is None else report.tasks
     longest = max((sum(task.seconds.values()) for task in tasks), default=0.0)

@@ -94,7 +94,11 @@ class DiffPage:
             return _Wanted(before, after, name=secrets.token_hex(8))
         found = self._context.cursors.read(cursor)
         if [*place] != found.anything("diff") or len(given) > 1:
-            raise Problem(400, "this is a cursor of another page")
+            raise Problem(
+                400,
+                "cursor belongs to another page, or is given with other parameters",
+                hint="start with the first page again.",
+            )
         versions = (found.anything("before"), found.anything("after"))
         before, after = (as_of_in({"as_of": each}) for each in versions)
         return _Wanted(before, after, found.integer("n"), found.text("i"), found.text("l"))
@@ -106,7 +110,11 @@ class DiffPage:
         before = await stand(app, (store,), wanted.before, limits)
         after = await stand(app, (store,), wanted.after, limits)
         if before.epoch != after.epoch or wanted.epoch not in (None, before.epoch):
-            raise Problem(410, "the app has begun again since: its versions have changed")
+            raise Problem(
+                410,
+                "the app was reset or upgraded between the versions, or since the first page",
+                hint="choose two versions of one epoch, and start with the first page.",
+            )
         rows = self._scans.take(wanted.name, wanted.skip) or _rows(
             before.reads(name), after.reads(name)
         )

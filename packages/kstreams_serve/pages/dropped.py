@@ -108,7 +108,7 @@ class DroppedPage:
         """Return the page of dropped records."""
         hours = visit.given(("hours",)).whole("hours", SPANS[0], SPANS[-1]) or SPANS[1]
         if hours not in SPANS:
-            raise Problem(400, f"hours is one of {', '.join(map(str, SPANS))}")
+            raise Problem(400, f"hours is {hours}; expected one of {', '.join(map(str, SPANS))}")
         minutes = await asyncio.to_thread(self._recordings.minutes, app, hours)
         lines = drop_lines(facts)
         content = {

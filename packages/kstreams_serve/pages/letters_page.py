@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kstreams.connection import Connection
 from kstreams.errors import UnknownTopicError
 from kstreams.ids import TopicPartition
+from kstreams.quoting import repr_of
 from kstreams_dead_letters.letter import Letter
 from kstreams_dead_letters.listing import LetterPage, letters_before
 from kstreams_dead_letters.replaying import ReplayReport, replay_letters
@@ -62,7 +63,7 @@ class LettersPage:
         topics = facts.recording.dead_letter_nodes
         topic = given.get("topic") or next(iter(topics), None)
         if topic is not None and topic not in topics:
-            raise Problem(404, "the app sets no records aside in a topic of this name")
+            raise Problem(404, f"the app has no dead-letter topic {repr_of(topic, 80)}")
         content: dict[str, object] = {
             "topics": topics,
             "topic": topic,
@@ -85,7 +86,11 @@ class LettersPage:
             return None
         found = self._context.cursors.read(cursor)
         if [app, topic] != found.anything("letters"):
-            raise Problem(400, "this is a cursor of another page")
+            raise Problem(
+                400,
+                "cursor belongs to another app or dead-letter topic",
+                hint="start with the first page again.",
+            )
         return {int(place): offset for place, offset in found.integers("before").items()}
 
     async def _letters(

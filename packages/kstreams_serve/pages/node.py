@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstreams.ids import TaskId
+from kstreams.quoting import repr_of
 from kstreams.telemetry.outline import GroupOutline, NodeOutline, Outline
 from kstreams_serve.pages.activity import activity_of
 from kstreams_serve.pages.app_facts import AppFacts
@@ -39,7 +40,7 @@ def _page(visit: Visit, facts: AppFacts, name: str) -> Page:
     activity = activity_of(facts.recording, visit.now_ms)
     line = next((each for each in node_lines(facts, activity) if each.name == name), None)
     if line is None:
-        raise Problem(404, "the app has no node of this name")
+        raise Problem(404, f"the app has no node {repr_of(name, 80)}")
     outline = facts.recording.outline
     group, own = _found(outline, name)
     edges = () if outline is None else outline.edges

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from kstreams.quoting import repr_of
 from kstreams_serve.parameters import Parameters
 from kstreams_serve.problems import Problem
 
@@ -80,10 +81,10 @@ def sorting_in(given: Parameters, columns: Sequence[str], *, first: str) -> Sort
     """
     by = given.get("sort") or first
     if by not in columns:
-        raise Problem(400, f"the table can be sorted by {', '.join(columns)}")
+        raise Problem(400, f"sort is {repr_of(by, 40)}; expected one of {', '.join(columns)}")
     down = given.get("down", "false" if by == first else "true")
     if down not in ("true", "false"):
-        raise Problem(400, "down is true or false")
+        raise Problem(400, f"down is {repr_of(down, 40)}; expected true or false")
     page = given.whole("page", 1, _MOST_PAGES) or 1
     return Sorting(by, down == "true", given.get("find") or "", page)
 

@@ -112,7 +112,7 @@ def _at(wall_ms: int) -> datetime | None:
 
 
 def _short(number: float) -> str:
-    """Return a number below a thousand with at least two digits."""
+    """Format a number below 1,000: whole numbers as they are, others like 1.2, 12.3 and 123."""
     if number == int(number):
         return str(int(number))
     return f"{number:.1f}" if abs(number) < 100 else f"{number:.0f}"

@@ -29,7 +29,9 @@ def with_times(given: Parameters) -> Parameters:
             found[name] = str(ms_of(given[field]))
         except ValueError as exc:
             raise Problem(
-                400, f"{field} is {repr_of(given[field], 40)}; expected 2026-11-22T05:00:00, in UTC"
+                400,
+                f"{field} is {repr_of(given[field], 40)}; expected a time in UTC, such as "
+                "2026-11-22T05:00:00",
             ) from exc
     return Parameters(found)
 

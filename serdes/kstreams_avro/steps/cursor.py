@@ -76,7 +76,7 @@ class Cursor:
     def finish(self) -> None:
         """Raise `Malformed` if a value has remaining bytes."""
         if not np.array_equal(self._places, self._ends):
-            raise Malformed("bytes are left over")
+            raise Malformed("bytes are left over after a value")
 
     def advance(self, lengths: Ints | int) -> Ints:
         """Advance by a number of bytes; return the previous positions.
@@ -87,10 +87,10 @@ class Cursor:
         starts = self._places
         given = isinstance(lengths, np.ndarray) and len(lengths)
         if given and (np.min(lengths) < 0 or np.max(lengths) > _MAX_LENGTH):
-            raise Malformed("a length that cannot be")
+            raise Malformed("a length is negative, or exceeds 2 GiB")
         self._places = starts + lengths
         if (self._places > self._ends).any():
-            raise Malformed("a value is cut short")
+            raise Malformed("the data is cut short")
         return starts
 
     def octets(self) -> npt.NDArray[np.uint8]:
@@ -130,7 +130,7 @@ class Cursor:
         tenth = self._data[starts + 9].astype(np.uint64)
         longest = ninth >= 0x80
         if (tenth[longest] > 1).any():
-            raise Malformed("a number of more than 64 bits")
+            raise Malformed("a number has more than 64 bits")
         numbers |= (ninth & np.uint64(0x7F)) << np.uint64(56)
         numbers[longest] |= tenth[longest] << np.uint64(63)
         return numbers, np.where(longest, 10, 9)

@@ -94,7 +94,7 @@ class _BlocksStep(Step):
             try:
                 items, place = self._items(data)
             except IndexError as exc:
-                raise Malformed("a value is cut short") from exc
+                raise Malformed("the data is cut short") from exc
             ends.append(place)
             if rounds is not None:
                 owners.append(np.full(len(items), row))
@@ -129,11 +129,11 @@ def _counts(cursor: Cursor, least: int) -> Ints:
         ahead = cursor.some(sized)
         sizes = ahead.longs()
         if (sizes < 0).any() or (sizes > ahead.left()).any():
-            raise Malformed("a block's size cannot be")
+            raise Malformed("the size of a block is negative, or exceeds the bytes left")
         cursor.follow(sized, ahead)
         counts = np.abs(counts)
     if ((counts < 0) | (counts > cursor.left() // least)).any():
-        raise Malformed("a block has more items than bytes are left")
+        raise Malformed("a block has more items than fit into the bytes left")
     return counts
 
 
@@ -164,7 +164,7 @@ class ArrayStep(_BlocksStep):
                         item, place = read(data, place, depth)
                         items.append(item)
                 except IndexError:
-                    raise Malformed("cut short").within(f"[{len(items)}]") from None
+                    raise Malformed("the data is cut short").within(f"[{len(items)}]") from None
                 except Malformed as exc:
                     raise exc.within(f"[{len(items)}]") from None
             if container is not list:
@@ -208,7 +208,7 @@ class MapStep(_BlocksStep):
                     try:
                         items[name], place = read(data, place, depth)
                     except IndexError:
-                        raise Malformed("cut short").within(f"[{name!r:.40}]") from None
+                        raise Malformed("the data is cut short").within(f"[{name!r:.40}]") from None
                     except Malformed as exc:
                         raise exc.within(f"[{name!r:.40}]") from None
 

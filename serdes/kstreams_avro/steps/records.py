@@ -105,7 +105,7 @@ class RecordStep(Step):
             for name, number, read in self._reads:  # noqa: B007  # names what fails
                 values[number], place = read(data, place, depth)
         except IndexError:
-            raise Malformed("cut short").within(name) from None
+            raise Malformed("the data is cut short").within(name) from None
         except Malformed as exc:
             raise exc.within(name) from None
         except ValueError as exc:  # a constructor rejects the values

@@ -70,14 +70,14 @@ class BooleanStep(Step):
         """Return the bool; raises `Malformed` for other bytes than 0 and 1."""
         octet = data[place]
         if octet > 1:
-            raise Malformed(f"a boolean is {octet}, which is neither 0 nor 1")
+            raise Malformed(f"expected 0 or 1 as the byte of a boolean, got {octet}")
         return octet == 1, place + 1
 
     @override
     def column(self, cursor: Cursor) -> pa.Array:
         octets = cursor.octets()
         if (octets > 1).any():
-            raise Malformed("a boolean is neither 0 nor 1")
+            raise Malformed("expected 0 or 1 as the byte of a boolean")
         return pa.array(octets.view(np.bool_))
 
 
@@ -123,7 +123,7 @@ class IntegerStep(Step):
             and len(numbers)
             and (numbers.min() < _INT_MIN or numbers.max() > _INT_MAX)
         ):
-            raise Malformed("an int of more than 32 bits")
+            raise Malformed("an int has more than 32 bits")
         if pa.types.is_float32(self._raw):
             numbers = numbers.astype(np.float64)  # as Python's numbers go
         raw = pa.array(numbers.astype(self._raw.to_pandas_dtype(), copy=False))
@@ -137,7 +137,7 @@ class IntegerStep(Step):
 def _read_int(data: bytes, place: int, _: int) -> tuple[int, int]:
     number, place = read_long(data, place)
     if not _INT_MIN <= number <= _INT_MAX:
-        raise Malformed(f"an int of more than 32 bits: {number}")
+        raise Malformed(f"an int has more than 32 bits: {number}")
     return number, place
 
 
@@ -240,7 +240,7 @@ def _read_bytes(data: bytes, place: int, _: int) -> tuple[bytes, int]:
         length, place = read_long(data, place)
     end = place + length
     if length < 0 or end > len(data):
-        raise Malformed(f"a length of {length}, where {len(data) - place} bytes are left")
+        raise Malformed(f"expected a length of 0 to {len(data) - place} bytes, got {length}")
     return data[place:end], end
 
 
@@ -303,9 +303,13 @@ class EnumStep(Step):
         def read(data: bytes, place: int, _: int) -> tuple[Any, int]:
             number, place = read_long(data, place)
             if not 0 <= number < len(members):
-                raise Malformed(f"symbol {number}, of {len(members)}")
+                raise Malformed(
+                    f"expected the number of a symbol from 0 to {len(members) - 1}, got {number}"
+                )
             if not known[number]:
-                raise Malformed(f"symbol {written[number]!r}, which its reader does not know")
+                raise Malformed(
+                    f"the reader's enum has no symbol {written[number]!r}, and no default"
+                )
             return members[number], place
 
         self.read: Read = read if check is None else _made(read, check, None)
@@ -314,10 +318,10 @@ class EnumStep(Step):
     def column(self, cursor: Cursor) -> pa.Array:
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._symbols)):
-            raise Malformed("a symbol that there is not")
+            raise Malformed("the number of a symbol is out of range")
         found = self._symbols.take(pa.array(numbers))
         if found.null_count:
-            raise Malformed("a symbol that its reader does not know")
+            raise Malformed("the reader's enum lacks a symbol, and has no default")
         return found
 
     @override

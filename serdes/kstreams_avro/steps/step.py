@@ -87,7 +87,7 @@ def read_count(data: bytes, place: int, least: int) -> tuple[int, int]:
         count = -count
         size, place = read_long(data, place)
         if not 0 <= size <= len(data) - place:
-            raise Malformed(f"a block of {size} bytes, where {len(data) - place} are left")
+            raise Malformed(f"expected a block size of 0 to {len(data) - place} bytes, got {size}")
     if count * least > len(data) - place:
-        raise Malformed(f"a block of {count} items, where {len(data) - place} bytes are left")
+        raise Malformed(f"a block has {count} items, but only {len(data) - place} bytes are left")
     return count, place

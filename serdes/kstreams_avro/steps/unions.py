@@ -37,7 +37,7 @@ class RefusedStep(Step):
     def column(self, cursor: Cursor) -> pa.Array:
         """Raise `Malformed`, unless there are no rows."""
         if len(cursor):
-            raise Malformed("a value of a branch that its reader does not know")
+            raise Malformed("a value belongs to a branch of the union that the reader cannot read")
         return pa.nulls(0)
 
 
@@ -65,7 +65,9 @@ class UnionStep(Step):
         def read(data: bytes, place: int, depth: int) -> tuple[Any, int]:
             number, place = read_long(data, place)
             if not 0 <= number < count:
-                raise Malformed(f"branch {number} of a union of {count}")
+                raise Malformed(
+                    f"expected the number of a union's branch from 0 to {count - 1}, got {number}"
+                )
             return reads[number](data, place, depth)
 
         self.read: Read = read
@@ -90,7 +92,7 @@ class UnionStep(Step):
         """Return, for each branch with values, its rows, its step and a cursor of these rows."""
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._branches)):
-            raise Malformed("a branch that there is not")
+            raise Malformed("the number of a union's branch is out of range")
         parts = []
         for number, branch in enumerate(self._branches):
             rows = np.flatnonzero(numbers == number)

@@ -124,9 +124,9 @@ def test_missing_table_and_invalid_settings_are_reported_at_the_start(place: Pla
     )
     with pytest.raises(SinkError, match="nobody-made-it"):
         lost.prepare()
-    with pytest.raises(ValueError, match="names"):
+    with pytest.raises(ValueError, match="must not be empty"):
         BigtableRows("tests", "", "t", row=small)
-    with pytest.raises(ValueError, match="own"):
+    with pytest.raises(ValueError, match="another table for fence="):
         BigtableRows("tests", "main", "t", row=small, fence="t")
     with pytest.raises(ValueError, match="emulator"):
         BigtableRows("p", "i", "t", row=small, endpoint="h:1", credentials_file="f")

@@ -56,11 +56,16 @@ def test_unreachable_node_is_reported_without_the_password() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "table", "key"),
-    [([], "k.t", ("a",)), ("host", "k.t", ("a",)), (["h"], "t", ("a",)), (["h"], "k.t", ())],
+    ("hosts", "table", "key", "text"),
+    [
+        ([], "k.t", ("a",), "hosts must be a list of one or more"),
+        ("host", "k.t", ("a",), "hosts must be a list of one or more"),
+        (["h"], "t", ("a",), r"expected keyspace\.table .* got 't'"),
+        (["h"], "k.t", (), r"key=\(\): expected one or more column names"),
+    ],
 )
 def test_invalid_table_or_hosts_are_refused(
-    hosts: list[str], table: str, key: tuple[str, ...]
+    hosts: list[str], table: str, key: tuple[str, ...], text: str
 ) -> None:
-    with pytest.raises(ValueError, match=r"hosts are|names no table|a key has"):
+    with pytest.raises(ValueError, match=text):
         CassandraTable[str, int](hosts, table, key=key, row=lambda _key, _value: None)

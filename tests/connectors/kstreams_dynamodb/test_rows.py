@@ -107,5 +107,5 @@ def test_missing_table_or_wrong_key_is_reported_at_the_start(tables: Tables) -> 
     with pytest.raises(SinkError, match="no table"):
         tables.sink().prepare()
     tables.make("word", "day")
-    with pytest.raises(SinkError, match=r"is \('word', 'day'\), not \('word',\)"):
+    with pytest.raises(SinkError, match=r"is \('word', 'day'\), not key=\('word',\)"):
         tables.sink().prepare()

@@ -160,11 +160,11 @@ def test_busy_or_unreachable_server_is_reported_without_the_secret(receiver: Rec
     "url", ["ftp://h/s3cret", "s3cret", "http://h:s3cret/", "http://h/s3cret\r\nX: y", "http:///x"]
 )
 def test_invalid_url_is_refused_without_its_text(url: str) -> None:
-    with pytest.raises(ValueError, match="no address") as told:
+    with pytest.raises(ValueError, match="the url is invalid") as told:
         HttpPost[str, int](url, body=_value)
     assert "s3cret" not in str(told.value)
 
 
 def test_line_breaks_in_headers_are_refused() -> None:
-    with pytest.raises(ValueError, match="no header may have"):
+    with pytest.raises(ValueError, match="only printable ASCII"):
         HttpPost[str, int]("http://h", body=_value, headers={"X": "a\r\nY: s3cret"})

@@ -122,7 +122,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
 
 def test_new_column_fails_or_is_added(catalog: dict[str, str]) -> None:
     write(_totals(catalog), given(("a", Total("a", 1))))
-    with pytest.raises(SinkError, match="it has no column 'price'"):
+    with pytest.raises(SinkError, match="the table has no column 'price'"):
         _totals(catalog, Wider).prepare()
     older = _totals(catalog).open()
     receipts = older.write(given(("c", Total("c", 3))), commit_of(2))
@@ -159,20 +159,20 @@ def test_table_with_another_file_format_is_refused_at_the_start(catalog: dict[st
     _totals(catalog).prepare()
     with opened(catalog) as found, found.load_table(NAME).transaction() as change:
         change.set_properties({"write.format.default": "orc"})
-    with pytest.raises(SinkError, match="its files orc"):
+    with pytest.raises(SinkError, match="and orc files"):
         _totals(catalog).prepare()
 
 
 @pytest.mark.parametrize("name", ["totals", "shop.", ".totals", ""])
 def test_name_without_a_namespace_is_refused(catalog: dict[str, str], name: str) -> None:
-    with pytest.raises(ValueError, match="names no table"):
+    with pytest.raises(ValueError, match=r"expected namespace\.table"):
         IcebergTable(name, Total, row=_row, catalog=catalog)
 
 
 def test_missing_objects_are_reported_without_the_secret(
     catalog: dict[str, str], tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match="no column of the rows"):
+    with pytest.raises(ValueError, match="rows= has only the columns"):
         _totals(catalog, partition_by=("day",))
     with pytest.raises(SinkError, match="no namespace"):
         IcebergTable("other.totals", Total, row=_row, catalog=catalog).prepare()

@@ -105,7 +105,7 @@ def test_last_file_written_to_a_path_wins_and_no_other_path_is_lost(tmp_path: Pa
     write(_any(tmp_path), given(("a", b"1"), ("a", b"2"), ("b", None), ("c", b"")))
     assert _files(tmp_path) == {"a": b"2", "c": b""}
     refused = write(_any(tmp_path), given(("a", b"3"), ("d", "text")), commit_of(1))
-    assert ["not a str" in row.reason for row in refused] == [True]
+    assert ["returned a str" in row.reason for row in refused] == [True]
     assert _files(tmp_path) == {"a": b"3", "c": b""}
     assert not [path for path in (tmp_path / "_staged").rglob("*") if path.is_file()]
 

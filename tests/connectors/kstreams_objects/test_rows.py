@@ -156,5 +156,5 @@ def test_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
     wrong: Any = 7
     with pytest.raises(TypeError, match="int is neither"):
         Objects(wrong, format=JsonLines(), row=_columns)
-    with pytest.raises(ValueError, match="no path of a directory"):
+    with pytest.raises(ValueError, match="not the path of a directory"):
         Objects("s3://bucket", format=JsonLines(), row=_columns)

@@ -79,7 +79,7 @@ def test_driver_that_hung_during_a_write_overwrites_and_restores_nothing(
 def test_epoch_overwritten_by_another_is_an_error(index: Index) -> None:
     write(index.sink(), given(("a", 1), ("b", 1)), commit_of(1, epoch="origin"))
     write(index.sink(), given(("a", 2)), commit_of(0, epoch="fork"))
-    with pytest.raises(SinkError, match="that no commit of 'origin' wrote"):
+    with pytest.raises(SinkError, match="that no commit of epoch 'origin' wrote"):
         write(index.sink(), given(("a", 3)), commit_of(2, epoch="origin"))
 
 

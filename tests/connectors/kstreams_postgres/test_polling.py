@@ -171,13 +171,13 @@ def test_uncommitted_rows_that_change_are_an_error(
         assert contents.beginnings() == {0: 0}
         assert _texts(log, plan) == ["a", "b", "c"]
     events.execute("DELETE FROM events WHERE text = 'b'")
-    with pytest.raises(DataLossError, match="not there any more, or were changed"):
+    with pytest.raises(DataLossError, match="were deleted or changed: expected"):
         _texts(log, plan)
     with pytest.raises(DataLossError, match="had 3 rows that were read in part, and has 2"):
         _new(log)
     log.forget()
     assert _new(log) == ["a", "c"]
-    with pytest.raises(StateCorruptError, match="no place in a table"):
+    with pytest.raises(StateCorruptError, match="position in a table was expected"):
         _texts(log, [Piece(0, 0, 1, "elsewhere")])
 
 
@@ -224,7 +224,7 @@ def test_table_that_cannot_be_polled_is_refused(database: str) -> None:
     _new(events.log())
     wrong: list[tuple[Any, str]] = [
         (events.log(time="never"), "no column 'never'"),
-        (events.log(transaction="tx"), "of table events"),
+        (events.log(transaction="tx"), "created for table events"),
         (rows("other", database, "none", INT64, Event, time="at"), "no table 'none'"),
     ]
     for log, problem in wrong:
@@ -232,7 +232,7 @@ def test_table_that_cannot_be_polled_is_refused(database: str) -> None:
             _new(log)
     place.execute("DROP TABLE events")
     place.execute(EVENTS.format(""))
-    with pytest.raises(SourceError, match="is of table events"):
+    with pytest.raises(SourceError, match="was created for table events"):
         _new(events.log())
 
 

@@ -55,7 +55,7 @@ def test_results_without_a_valid_form_are_refused_and_all_others_are_written(
     refused = write(sink, given(("a", 1), *bad, ("z", math.inf)))
     assert [row.row for row in refused] == list(range(1, len(bad) + 1))
     assert "bool" in refused[0].reason
-    assert "names of fences" in refused[7].reason
+    assert "reserved for the sink" in refused[7].reason
     assert json.loads(refused[1].letter.value or b"") == [1]
     assert len(refused[6].letter.value or b"") < (6 << 20)  # only the first MiB
     assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:epoch/out/0"}

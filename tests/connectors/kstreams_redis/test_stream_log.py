@@ -283,5 +283,5 @@ def test_invalid_streams_and_url_are_refused_at_once() -> None:
         RedisStreamLog("redis://h", name="s", streams=["a", "a"], key=NONE, value=TEXT)
     with pytest.raises(ValueError, match="each once"):
         RedisStreamLog("redis://h", name="s", streams=[], key=NONE, value=TEXT)
-    with pytest.raises(ValueError, match="no address"):
+    with pytest.raises(ValueError, match="not a valid Redis address"):
         RedisStreamLog("http://:s3cret@h", name="s", streams=["a"], key=NONE, value=TEXT)

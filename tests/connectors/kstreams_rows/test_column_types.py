@@ -76,9 +76,9 @@ class Nothing:
     [
         (Money, "field 'amount' of Money"),
         (Either, "field 'value' of Either"),
-        (Nothing, "has columns"),
-        (int, "no dataclass"),
-        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "each named once"),
+        (Nothing, "needs columns"),
+        (int, "expected a dataclass"),
+        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "different names"),
     ],
 )
 def test_type_without_columns_is_refused(rows: type, why: str) -> None:
@@ -123,8 +123,8 @@ def test_all_problems_of_a_table_are_in_one_error() -> None:
     with pytest.raises(SinkError) as told:
         check_columns(schema_of(Line), table, "t")
     assert str(told.value).splitlines()[0] == (
-        "table t does not take the rows: it has no column 'item'; column 'count' is string, of "
-        "the rows int64; column 'must' needs a value, and no row has one"
+        "table t cannot store the rows: the table has no column 'item'; column 'count' is string, "
+        "but int64 in the rows; column 'must' needs a value, but the rows lack the column"
     )
 
 

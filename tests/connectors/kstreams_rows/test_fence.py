@@ -118,7 +118,7 @@ class _Shared(_Place):
 
 @pytest.mark.parametrize("text", ["", "1:2", "a:b:c:", "1:2:x:print"])
 def test_invalid_fence_is_an_error(text: str) -> None:
-    with pytest.raises(SinkError, match="no position"):
+    with pytest.raises(SinkError, match="position of a task is invalid"):
         Position.of(text)
 
 

@@ -81,6 +81,7 @@ def test_connection_lost_at_any_step_shows_each_file_once(folder: Folder, proxy:
     assert list(folder.files().values()) == [f'{{"n":{n}}}\n' for n in range(batch)]
 
 
+@pytest.mark.long
 def test_reading_continues_after_a_lost_connection(
     folder: Folder, proxy: CutProxy, tmp_path: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_reading_continues_after_a_lost_connection(
     assert proxy.cuts >= 4
 
 
+@pytest.mark.long
 def test_server_that_dies_fails_the_batch_and_is_written_to_after_its_restart(
     tmp_path: Path,
 ) -> None:
@@ -147,10 +149,12 @@ def test_unknown_host_key_is_refused_unless_allowed(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    _refused(folder.place(host_keys=()), HostKeyError, "no key of sftp://.* is known")
+    _refused(folder.place(host_keys=()), HostKeyError, "no host key of sftp://.* is known")
     known = tmp_path / "known"
     known.write_text(f"other.example {folder.server.host_key}\n")
-    _refused(folder.place(known_hosts=str(known)), HostKeyError, "no key of it is known")
+    _refused(
+        folder.place(known_hosts=str(known)), HostKeyError, "the host key of sftp://.* is unknown"
+    )
     _refused(folder.place(known_hosts=str(tmp_path / "none")), HostKeyError, "cannot be read")
     port = folder.server.ports[0]
     known.write_text(f"[127.0.0.1]:{port} {folder.server.host_key}\n")
@@ -173,6 +177,7 @@ def test_unreadable_key_is_reported_without_the_secret(
     _refused(folder.place(key_file=str(file)), LoginError, "cannot be read")
 
 
+@pytest.mark.long
 def test_login_by_password_or_by_key_with_passphrase_is_accepted(tmp_path: Path) -> None:
     with SftpServer() as server:
         assert list(server.settings("", key_file=None, password=PASSWORD).open().list("")) == []

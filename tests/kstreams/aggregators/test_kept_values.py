@@ -48,9 +48,7 @@ def test_merged_states_have_same_bound(make: Any) -> None:
     with driver:
         driver.pipe(IN, "a", 1, timestamp=1)
         driver.pipe(IN, "a", 2, timestamp=5)
-        with pytest.raises(
-            ProcessingError, match="would keep 3 values, and 2 is the most"
-        ) as failed:
+        with pytest.raises(ProcessingError, match="would keep 3 values, more than 2") as failed:
             driver.pipe(IN, "a", 3, timestamp=3)
         assert failed.value.where.node == "gather"
         assert "max_values" in failed.value.hint
@@ -60,7 +58,7 @@ def test_repeated_distinct_value_does_not_count_towards_bound() -> None:
     aggregator: Any = count_distinct(INT64, max_values=1)
     state = aggregator.init(Record("a", 7, 0))
     assert aggregator.result(aggregator.add(state, Record("a", 7, 0))) == 1
-    with pytest.raises(ProcessingError, match="1 is the most") as failed:
+    with pytest.raises(ProcessingError, match="more than 1") as failed:
         aggregator.add(state, Record("a", 8, 0))
     assert "approx_count_distinct" in failed.value.hint
 
@@ -69,7 +67,7 @@ def test_repeated_distinct_value_does_not_count_towards_bound() -> None:
 def test_default_bound_applies_unless_max_values_is_given(make: Any) -> None:
     aggregator: Any = make(INT64)
     state: Any = type(aggregator.init(Record("a", 0, 0)))(range(MAX_VALUES))
-    with pytest.raises(ProcessingError, match="50,001 values, and 50,000 is the most"):
+    with pytest.raises(ProcessingError, match="50,001 values, more than 50,000"):
         aggregator.add(state, Record("a", -1, 0))
     more: Any = make(INT64, max_values=MAX_VALUES + 1)
     assert len(more.add(state, Record("a", -1, 0))) == MAX_VALUES + 1

@@ -162,10 +162,10 @@ def test_columns_write_named_results_to_topic_of_their_class() -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: ANY(count(), largest=max_(INT64)), "either positional or named"),
-        (lambda: ANY(Stats, Pair, count=count()), "either positional or named"),
-        (lambda: combine(Stats, count=count()), "Stats does not take results named count"),
-        (lambda: combine(Stats, count=count(), most=max_(INT64)), "Stats does not take"),
+        (lambda: ANY(count(), largest=max_(INT64)), "both positional and named"),
+        (lambda: ANY(Stats, Pair, count=count()), "both positional and named"),
+        (lambda: combine(Stats, count=count()), "Stats cannot be called with results named count"),
+        (lambda: combine(Stats, count=count(), most=max_(INT64)), "Stats cannot be called"),
         (lambda: combine(as_dict=count()), "'as_dict' cannot name a result"),
         (lambda: combine(_hidden=count()), "'_hidden' cannot name a result"),
     ],

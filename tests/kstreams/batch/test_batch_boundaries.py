@@ -7,6 +7,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,7 @@ USER_ROWS = st.lists(st.tuples(TIMES, KEYS, st.sampled_from(["u", "v", None])), 
 CLICK_ROWS = st.lists(st.tuples(TIMES, KEYS, st.text("xyz", min_size=1, max_size=2)), max_size=30)
 
 
+@pytest.mark.long
 @settings(max_examples=8, deadline=None)
 @given(users=USER_ROWS, clicks=CLICK_ROWS, most=st.integers(1, 12), seed=st.integers(0, 9))
 def test_output_of_many_batches_equals_output_of_one_batch(

@@ -204,7 +204,7 @@ def test_second_call_of_same_task_raises_typed_error(tmp_path: Path) -> None:
     query = Query(tmp_path)
     call = Envelope(0, 0, TaskCall((), 5)).pack()
     run = query.stage_run(query.settings.stages()[0], Plan({}))
-    with pytest.raises(ExecutionError, match="called 2 times in a batch"):
+    with pytest.raises(ExecutionError, match="received 2 calls in a batch"):
         list(run.messages([call, call]))
 
 

@@ -55,7 +55,7 @@ def test_missing_changelog_topic_is_created_and_existing_topic_is_continued(tmp_
 def test_changelog_topic_with_other_partition_count_is_rejected(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, durable=False)
     connection.admin().create("log", 2)
-    with pytest.raises(PartitionCountError, match="has 2 partitions, store 's' 3 tasks"):
+    with pytest.raises(PartitionCountError, match="has 2 partitions, but store 's' has 3"):
         opened(connection, "log")
 
 

@@ -59,7 +59,7 @@ def test_checkpoint_of_another_format_is_rejected(tmp_path: Path) -> None:
     _open(tmp_path, _topology(A))
     file = tmp_path / "app.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
-    with pytest.raises(CheckpointMismatchError, match="has format 99, this version reads 3"):
+    with pytest.raises(CheckpointMismatchError, match=r"has format 99 in .* reads only formats 3"):
         _open(tmp_path, _topology(A))
 
 
@@ -173,7 +173,7 @@ def test_query_keeps_plan_directory_of_earlier_versions(
 def test_names_that_are_too_long_together_are_rejected_at_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
-    with pytest.raises(InvalidNameError, match="at most 255"):
+    with pytest.raises(InvalidNameError, match="maximum of 255"):
         _open(tmp_path / "c", _named(node), app)
     assert not (tmp_path / "c").exists()
 

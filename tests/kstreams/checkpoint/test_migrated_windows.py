@@ -80,7 +80,7 @@ def test_values_are_converted_before_merge(tmp_path: Path) -> None:
             tumbling(minutes(1)),
             tumbling(minutes(7)),
             Migration(old(tumbling(minutes(1)))),
-            "two windows of key 'a' come into one, and the migration has no merge",
+            "two windows of key 'a' become one, but the migration has no merge=",
         ),
         (
             tumbling(minutes(7)),
@@ -101,7 +101,7 @@ def test_values_are_converted_before_merge(tmp_path: Path) -> None:
                 old(HoppingWindows(minutes(2), minutes(1), grace=minutes(60))),
                 merge=count().merge,
             ),
-            "overlaps others of HoppingWindows",
+            "overlaps other windows of HoppingWindows",
         ),
         (
             tumbling(minutes(1)),

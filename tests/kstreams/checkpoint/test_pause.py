@@ -158,6 +158,8 @@ def test_paused_app_plans_no_batch_until_resume(
 def test_run_to_end_of_paused_app_is_rejected(app: tuple[AppRun, Ticked, CheckpointHome]) -> None:
     run, query, home = app
     pause(home, "a move", 5)
-    with pytest.raises(ExecutionError, match="is paused, so it reads to no end: a move"):
+    with pytest.raises(
+        ExecutionError, match="is paused, so a run to the end cannot finish: a move"
+    ):
         run.drain(None, close_windows=False)
     assert query.ticks == 0

@@ -94,7 +94,7 @@ def test_headers_without_content_are_stored_without_column(tmp_path: Path) -> No
         pytest.param(
             {"timestamp": pa.array([1, 2], pa.timestamp("us"))}, r"are timestamp\[us\]", id="unit"
         ),
-        pytest.param({"key": pa.array([1, 2])}, "not of a topic's types", id="key type"),
+        pytest.param({"key": pa.array([1, 2])}, "types of a topic", id="key type"),
         pytest.param({"header": pa.nulls(2)}, "columns are", id="unknown column"),
     ],
 )
@@ -150,5 +150,5 @@ def test_read_returns_requested_columns_in_order(tmp_path: Path) -> None:
         {"value": b"8", "offset": 1}
     ]
     assert log.read(segment, columns=()).num_columns == 0
-    with pytest.raises(ValueError, match=r"no columns \['val'\]"):
+    with pytest.raises(ValueError, match=r"unknown columns \['val'\]"):
         log.read(segment, columns=("val",))

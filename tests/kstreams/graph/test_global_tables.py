@@ -92,7 +92,7 @@ def test_invalid_arguments_of_global_tables_fail_at_the_call() -> None:
     values: Any = key_value_store("kv", key=TEXT, value=TEXT)
     with pytest.raises(TopologyError, match="has no store"):
         calls.add_global_table("words", WORDS)
-    with pytest.raises(TopologyError, match="it has a store already"):
+    with pytest.raises(TopologyError, match="must not have store="):
         calls.add_global_table("words", AppTable("elsewhere", TABLE), store=TABLE)
     with pytest.raises(TopologyError, match="which is not a store of tables"):
         calls.add_global_table("words", AppTable("elsewhere", values))

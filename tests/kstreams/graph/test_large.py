@@ -12,6 +12,7 @@ from kstreams.testing import TopologyTestDriver
 from tests.support.topologies.large_topology import BELOW, DEEP, EDGES, IN, STORES, WIDE, large, out
 
 
+@pytest.mark.long
 def test_two_thousand_nodes_are_built_and_drawn() -> None:
     topology = large()
     count = 1 + DEEP + WIDE + EDGES * (BELOW + 2) + 2
@@ -25,6 +26,7 @@ def test_two_thousand_nodes_are_built_and_drawn() -> None:
     assert topology.fingerprint() == large().fingerprint()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recreate", [False, True])
 def test_two_thousand_nodes_run_on_test_driver(recreate: bool) -> None:
     topology = large()

@@ -18,6 +18,7 @@ OUT = Topic("out", TEXT, ANY, nulls="pass", null_keys="pass")
 ROWS = timestamped_store("users", key=TEXT, value=TEXT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [INT64, json_serde(int)], ids=["column", "objects"])
 @pytest.mark.parametrize("function", [pair, left_value, right_value])
 @pytest.mark.parametrize("how", [inner, left])

@@ -84,6 +84,7 @@ def test_foreign_key_join_runs_entirely_by_columns() -> None:
         assert "execution: records" not in topology("left", derived=derived).describe()
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(BATCHES, st.sampled_from(["inner", "left"]), st.booleans())
 def test_columns_and_records_give_same_results(

@@ -107,7 +107,7 @@ def test_table_without_store_needs_value_serde() -> None:
     some = builder.derive("some", lefts, lambda _, value: value if value != "x" else None)
     with pytest.raises(TopologyError, match="serde of its values is not known") as caught:
         builder.join_foreign("full", some, rights, inner(pair), by=foreign, store=FULL)
-    assert caught.value.hint == "say value=, or give 'some' a store."
+    assert caught.value.hint == "give value=, or give 'some' a store."
     builder.join_foreign("full", some, rights, inner(pair), by=foreign, store=FULL, value=TEXT)
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe(RIGHT, "a", "A")

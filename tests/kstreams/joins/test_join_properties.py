@@ -73,6 +73,7 @@ def results(built: Built, batches: list[list[Input]], partitions: int) -> list[l
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "execution"),
     [
@@ -112,6 +113,7 @@ def test_each_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]
     assert set(alone.values()) <= {1}
 
 
+@pytest.mark.long
 @given(runs("fk_join"))
 @settings(max_examples=25, deadline=None)
 def test_foreign_key_join_equals_join_of_tables_at_every_commit(

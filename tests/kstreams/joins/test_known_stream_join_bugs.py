@@ -208,6 +208,7 @@ def test_record_joins_partner_of_same_batch() -> None:
         assert batch(driver, records) == [("a", "L+R", 2)]
 
 
+@pytest.mark.long
 def test_store_is_scanned_only_for_due_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka Streams opened an iterator for each record (PR #10917)."""
     scans = []

@@ -116,6 +116,7 @@ def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None
         )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(
     BATCHES,

@@ -126,6 +126,7 @@ def results(
         return rows, stores, dict(driver.dropped)
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(
     BATCHES,
@@ -174,6 +175,7 @@ def of_windows(how: str, *, texts: bool) -> Topology:
     return builder.build()
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(BATCHES, st.sampled_from(["inner", "left", "outer"]), st.booleans())
 def test_windowed_tables_forwarded_once_per_batch_are_joined_by_columns(

@@ -97,6 +97,7 @@ rows_of = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.lists(rows_of, max_size=4), st.booleans())
 def test_columns_of_objects_and_records_give_same_results(

@@ -143,10 +143,10 @@ def test_timeout_includes_duration_of_calls() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"retries": -1}, "count of retries is -1"),
+        ({"retries": -1}, "retries is -1"),
         ({"backoff": -1 * MS}, "cannot be negative"),
         ({"max_backoff": -1 * MS}, "cannot be negative"),
-        ({"timeout": 0 * MS}, "expected more than nothing"),
+        ({"timeout": 0 * MS}, "expected more than 0"),
     ],
     ids=["retries", "backoff", "max_backoff", "timeout"],
 )

@@ -290,6 +290,6 @@ def test_limit_ends_one_source_and_other_source_continues() -> None:
 
 @pytest.mark.parametrize("at_most", [0, -1, 2.5, True, "3", None])
 def test_limit_rejects_invalid_number_of_records(at_most: object) -> None:
-    with pytest.raises(TopologyError, match="is not a number of records") as caught:
+    with pytest.raises(TopologyError, match="expected a number of records") as caught:
         limit(at_most)  # type: ignore[arg-type]  # the invalid argument
     assert "1 or more" in caught.value.hint

@@ -76,6 +76,7 @@ def expected(interval: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
     return found, [held[key] for key in sorted(held, key=lambda key: (free[key], key))]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.integers(1, 15), ROWS, CUTS)
 def test_limit_rate_equals_model(interval: int, rows: list[Row], cuts: set[int]) -> None:

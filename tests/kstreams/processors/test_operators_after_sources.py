@@ -92,6 +92,7 @@ OTHERS = st.tuples(
 BATCHES = st.lists(st.lists(st.tuples(ONES | OTHERS, st.integers(0, 30)), max_size=20), max_size=3)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(BATCHES, st.sampled_from(["tables", "foreign"]))
 def test_columns_and_records_give_same_results(batches: list[list[Any]], joins: str) -> None:

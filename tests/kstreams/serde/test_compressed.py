@@ -244,7 +244,7 @@ def test_invalid_settings_fail_at_the_call(arguments: dict[str, Any], text: str)
 
 
 def test_training_of_dictionary_with_too_few_samples_raises() -> None:
-    with pytest.raises(ValueError, match="no dictionary of 4,096 bytes comes of 2 samples"):
+    with pytest.raises(ValueError, match="cannot train a dictionary of 4,096 bytes on 2 samples"):
         train_dictionary(ORDERS, orders(2))
 
 

@@ -182,6 +182,7 @@ cells = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.lists(st.lists(cells, min_size=1, max_size=7).map(",".join), min_size=1, max_size=4))
 @example(['1,"a', 'b",2\n3,c'])
@@ -241,8 +242,14 @@ def test_windows_aggregate_fields_of_rows() -> None:
     ("kind", "text"),
     [
         (int, "expected a dataclass, a NamedTuple or a Struct"),
-        (dataclass(type("Bad", (), {"__annotations__": {"x": list[int]}})), "no column of CSV"),
-        (dataclass(type("Bad", (), {"__annotations__": {"x": int | str}})), "no column of CSV"),
+        (
+            dataclass(type("Bad", (), {"__annotations__": {"x": list[int]}})),
+            "csv_row does not support",
+        ),
+        (
+            dataclass(type("Bad", (), {"__annotations__": {"x": int | str}})),
+            "csv_row does not support",
+        ),
     ],
     ids=["no fields", "a list", "a union"],
 )
@@ -253,7 +260,7 @@ def test_field_type_without_column_form_fails_at_the_call(kind: type, text: str)
 
 @pytest.mark.parametrize("delimiter", ["", '"', "\n", "::", "€"])
 def test_invalid_delimiter_fails_at_the_call(delimiter: str) -> None:
-    with pytest.raises(ValueError, match="expected one character"):
+    with pytest.raises(ValueError, match="expected one ASCII character"):
         csv_row(Point, delimiter=delimiter)
 
 
@@ -262,7 +269,7 @@ def test_times_of_any_zone_are_the_same_instant() -> None:
     there = datetime(2024, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
     assert serde.serialize(Event("a", there)) == b"a,2024-01-02T01:00:00+00:00"
     assert serde.deserialize(serde.serialize(Event("a", there))).at == there
-    with pytest.raises(SerializationError, match="with its zone"):
+    with pytest.raises(SerializationError, match="with a time zone"):
         serde.serialize(Event("a", there.replace(tzinfo=None)))
 
 

@@ -18,6 +18,7 @@ from tests.support.topologies.large_topology import DEEP, EDGES, IN, WIDE, large
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.long
 def test_two_thousand_nodes_run_on_spark(bench: Bench) -> None:
     topology = large()
     bench.create(IN, out("deep"), out("wide"), *(out(f"edge-{n}") for n in range(EDGES)))
@@ -48,7 +49,7 @@ def test_reached_buffer_limit_stops_app_although_failing_records_are_skipped(
     bench.run(topology)
     bench.emit(IN, [Record(f"k{n}", n, n) for n in range(9)])
     for _ in range(2):
-        with pytest.raises(LimitError, match="150 bytes already") as caught:
+        with pytest.raises(LimitError, match="reached its limit of 150 bytes") as caught:
             bench.run(topology)
         assert caught.value.where.node == "held"
     assert bench.last_commit(topology).batch == 0

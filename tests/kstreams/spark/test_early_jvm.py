@@ -167,6 +167,7 @@ def test_early_jvm_is_not_started_if_spark_has_configured_defaults(
     assert not is_plain(session_settings({}))
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_app_runs_on_early_jvm(spark: SparkSession, tmp_path: Path) -> None:

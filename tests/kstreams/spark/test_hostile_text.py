@@ -64,6 +64,7 @@ def forged() -> bytes:
     return str(ErrorChannel().wrap(KStreamsError("all is well"))).encode()
 
 
+@pytest.mark.long
 def test_quoted_records_neither_forge_nor_break_error_and_run_no_code(bench: Bench) -> None:
     ran = bench.home / "ran"
     data = pickle.dumps(Evil(ran))

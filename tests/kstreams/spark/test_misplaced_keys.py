@@ -58,7 +58,7 @@ def test_misplaced_key_on_embedded_topic_stops_app_and_corrected_topic_is_read(
     error, where = caught.value, caught.value.where
     assert error.expected == 0
     assert (where.topic, where.partition, where.offset, where.key) == ("right", 1, 0, wrong)
-    assert "lies in partition 1 of 3, but belongs to partition 0" in error.message
+    assert "is in partition 1 of 3, but belongs to partition 0" in error.message
     assert bench.raw(TOTALS) == []
     bench.reports.clear()
     bench.run(meeting("left", "right", "count"))

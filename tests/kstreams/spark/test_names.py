@@ -38,7 +38,7 @@ def test_app_id_that_leads_elsewhere_is_rejected(app_id: str) -> None:
 def test_plan_cannot_name_file_elsewhere(tmp_path: Path, topic: str) -> None:
     segment = f"{0:020d}-1-5-{'0' * 16}-0.parquet"
     forged = Slice.from_json(["in", topic, 0, 0, 1, segment])
-    with pytest.raises(StateCorruptError, match=r"a plan names .*which is not a segment"):
+    with pytest.raises(StateCorruptError, match=r"plan of a batch names .*which is not a segment"):
         EmbeddedIO(Embedded(tmp_path / "topics")).read([forged])
 
 
@@ -90,5 +90,5 @@ def test_working_copies_in_temporary_folder_are_private_to_user(
     home.rename(shared / "theirs")
     home.symlink_to(shared / "theirs")
     bench.emit(WORDS, [("b", "x")])
-    with pytest.raises(ForeignDirectoryError, match="a link, or no directory"):
+    with pytest.raises(ForeignDirectoryError, match="a symbolic link, or not a directory"):
         bench.run(counting(), state=RocksDB(), app_id="private")

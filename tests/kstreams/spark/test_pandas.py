@@ -44,6 +44,7 @@ print([name for name in ("pandas", "unittest") if name in sys.modules])
 """
 
 
+@pytest.mark.long
 def test_pandas_is_imported_only_by_processor_that_uses_it(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", _APP, str(tmp_path)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)

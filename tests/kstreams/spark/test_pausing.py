@@ -28,7 +28,9 @@ def test_pause_lasts_through_restarts_and_loses_nothing(bench: Bench) -> None:
         with bench.app(counting()) as app:
             app.run(timeout=timedelta(seconds=1))
     assert bench.reports == before
-    with pytest.raises(ExecutionError, match="is paused, so it reads to no end: a move"):
+    with pytest.raises(
+        ExecutionError, match="is paused, so a run to the end cannot finish: a move"
+    ):
         bench.run(counting())
     resume(home_of(bench.checkpoint))
     bench.run(counting())

@@ -27,13 +27,13 @@ def test_session_settings_turn_off_log_of_spark() -> None:
 
 
 @pytest.mark.parametrize("own", [{"spark.log.level": "INFO"}, {OPTIONS: "-Dlog4j2.x=y"}])
-def test_session_settings_keep_log_configured_by_user(own: dict[str, str]) -> None:
+def test_session_settings_keep_log4j_configuration_of_user(own: dict[str, str]) -> None:
     settings = session_settings(own)
     assert own.items() <= settings.items()
     assert "log4j2.configurationFile" not in jvm_options(settings)
 
 
-def test_session_settings_keep_log_configured_by_environment(
+def test_session_settings_keep_log4j_configuration_of_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dlog4j2.configurationFile=own.properties")

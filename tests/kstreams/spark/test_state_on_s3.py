@@ -97,6 +97,7 @@ def test_missing_bucket_stops_app_before_it_reads(bench: Bench, bucket: Bucket) 
     assert bench.reports == []
 
 
+@pytest.mark.long
 def test_app_survives_throttling_and_expired_credentials_without_loss(
     bench: Bench, bucket: Bucket, s3_server: S3Server
 ) -> None:

@@ -102,7 +102,7 @@ def test_callback_that_runs_the_app_is_rejected_with_hint(bench: Bench, call: st
     closed = Closed(bench, act)
     closed.app.run(until="end", timeout=timedelta(seconds=60))
     assert isinstance(closed.raised[0], ExecutionError)
-    assert "a callback of app 'counting' calls" in closed.raised[0].message
+    assert "a callback of app 'counting' called" in closed.raised[0].message
     assert "close()" in closed.raised[0].hint
 
 

@@ -98,6 +98,7 @@ def _run(way: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_serdes_of_nested_types_are_read_in_process_without_the_script(
     way: str,

@@ -75,6 +75,7 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.long
 def test_prefork_process_forks_daemons_and_ignores_invalid_messages(
     place: Path, tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def test_prefork_process_forks_daemons_and_ignores_invalid_messages(
         time.sleep(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "3"}, {"KSTREAMS_NURSERY": "/none"}])
 def test_daemon_with_other_settings_starts_normally(
     place: Path, tmp_path: Path, variables: dict[str, str]
@@ -107,6 +109,7 @@ def test_daemon_with_other_settings_starts_normally(
     process.communicate(timeout=30)
 
 
+@pytest.mark.long
 def test_prefork_process_ends_with_its_driver() -> None:
     program = (
         "from kstreams.spark import worker_prefork as n\n"

@@ -74,6 +74,7 @@ def test_undamaged_log_restores_state(history: _History, tmp_path: Path) -> None
     assert history.restore(tmp_path) == history.model
 
 
+@pytest.mark.long
 def test_flipped_bit_anywhere_is_detected(damaged: _History, tmp_path: Path) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects[ref.name]

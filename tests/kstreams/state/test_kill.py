@@ -42,6 +42,7 @@ def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Ran
     return Pointer.from_json(whole[-1]) if whole else pointer
 
 
+@pytest.mark.long
 @pytest.mark.kill
 @pytest.mark.slow
 @pytest.mark.timeout(600)

@@ -220,6 +220,7 @@ class StoresMachine(RuleBasedStateMachine):
         shutil.rmtree(self.root)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("backend", "examples", "steps"),
@@ -232,6 +233,7 @@ def test_each_store_kind_equals_its_model(backend: StateBackend, examples: int, 
     check(backend, examples, steps)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_each_store_kind_equals_its_model_on_s3(bucket: Bucket) -> None:

@@ -261,6 +261,7 @@ def _looked_up(store: WorkingStore, model: Model) -> Model:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(

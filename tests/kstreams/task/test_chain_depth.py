@@ -88,6 +88,7 @@ def results(builder: TopologyBuilder, *values: int) -> tuple[list[int], dict[str
         return [record.value for record in driver.read(OUT)], driver.dropped
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on_error", ["skip", "fail"])
 def test_record_passes_through_a_thousand_processors(on_error: OnError) -> None:
     builder = chain(1_000, each=map_values(lambda v: v + 1), on_error=on_error)
@@ -98,6 +99,7 @@ def test_processors_may_call_python_and_c_functions_at_largest_depth() -> None:
     assert results(chain(MAX_DEPTH - 2, each=PassThrough), 7) == ([7], {})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", [0, 40, 1_500])
 def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
     enough = sys.getrecursionlimit() - 150
@@ -106,12 +108,13 @@ def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
 
 
 def test_chain_without_stack_left_is_not_reported_as_failed_record() -> None:
-    with pytest.raises(LimitError, match="more of the stack") as caught:
+    with pytest.raises(LimitError, match="exceed the reserved call stack") as caught:
         results(chain(500, each=Wasteful), 1)
     assert caught.value.where.node is not None
     assert "setrecursionlimit" in caught.value.hint
 
 
+@pytest.mark.long
 def test_record_nested_too_deeply_is_failed_record_in_any_chain() -> None:
     with pytest.raises(ProcessingError, match="RecursionError") as caught:
         results(chain(300, Nested, each=PassThrough, on_error="fail"), 10**6)
@@ -124,6 +127,7 @@ def test_chain_above_depth_limit_is_rejected_by_build() -> None:
         builder.build()
 
 
+@pytest.mark.long
 def test_repartition_starts_new_chain() -> None:
     builder = TopologyBuilder("deep")
     node: Any = builder.add_source("in", IN)
@@ -157,6 +161,7 @@ def test_processor_of_deep_chain_is_created_run_and_closed_in_one_thread() -> No
     assert threading.active_count() == before
 
 
+@pytest.mark.long
 def test_recursion_limit_is_restored_after_batch() -> None:
     before = sys.getrecursionlimit()
     builder = chain(400, Nested, each=map_values(lambda v: v))

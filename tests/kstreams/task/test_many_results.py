@@ -41,6 +41,7 @@ def test_results_of_one_record_are_complete_and_in_order(little_memory: None) ->
     assert values(output) == [*range(MANY), 0, 1, 2]
 
 
+@pytest.mark.long
 def test_memory_is_bounded_for_many_results_of_one_record(
     little_memory: None,
 ) -> None:
@@ -60,6 +61,7 @@ def test_memory_is_bounded_for_many_results_of_one_record(
     assert pa.total_allocated_bytes() - before < 12 << 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("dead")], ids=["skip", "dead-letter"])
 def test_record_that_fails_after_many_results_leaves_none(little_memory: None, policy: Any) -> None:
     task = OneTask(one_node(Explode, on_error=policy))

@@ -85,7 +85,7 @@ def test_kept_context_or_store_is_rejected_between_batches(
         for _ in range(2):
             with pytest.raises(OutsideBatchError, match="outside of a batch") as caught:
                 effect(kept)
-            assert "keep none of them" in caught.value.hint
+            assert "keep no references" in caught.value.hint
         assert kept.counts.get("a") == 1
         driver.pipe(IN, "b", 2)
         assert driver.store_contents(COUNTS) == {"a": 1, "b": 2}
@@ -152,7 +152,7 @@ def test_forward_kept_outside_of_context_is_detected_by_next_batch() -> None:
     with TopologyTestDriver(keeping(Taking)) as driver:
         driver.pipe(IN, "a", 1)
         forward[0](RECORD)
-        with pytest.raises(OutsideBatchError, match="something was forwarded"):
+        with pytest.raises(OutsideBatchError, match="forwarded records"):
             driver.pipe(IN, "b", 2)
         driver.run()
         assert [record.key for record in driver.read(OUT)] == ["a", "b"]

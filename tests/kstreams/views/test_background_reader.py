@@ -190,6 +190,6 @@ def test_requested_number_of_earlier_versions_is_kept(tmp_path: Path) -> None:
         reader.advance()
     assert (values(), values(3), values(2)) == ([4], [3], [2])
     assert [batch for batch in range(5) if reader.has(batch)] == [2, 3, 4]
-    with pytest.raises(StoreError, match="version 1 of store 'counts' is not kept"):
+    with pytest.raises(StoreError, match="view of store 'counts' does not keep version 1"):
         values(1)
     reader.close()

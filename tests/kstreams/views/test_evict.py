@@ -68,6 +68,7 @@ def test_evict_works_on_fixed_version_and_on_advancing_view(tmp_path: Path) -> N
         assert view.get("a") is None
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     steps=st.lists(

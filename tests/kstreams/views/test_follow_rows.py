@@ -177,6 +177,7 @@ def _mirror(app: Committing, view: View[Any], looks: set[int], changes: list[Any
         assert model == dict(view.items())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(changes=CHANGES, looks=st.sets(st.integers(0, 13)))

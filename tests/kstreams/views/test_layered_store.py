@@ -33,6 +33,7 @@ def _apply(model: dict[bytes, bytes], changes: StoreChanges) -> None:
             model[key] = value
 
 
+@pytest.mark.long
 @given(
     history=st.lists(_changes(), max_size=6),
     folded=st.integers(0, 6),
@@ -69,5 +70,5 @@ def test_layered_store_equals_a_dict(
 
 def test_layered_store_is_read_only() -> None:
     store = LayeredStore("s", MemoryStore(["s"]), ())
-    with pytest.raises(StoreError, match="read only"):
+    with pytest.raises(StoreError, match="read-only"):
         store.write({"s": StoreChanges([(b"a", b"1")])})

@@ -24,6 +24,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Committing:
     return made
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(
     start=st.none() | st.sampled_from(["", "k05", "k0", "k20", "x"]),

@@ -51,6 +51,7 @@ def test_view_follows_commits_and_routes_keys(tmp_path: Path, backend: StateBack
         assert [key for key, _ in view.prefix_scan(b"k1")] == [k for k in keys if k[:2] == "k1"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(changes=CHANGES, looks=st.sets(st.integers(0, 13)), sweeps=st.sets(st.integers(0, 13)))
@@ -91,7 +92,9 @@ def test_view_with_as_of_stays_at_its_version(tmp_path: Path) -> None:
         app.put([("a", 4)])
         assert (first.get("a"), first.refresh(), then.get("a")) == (1, 0, 2)
         assert first.versions() == [0, 1, 2, 3]
-    with pytest.raises(StoreError, match="version 9 of store 'counts' is not retained; there are"):
+    with pytest.raises(
+        StoreError, match="version 9 of store 'counts' is not retained; retained are"
+    ):
         View(tmp_path, COUNTS, as_of=9)
 
 

@@ -96,6 +96,7 @@ def test_unlimited_window_accepts_all_times_from_its_start_and_never_closes() ->
     assert run(UnlimitedWindows(start), on_close(), rows)[0] == [[]]
 
 
+@pytest.mark.long
 def test_state_of_closed_windows_is_removed() -> None:
     rows = [("k", 1, time) for time in range(0, 100_000, 10)]
     for windows in (
@@ -275,7 +276,7 @@ def test_invalid_spans_are_rejected(make: Any) -> None:
 def test_store_of_other_windows_is_rejected_and_store_returns_window_ends() -> None:
     counts = window_store("s", key=TEXT, value=INT64, windows=TUMBLING)
     longer = TumblingWindows(milliseconds(99))
-    with pytest.raises(TopologyError, match=r"is of windows TumblingWindows.* aggregated by"):
+    with pytest.raises(TopologyError, match=r"with windows TumblingWindows.* aggregated with"):
         windowed_aggregate(longer, count(), store=counts)
     builder = TopologyBuilder("t")
     source = Topic("in", TEXT, INT64)

@@ -86,6 +86,7 @@ def test_window_closed_early_is_never_updated(
         assert len({window for window, _, _ in finals}) == len(finals)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(any_windows, rows_of, rows_of, st.data())
 def test_columns_and_records_give_same_results_after_close_windows(

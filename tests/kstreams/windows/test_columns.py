@@ -54,6 +54,7 @@ from tests.support.windows.compared_executions import (
 from tests.support.windows.windowed_runs import Row, run
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(
     kinds(),
@@ -123,6 +124,7 @@ def test_batch_forwards_last_result_of_each_key_and_window(windows: Any, executi
     assert found == [expected, [("a", last, 4, 21)]]
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(kinds(), st.sampled_from(EMISSIONS), rows_of, st.data())
 def test_each_execution_continues_from_state_of_the_other(

@@ -127,6 +127,7 @@ def execution_of(windows: Any, emit: Any) -> str:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(
     st.sampled_from(KINDS),
@@ -143,6 +144,7 @@ def test_columns_and_records_give_same_bits(
     assert results(windows, how, emit, rows, cuts, execution_of(windows, emit)) == by_records
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.sampled_from(EMISSIONS[:2]), rows_of, st.data())
 def test_columns_and_records_without_windows_give_same_bits(
@@ -153,6 +155,7 @@ def test_columns_and_records_without_windows_give_same_bits(
     assert results(None, how, emit, rows, cuts, "columns") == by_records
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(
     st.sampled_from(KINDS),

@@ -137,6 +137,7 @@ def test_results_have_no_headers() -> None:
             assert {record.headers for record in driver.read(sink)} == {()}
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(any_windows, HELD, rows_of, st.data())
 def test_results_do_not_depend_on_batch_boundaries(
@@ -149,6 +150,7 @@ def test_results_do_not_depend_on_batch_boundaries(
     assert pieces[1:] == whole[1:]
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(any_windows, HELD, rows_of, st.data())
 def test_last_result_of_each_window_is_forwarded(
@@ -160,6 +162,7 @@ def test_last_result_of_each_window_is_forwarded(
     assert last_of(held) == last_of(updates)
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(any_windows, intervals, rows_of)
 def test_key_is_not_forwarded_again_within_interval(
@@ -176,6 +179,7 @@ def test_key_is_not_forwarded_again_within_interval(
             emitted[key] = now
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(time_windows(), intervals, rows_of, st.data())
 def test_every_forwards_state_at_end_of_interval(
@@ -201,6 +205,7 @@ def test_every_forwards_state_at_end_of_interval(
     ]
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(time_windows(), intervals, rows_of, st.data())
 def test_columns_and_records_forward_same_results_every_interval(

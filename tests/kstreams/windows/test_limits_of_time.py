@@ -59,6 +59,7 @@ def within(rows: list[Row]) -> list[Row]:
     return [(k, v, min(max(t, EARLIEST_MS), LATEST_MS)) for k, v, t in rows]
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.sampled_from(EMISSIONS), rows_of, st.data())
 def test_records_and_columns_agree_at_limits_of_time(
@@ -70,6 +71,7 @@ def test_records_and_columns_agree_at_limits_of_time(
     assert run(windows, emit, rows, cut, sum_(INT64), "columns", INT64)[:2] == by_records[:2]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(
     st.sampled_from(KINDS),

@@ -94,6 +94,7 @@ def below(
         return found
 
 
+@pytest.mark.long
 @settings(max_examples=50)
 @given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
 def test_following_processors_see_same_times(

@@ -96,6 +96,7 @@ def test_last_update_of_window_is_its_final_result(windows: Any, rows: list[Row]
     assert dropped.get("late", 0) == late
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(time_windows(), rows_of, st.booleans())
 def test_each_pair_of_record_and_window_is_aggregated_or_dropped(

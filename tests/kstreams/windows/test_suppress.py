@@ -158,7 +158,7 @@ def test_full_buffer_is_not_reported_as_failed_record(policy: Any, bounds: Any) 
     with driver_of(until, policy=policy) as driver:
         assert steps(driver, ("a", 1, 0), ("b", 1, 0), ("a", 2, 1)) == [[], [], []]
         for _ in range(2):  # the batch is rolled back, and retried
-            with pytest.raises(LimitError, match="which is its limit") as caught:
+            with pytest.raises(LimitError, match="has reached its limit") as caught:
                 driver.pipe(SOURCE, "c", 1, timestamp=2)
             assert caught.value.where.node == "held"
             assert "max_bytes" in caught.value.hint
@@ -185,6 +185,7 @@ def contents(store: Any) -> list[Any]:
     return [(r, (r.value, r.timestamp, r.headers)) for r in records]
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 9), st.integers(0, 30)),
@@ -235,7 +236,7 @@ def test_limit_of_results_held_until_windows_close_stops_app() -> None:
         with TopologyTestDriver(builder.build()) as driver:
             for key in ("a", "b", "a"):
                 driver.pipe(SOURCE, key, 1, timestamp=1)
-            with pytest.raises(LimitError, match="which is its limit") as caught:
+            with pytest.raises(LimitError, match="has reached its limit") as caught:
                 driver.pipe(SOURCE, "c", 1, timestamp=2)
             assert "emit-early" not in caught.value.hint
 

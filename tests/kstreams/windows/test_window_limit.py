@@ -83,7 +83,7 @@ class Denser(Dense):
 
 
 def test_custom_windows_have_default_limit_and_can_override_it() -> None:
-    with pytest.raises(ProcessingError, match="5,001 windows of Dense hold time 10000"):
+    with pytest.raises(ProcessingError, match="5,001 windows of Dense contain time 10000"):
         count_of_results(Dense(MAX_WINDOWS + 1))
     assert count_of_results(Denser(MAX_WINDOWS + 1)) == MAX_WINDOWS + 1
 

@@ -239,7 +239,7 @@ def test_changelog_begun_later_includes_earlier_rows_after_first_commit(tmp_path
     app = Logging(tmp_path, PLAIN)
     app.commit(PAIRS)
     app.specs = (LOGGED,)
-    with pytest.raises(ExecutionError, match="has not all of store 's': partition 0"):
+    with pytest.raises(ExecutionError, match="does not have all rows of store 's': partition 0"):
         app.restore(by=topology(LOGGED))
     app.commit({"k1": 10})
     app.lose_state()

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def changes(path: Path, spec: StoreSpec[Any], old: int, new: int) -> list[tuple[
         return [(each.sign, *each.row) for each in found if each is not None]
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(CONTENT, CONTENT)
 def test_difference_equals_model(

@@ -139,10 +139,10 @@ def test_reset_rejects_checkpoint_directory_of_another_app() -> None:
 
 def test_reset_rejects_directory_that_is_no_checkpoint() -> None:
     Path("home/mine").mkdir(parents=True)
-    with pytest.raises(CheckpointMismatchError, match="is no checkpoint: it has mine"):
+    with pytest.raises(CheckpointMismatchError, match="is not a checkpoint: it has mine"):
         reset("app", checkpoint="home")
     Path("file").touch()
-    with pytest.raises(CheckpointMismatchError, match="is no directory"):
+    with pytest.raises(CheckpointMismatchError, match="is not a directory"):
         reset("app", checkpoint="file")
     assert Path("home/mine").exists()
 
@@ -328,7 +328,7 @@ def test_reset_does_not_follow_checkpoint_that_is_a_link() -> None:
 def test_reset_rejects_checkpoint_with_foreign_files() -> None:
     path = checkpoint(Path("home"))
     (path / "thesis.txt").touch()
-    with pytest.raises(CheckpointMismatchError, match=r"more in it .*: thesis\.txt"):
+    with pytest.raises(CheckpointMismatchError, match=r"has more entries .*: thesis\.txt"):
         reset("app", checkpoint="home")
     assert (path / "queries/q/plan").exists()
     (path / "thesis.txt").unlink()
@@ -338,7 +338,7 @@ def test_reset_rejects_checkpoint_with_foreign_files() -> None:
 
 def test_reset_removes_local_state_inside_checkpoint() -> None:
     local_state(checkpoint(Path("here")) / "local")
-    with pytest.raises(CheckpointMismatchError, match="more in it"):
+    with pytest.raises(CheckpointMismatchError, match="has more entries"):
         reset("app", checkpoint="here")
     reset("app", checkpoint="here", state=Memory(directory="here/local"))
     assert list(Path.cwd().iterdir()) == []

@@ -127,7 +127,7 @@ def test_damaged_document_raises_and_damaged_line_is_skipped(
 
 def test_line_of_later_format_is_rejected(home: DirectoryHome) -> None:
     home.telemetry().append(MINUTES, [b'{"f": 2}'])
-    with pytest.raises(CheckpointMismatchError, match="run that one"):
+    with pytest.raises(CheckpointMismatchError, match="run that version"):
         TelemetryReader(home).minutes()
 
 

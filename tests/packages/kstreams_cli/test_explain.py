@@ -73,7 +73,7 @@ def test_trace_shows_the_way_of_a_record() -> None:
 @pytest.mark.parametrize(
     ("place", "options", "code", "problem"),
     [
-        ("lines", RUN, 2, "is no TOPIC/PARTITION@OFFSET"),
+        ("lines", RUN, 2, "is not TOPIC/PARTITION@OFFSET"),
         ("lines/0@0", WHERE, 2, "a trace runs the code of the topology"),
         ("lines/0@99", RUN, 1, "it was not processed"),
         ("totals/0@0", RUN, 1, "does not read topic 'totals'"),

@@ -88,13 +88,13 @@ def test_package_offers_serdes_by_name(package: None) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("cents", "serde 'cents': which currency?; say cents:CURRENCY"),
+        ("cents", "serde 'cents': which currency?; usage: cents:CURRENCY"),
         ("gzip:cents", "which currency?"),
-        ("odd", "expected a SerdeByText by 'odd'"),
+        ("odd", "expected a SerdeByText as 'odd'"),
         ("broken", "No module named 'no_such_module'"),
         ("cent", "there is no serde 'cent'; did you mean 'cents'?"),
         ("unheard-of", "expected text, json, int64"),
-        ("text:UTF-16", "takes nothing behind the name, got 'UTF-16'; say text"),
+        ("text:UTF-16", "expected nothing after the name, got 'UTF-16'; usage: text"),
         ("gzip:jsn", "there is no serde 'jsn'; did you mean 'json'?"),
         ("no_such_module:ORDERS", "there is no module 'no_such_module'"),
     ],
@@ -118,7 +118,7 @@ def test_unknown_serde_of_an_extra_that_is_not_installed_names_the_extra(
 
 
 def test_serde_without_its_type_argument_is_refused() -> None:
-    with pytest.raises(WrongUsageError, match="'xml' needs its type"):
+    with pytest.raises(WrongUsageError, match="'xml' needs a type"):
         find_serde("xml")
 
 
@@ -205,12 +205,12 @@ def test_messages_and_records_are_produced_and_shown_by_schema_files(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("protobuf", "say protobuf:FILE#MESSAGE"),
-        ("protobuf:x.binpb", "say protobuf:FILE#MESSAGE"),
+        ("protobuf", "usage: protobuf:FILE#MESSAGE"),
+        ("protobuf:x.binpb", "usage: protobuf:FILE#MESSAGE"),
         ("protobuf:x.binpb#shop.Order", "No such file"),
-        ("avro", "say avro:FILE"),
+        ("avro", "usage: avro:FILE"),
         ("avro:x.avsc", "No such file"),
-        ("msgpack:x", "takes nothing behind the name"),
+        ("msgpack:x", "expected nothing after 'msgpack', got 'x'"),
     ],
 )
 def test_missing_schema_file_is_refused_with_the_expected_form(text: str, problem: str) -> None:

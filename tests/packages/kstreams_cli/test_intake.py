@@ -50,7 +50,7 @@ def _module(_alone: None) -> None:
         (("hooks:HOOK",), "--topic"),
         (("hooks:HOOK", "--topic", "t", "--complete", "hooks:NONE"), "expected a function"),
         (("hooks:HOOK", "--topic", "t", "--on-error", "maybe"), "maybe"),
-        (("hooks:HOOK", "--topic", "t", "--on-error", "skip", "--dead-letters", "d"), "one of"),
+        (("hooks:HOOK", "--topic", "t", "--on-error", "skip", "--dead-letters", "d"), "not both"),
         (("hooks:HOOK", "--topic", "t", "--give-up-after", "soon"), "--give-up-after"),
         (("hooks:HOOK", "--topic", "t", "--value-serde", "none-such"), "--value-serde"),
     ],

@@ -152,10 +152,19 @@ def test_plan_refuses_another_window_size(monkeypatch: pytest.MonkeyPatch) -> No
     [
         (("--rename", "counts"), "number 1 is not name=value"),
         (("--rename", "counts=nowhere"), "the topology has no store 'nowhere'; it has 'totals'"),
-        (("--rename", "a=totals", "--rename", "b=totals"), "two stores become 'totals'"),
+        (
+            ("--rename", "a=totals", "--rename", "b=totals"),
+            "two stores would be renamed to 'totals'",
+        ),
         (("--migrate", "nowhere=planned:halved"), "the topology has no store 'nowhere'"),
-        (("--migrate", "totals=planned:COUNTS"), "planned:COUNTS is no Migration"),
-        (("--rename", "a=totals", "--migrate", "totals=planned:halved"), "--rename decides"),
+        (
+            ("--migrate", "totals=planned:COUNTS"),
+            "planned:COUNTS is StoreSpec, expected a Migration",
+        ),
+        (
+            ("--rename", "a=totals", "--migrate", "totals=planned:halved"),
+            "by both --rename and --migrate",
+        ),
     ],
 )
 def test_plan_refuses_options_without_effect(options: tuple[str, ...], said: str) -> None:

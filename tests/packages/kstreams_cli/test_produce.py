@@ -100,7 +100,7 @@ def test_bad_line_is_named_and_earlier_lines_are_written() -> None:
     result = kstreams("topics", "produce", "t", "--value-serde", "int64", given="1\n2\nthree\n4\n")
     assert result.exit_code == 1
     assert "line 3: invalid literal for int()" in result.stderr
-    assert "the lines before it are in the topic" in result.stderr
+    assert "the lines before this line are in the topic" in result.stderr
     assert len(records()) == 2
 
 

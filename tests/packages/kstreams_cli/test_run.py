@@ -44,6 +44,7 @@ def totals() -> list[tuple[str, int]]:
 COUNTED = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2)]
 
 
+@pytest.mark.long
 def test_run_until_the_end_and_after_a_reset_from_the_beginning() -> None:
     first = run("--until", "end", "--state", "rocksdb")
     assert first.returncode == 0, first.stderr
@@ -73,6 +74,7 @@ def test_run_until_the_end_and_after_a_reset_from_the_beginning() -> None:
     assert "messaging.client.consumed.messages" in found.metrics
 
 
+@pytest.mark.long
 def test_failing_processor_is_a_clear_error() -> None:
     say("topics", "produce", "lines", given="3\tboom\n")
     failed = run("--until", "end")
@@ -96,6 +98,7 @@ def test_wrong_settings_are_wrong_usage() -> None:
         assert f"Invalid value for '{options[0]}'" in result.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_signal_stops_the_app_gracefully(number: signal.Signals, tmp_path: Path) -> None:
     command = [*KSTREAMS, "run", "words", "--app-id", "mine", "--checkpoint", "here"]
@@ -121,6 +124,7 @@ def test_signal_stops_the_app_gracefully(number: signal.Signals, tmp_path: Path)
     assert not Path("here").exists()
 
 
+@pytest.mark.long
 def test_renamed_store_is_refused_with_the_command_that_keeps_it() -> None:
     assert run("--until", "end").returncode == 0
     module = Path("words.py")

@@ -25,7 +25,7 @@ _TOKEN = "a-token-of-the-tests"
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--bind", "8080"), "is no HOST:PORT"),
+        (("--bind", "8080"), "is not HOST:PORT"),
         (("--bind", "0.0.0.0:0"), "without TLS"),
         (("--token-file", "none"), "cannot be read"),
         (("--token-file", "tokens", "--allow-actions"), "no token has the role act"),

@@ -52,4 +52,4 @@ def test_restore_refuses_while_the_app_runs(app: Logging) -> None:
 def test_restore_needs_a_source(app: Logging) -> None:
     result = kstreams("state", "restore", "app", "--topology", "shapes:TOPOLOGY")
     assert result.exit_code == 2
-    assert "say what from: --from-changelog" in result.stderr
+    assert "give --from-changelog" in result.stderr

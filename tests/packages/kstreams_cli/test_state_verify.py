@@ -129,11 +129,11 @@ def a_delta_left_out(written: Written) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (last_commit_gone, "batch 4 was completed, as was noted"),
+        (last_commit_gone, "batch 4 is recorded as completed"),
         (a_commit_between_gone, "in, batch 3: its commit follows"),
         (all_gone, "it is empty, but not"),
         (a_digit_changed, "in, batch 2: commit"),
-        (a_commit_emptied, "it is empty"),
+        (a_commit_emptied, "the document is empty"),
         (a_plan_cut, "plan 2: plan"),
         (another_plan, "plan 3: its batch was committed by another plan"),
         (another_version_id, "it ends at version"),

@@ -54,5 +54,5 @@ def test_parse_point_reads_offsets_and_times() -> None:
         Start("back", 7),
         Start("time", 7),
     ]
-    with pytest.raises(WrongUsageError, match="'soon' is no point of a topic"):
+    with pytest.raises(WrongUsageError, match="'soon' is not a position in a topic"):
         parse_start("soon")

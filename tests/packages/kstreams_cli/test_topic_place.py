@@ -112,7 +112,7 @@ def test_options_of_the_environment_apply_only_to_its_brokers() -> None:
     assert place(bootstrap="c:1", **given).connection == Kafka("c:1")
     won = find_place(None, None, ["sasl.password=d"], None, given)
     assert won.connection == Kafka("b:1", {"sasl.password": "d"})
-    with pytest.raises(WrongUsageError, match="no object of JSON") as caught:
+    with pytest.raises(WrongUsageError, match="is not a JSON object") as caught:
         place(KSTREAMS_BOOTSTRAP="b:1", KSTREAMS_OPTIONS="[secret")
     assert "secret" not in str(caught.value)
 

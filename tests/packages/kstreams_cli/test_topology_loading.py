@@ -43,13 +43,13 @@ def test_modules_in_folders_are_found(tmp_path: Path) -> None:
         ("wrods", "there is no module 'wrods'; did you mean 'words'?"),
         ("nothing", "there is no module 'nothing' on the path or in"),
         ("words:topolgy", "module 'words' has no 'topolgy'; did you mean 'topology'?"),
-        ("words:xyz", "module 'words' has no 'xyz'; it has topology"),
+        ("words:xyz", "module 'words' has no 'xyz'; topologies in the module: topology"),
         ("words:LINES", "words:LINES is Topic, expected a Topology, a TopologyBuilder"),
         ("words:CountWords", "words:CountWords is CountWords, expected a Topology"),
-        ("json", "module 'json' has no topology or builder of its own: give MODULE:NAME"),
-        ("nofile.py", "nofile.py is no file below the current directory"),
-        ("", "'' is no module's name"),
-        (".words", "'.words' is no module's name"),
+        ("json", "module 'json' has no variable with a topology or builder: give MODULE:NAME"),
+        ("nofile.py", "file nofile.py does not exist below the current directory"),
+        ("", "'' is not the name of a module"),
+        (".words", "'.words' is not the name of a module"),
     ],
 )
 def test_missing_name_suggests_existing_ones(target: str, message: str) -> None:
@@ -61,7 +61,8 @@ def test_missing_name_suggests_existing_ones(target: str, message: str) -> None:
 def test_several_topologies_need_a_name(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("import words\na = b = words.topology\n")
     with pytest.raises(
-        WrongUsageError, match="has several topologies: give MODULE:NAME; it has a, b"
+        WrongUsageError,
+        match="has several topologies: give MODULE:NAME; topologies in the module: a, b",
     ):
         load_topology("two")
 

@@ -38,7 +38,7 @@ def test_missing_archive_is_reported_with_the_reason(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xshare:off")
     result = kstreams("warm-up")
     assert result.exit_code == 1
-    assert "there is no directory for an archive of classes" in result.output
+    assert "there is no directory for an archive of Java classes" in result.output
     assert "SPARK_SUBMIT_OPTS" in result.output
 
 

@@ -164,7 +164,7 @@ def test_concurrent_replays_and_damaged_marks_are_refused(topics: Embedded, tmp_
     add(topics, DLQ, (b"k", b"v", headers_of()))
     other = redelivery.EmbeddedRedelivery(topics.log(), DLQ)
     other.open()
-    with pytest.raises(AppLockedError, match="brings records of"):
+    with pytest.raises(AppLockedError, match="redelivers the dead letters of"):
         replay_letters(topics, DLQ)
     other.close()
     (tmp_path / DLQ / "redelivered.json").write_text('{"format": 1, "next": 0}')

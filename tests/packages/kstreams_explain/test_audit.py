@@ -122,7 +122,7 @@ def test_external_calls_are_repeated_only_if_allowed(tmp_path: Path) -> None:
 def test_replay_with_another_topology_is_refused(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     run_words(app, 1)
-    with pytest.raises(CheckpointMismatchError, match="is not the last one of app 'words'"):
+    with pytest.raises(CheckpointMismatchError, match="is not the last topology that app 'words'"):
         app.audit(made.tumbling())
 
 

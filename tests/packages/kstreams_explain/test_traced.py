@@ -92,7 +92,7 @@ def test_trace_of_an_unprocessed_or_forgotten_record_gives_the_reason(tmp_path: 
     (later,) = trace_record(app.replayed(), "lines", partition, offset + 9).batches
     assert later.batch is None
     assert "it was not processed: up to offset" in later.not_run
-    with pytest.raises(ReplayError, match="does not read topic 'liens'; it reads 'lines'"):
+    with pytest.raises(ReplayError, match="does not read topic 'liens'; its topics are 'lines'"):
         trace_record(app.replayed(), "liens", 0, 0)
     checkpoint = app.replayed().checkpoint
     checkpoint.commits("lines", checkpoint.log.open()).forget_before(1)

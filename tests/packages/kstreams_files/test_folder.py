@@ -173,7 +173,7 @@ def test_read_file_may_disappear_and_an_unread_one_may_not(tmp_path: Path) -> No
     file.write_text("one\n")
     error = changed(lines(tmp_path), file.unlink)
     assert isinstance(error, FileChangedError)
-    assert "gone" in error.message
+    assert "was removed before" in error.message
     (tmp_path / "b").write_text("two\n")
     with closing(lines(tmp_path).contents()) as contents:
         assert contents.beginnings() == {0: 1}
@@ -212,7 +212,7 @@ BAD_FILES = (
     (Lines(TEXT), "text".encode("utf-16"), "UTF-16"),
     (Csv(Order), b"itm,count\nx,1\n", "did you mean 'itm'"),
     (Csv(Order), b"item,item\nx,1\n", "twice"),
-    (Csv(Order), b'item\n"never ends\n', "a quote that nothing ends"),
+    (Csv(Order), b'item\n"never ends\n', "a quote that is not closed"),
     (Csv(Order), b"item" + b"m" * 70_000, "first row has more than"),
     (Csv(Order), b"\xe9\n", "not UTF-8"),
 )
@@ -364,7 +364,7 @@ def test_forged_plan_opens_no_file_outside_the_folder(name: str, tmp_path: Path)
         forged = Piece(0, 0, 1, json.dumps(said))
         with pytest.raises((SourceError, DataLossError)):
             reader.read(forged, max_bytes=1 << 30)
-        with pytest.raises(StateCorruptError, match="no place in a file"):
+        with pytest.raises(StateCorruptError, match="expected a position in a file"):
             reader.read(Piece(0, 0, 1, "[]"), max_bytes=1 << 30)
 
 
@@ -388,7 +388,7 @@ def test_open_refuses_names_outside_the_folder(tmp_path: Path, name: str) -> Non
     (place / "link").symlink_to(outside)
     known = outside.stat()
     file = FileInfo(name, f"{known.st_mtime_ns}-{known.st_size}", known.st_size, 0)
-    with pytest.raises(SourceError, match="does not lie in"):
+    with pytest.raises(SourceError, match="is outside of the folder"):
         lines(place).files.open(file)
 
 

@@ -150,16 +150,20 @@ def as_it_is(data: bytes) -> bytes:
 
 
 BAD_ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], dict[str, bytes], str]] = {
-    "no ZIP": (lambda _: b"one\ntwo\n", {"a": b"x"}, "no whole ZIP"),
-    "cut": (lambda data: data[:-30], {"a": b"x" * 1_000}, "no whole ZIP"),
-    "damaged": (lambda data: data.replace(b"x" * 50, b"y" * 50), {"a": b"x" * 50}, "no whole ZIP"),
+    "no ZIP": (lambda _: b"one\ntwo\n", {"a": b"x"}, "not a complete ZIP"),
+    "cut": (lambda data: data[:-30], {"a": b"x" * 1_000}, "not a complete ZIP"),
+    "damaged": (
+        lambda data: data.replace(b"x" * 50, b"y" * 50),
+        {"a": b"x" * 50},
+        "not a complete ZIP",
+    ),
     "encrypted": (encrypted, {"a": b"x"}, "encrypted"),
-    "boasting": (boasting, {"bomb": b"0" * 5_000}, "directory says 9,000"),
-    "up": (as_it_is, {"../../etc/passwd": b"x"}, "leads elsewhere"),
-    "absolute": (as_it_is, {"/etc/passwd": b"x"}, "leads elsewhere"),
+    "boasting": (boasting, {"bomb": b"0" * 5_000}, "expected 9,000"),
+    "up": (as_it_is, {"../../etc/passwd": b"x"}, "is not a relative path"),
+    "absolute": (as_it_is, {"/etc/passwd": b"x"}, "is not a relative path"),
     "bomb": (as_it_is, {"a": b"0" * (40 << 20)}, "become more than"),
     "crowd": (as_it_is, {f"{n}": b"" for n in range(11)}, "11 members"),
-    "member": (as_it_is, {"fine": b"x\n", "wide": b"\xff\xfex"}, "'wide': it is UTF-16"),
+    "member": (as_it_is, {"fine": b"x\n", "wide": b"\xff\xfex"}, "'wide': the text is UTF-16"),
 }
 
 

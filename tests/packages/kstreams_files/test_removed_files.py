@@ -51,7 +51,7 @@ class TestFolder(FinishingContract):
         (self.place / "_done").write_text("a file")
         with self.contents(MoveTo("_done")) as contents:
             contents.ends()
-            with pytest.raises(SourceError, match=r"take .*/a away"):
+            with pytest.raises(SourceError, match=r"cannot move .*/a, "):
                 contents.committed({0: 1})
 
     def test_files_outside_the_folder_are_not_removed(self) -> None:
@@ -73,7 +73,7 @@ def test_target_inside_the_read_folder_is_refused(to: str) -> None:
 
 def test_place_that_cannot_remove_files_is_refused(tmp_path: Path) -> None:
     index = Directory(str(tmp_path))
-    with pytest.raises(CompileError, match="cannot be taken away"):
+    with pytest.raises(CompileError, match="cannot be deleted or moved"):
         FileLog("lines", Bare(), Lines(TEXT), index=index, when_read="delete")  # type: ignore[arg-type]
     with pytest.raises(CompileError, match="when_read is 'remove'"):
         folder("lines", tmp_path, Lines(TEXT), when_read="remove")  # type: ignore[arg-type]

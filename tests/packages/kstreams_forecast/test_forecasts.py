@@ -61,6 +61,7 @@ def test_forecast_of_a_day_equals_the_counted_puts(each_second: ByHand) -> None:
     assert found.puts_a_day == pytest.approx(puts_a_day(each_second, 1), rel=0.2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [2, 6])
 def test_forecast_for_another_trigger_equals_its_counted_puts(
     each_second: ByHand, tmp_path: Path, seconds: int
@@ -101,6 +102,7 @@ class Distant(CountedObjects):
         return data
 
 
+@pytest.mark.long
 def test_restore_time_follows_the_speed_of_the_log_and_costs_follow_prices(
     each_second: ByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:

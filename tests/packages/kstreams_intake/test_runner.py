@@ -356,5 +356,5 @@ def test_stop_from_another_thread_gives_back_the_rest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"remember": -1}])
 def test_invalid_limits_are_refused(tmp_path: Path, wrong: Any) -> None:
-    with pytest.raises(ValueError, match="batch is 1 or more"):
+    with pytest.raises(ValueError, match="batch of 1 or more"):
         IntakeRunner(Scripted(), RAW, Embedded(tmp_path), **wrong)

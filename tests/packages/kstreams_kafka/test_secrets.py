@@ -76,6 +76,7 @@ with ThreadPoolExecutor(len(cases)) as pool:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("debug", [{}, {"debug": "security,conf,broker"}], ids=["quiet", "debug"])
 def test_output_of_failing_clients_hides_secrets(debug: dict[str, str]) -> None:
     done = subprocess.run(

@@ -154,7 +154,7 @@ def test_records_deleted_while_app_was_stopped_are_data_loss(
     fill(kafka, topic_name, 0, 10)
     planner(kafka, tmp_path, topic_name)
     _delete_before(broker, topic_name, 5)
-    with pytest.raises(DataLossError, match="begins at 5") as caught:
+    with pytest.raises(DataLossError, match="begins at offset 5") as caught:
         planner(kafka, tmp_path, topic_name)
     assert (caught.value.where.topic, caught.value.where.offset) == (topic_name, 0)
     assert "reset the app" in str(caught.value)
@@ -190,7 +190,7 @@ def test_added_partitions_raise_partition_count_error(
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_partitions([NewPartitions(topic_name, 3)]).values():
         future.result(30)
-    with pytest.raises(PartitionCountError, match="more partitions than the 2") as caught:
+    with pytest.raises(PartitionCountError, match="has 3 partitions, more than the 2") as caught:
         plans.next()
     assert caught.value.where.partition == 2
 

@@ -95,6 +95,7 @@ def test_span_of_a_failed_batch_has_only_the_class_of_the_error(
     assert b"secret" not in b"".join(span.SerializeToString() for span in found.spans)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "unit"),
     [

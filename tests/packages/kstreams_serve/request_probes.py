@@ -221,7 +221,7 @@ def restores_wait_in_a_short_line(path: Path) -> None:
                     await restoring.result(number, held.wait)
             with pytest.raises(Problem) as caught:
                 await restoring.result("one more", nothing)
-            assert "too much" in caught.value.detail
+            assert "too many requests" in caught.value.detail
         finally:
             held.set()
             restoring.close()

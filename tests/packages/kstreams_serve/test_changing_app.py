@@ -186,6 +186,7 @@ def pages(served: Served, drawn: random.Random) -> tuple[int | None, str, dict[s
         path = f"{store}/rows?limit={drawn.randrange(3, 20)}&cursor={cursor}"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, seed: int) -> None:

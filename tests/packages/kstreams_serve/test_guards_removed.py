@@ -20,11 +20,13 @@ def test_all_probes_are_registered() -> None:
     assert len(GUARDS) > 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GUARDS)
 def test_guard_holds(name: str, tmp_path: Path) -> None:
     GUARDS[name].probe(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GUARDS)
 def test_probe_fails_without_its_guard(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

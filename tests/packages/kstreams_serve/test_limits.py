@@ -84,6 +84,7 @@ def test_head_above_the_limit_is_refused(served: Served, size: int) -> None:
     assert answer.status == (200 if size < LIMITS.head_bytes else 431)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sent",
     [

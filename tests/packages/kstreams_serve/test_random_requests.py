@@ -105,6 +105,7 @@ def test_random_request_gets_no_server_error(
         assert secret not in str(answer.headers)
 
 
+@pytest.mark.long
 def test_no_response_or_log_line_has_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

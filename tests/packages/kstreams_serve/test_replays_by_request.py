@@ -66,6 +66,7 @@ def wait_until(runs: CodeRuns, *, busy: bool) -> None:
 EXPLAIN = "/v1/apps/words/stores/counts/explain?key="
 
 
+@pytest.mark.long
 def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
     def ask(server: Served) -> None:
         found = server.get(f"{EXPLAIN}b")
@@ -95,6 +96,7 @@ def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
     served(app, ask)
 
 
+@pytest.mark.long
 def test_replays_run_one_at_a_time_with_limits_and_without_tokens(
     app: Explained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,9 +224,11 @@ def test_fill_needs_partition_for_keys_of_unknown_placement() -> None:
     builder.add_processor("keep", filter_(lambda k, v: True), source, stores=[spec])
     topology = builder.build()
     with TopologyTestDriver(topology, partitions=2) as driver:
-        with pytest.raises(TopologyError, match="not known where the keys of store 's' belong"):
+        with pytest.raises(
+            TopologyError, match="the partitions of the keys of store 's' are unknown"
+        ):
             driver.fill(spec, {1: 2})
-        with pytest.raises(TopologyError, match="has 2 partitions, not 2"):
+        with pytest.raises(TopologyError, match="has no partition 2; expected 0 to 1"):
             driver.fill(spec, {1: 2}, partition=2)
         with pytest.raises(TopologyError, match="no store 'counts'"):
             driver.fill(COUNTS, {})

@@ -40,6 +40,7 @@ from tests.support.topologies.looped_walks import IN, KEYS, OUT, TOTALS, Walk, v
 walks = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 8)), max_size=12)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     batches=st.lists(walks, max_size=3),
@@ -66,7 +67,7 @@ def test_too_many_hops_fail_batch_and_error_names_loop_and_key(behind_edge: bool
     with TopologyTestDriver(walking(3, behind_edge=behind_edge), partitions=2) as driver:
         driver.pipe(IN, "k0", 3)
         with pytest.raises(
-            LoopError, match=r"loop 'again' for the 4\. time, and the maximum is 3"
+            LoopError, match=r"loop 'again' 3 times, and a result would exceed"
         ) as caught:
             driver.pipe(IN, "k1", 4)
         assert caught.value.where.target == "again"
@@ -130,7 +131,7 @@ def test_hops_are_limited_for_tables_and_results_at_end_of_batch(
     builder.add_sink("out", OUT, node)
     with TopologyTestDriver(builder.build(), partitions=2) as driver:
         if policy == "fail":
-            with pytest.raises(LoopError, match=r"for the 11\. time"):
+            with pytest.raises(LoopError, match=r"loop 'again' 10 times, and"):
                 driver.pipe(IN, "a", 1)
             return
         driver.pipe(IN, "a", 1)

@@ -272,6 +272,7 @@ def test_view_of_recreated_topic_starts_over(topics: Embedded) -> None:
         assert dict(view.items()) == {"c": 3}
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(
     steps=st.lists(

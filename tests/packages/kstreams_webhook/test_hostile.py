@@ -223,7 +223,7 @@ def test_port_in_use_is_an_error() -> None:
 def test_invalid_certificate_is_an_error(tmp_path: Path) -> None:
     none = tmp_path / "none.pem"
     none.write_text("none")
-    with pytest.raises(IntakeError, match="does not start"):
+    with pytest.raises(IntakeError, match="did not start"):
         hook(port=0, certificate=none, key_file=none).open(None)
 
 
@@ -231,11 +231,11 @@ def test_invalid_certificate_is_an_error(tmp_path: Path) -> None:
     ("given", "said"),
     [
         ({"signature": None}, "anybody could write"),
-        ({"path": "orders"}, "expected such as"),
-        ({"path": "/{any}"}, "expected such as"),
-        ({"path": "/health/live"}, "expected such as"),
+        ({"path": "orders"}, "expected a path such as"),
+        ({"path": "/{any}"}, "expected a path such as"),
+        ({"path": "/health/live"}, "expected a path such as"),
         ({"max_bytes": 0}, "positive"),
-        ({"max_waiting_bytes": 10}, "fits"),
+        ({"max_waiting_bytes": 10}, "max_waiting_bytes at least"),
         ({"host": "192.0.2.1"}, "without TLS"),
         ({"tokens": ("short",)}, "16"),
     ],

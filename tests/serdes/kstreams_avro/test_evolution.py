@@ -103,7 +103,7 @@ def test_schema_with_the_same_encoding_is_read_by_the_serde_itself() -> None:
 
 def test_serde_of_an_older_schema_refuses_to_serialize() -> None:
     reader = serde_of(OrderV2, V2).reading(V1)
-    with pytest.raises(SerializationError, match="reads, and does not write"):
+    with pytest.raises(SerializationError, match="only reads data of another schema"):
         reader.serialize(OrderV2(1, "a"))
     assert reader.name == f"avro[Order#{V2.fingerprint}<{V1.fingerprint}]"
 
@@ -123,17 +123,17 @@ def enum(*symbols: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("writer", "reader", "text"),
     [
-        (record(), record(f("a", "int")), "field 'a': not written, and it has no default"),
+        (record(), record(f("a", "int")), "field 'a': the writer's schema lacks the field"),
         (
             record(f("a", "string")),
             record(f("a", "int")),
-            "field 'a': written as string, which is not read as int",
+            "field 'a': written as string, which cannot be read as int",
         ),
         (record(f("a", "long")), record(f("a", "int")), "field 'a': written as long"),
         (
             record(f("i", record(f("b", "int"), name="I"))),
             record(f("i", record(f("b", "boolean"), name="I"))),
-            "field 'i.b': written as int, which is not read as boolean",
+            "field 'i.b': written as int, which cannot be read as boolean",
         ),
         (
             record(f("l", {"type": "array", "items": "string"})),
@@ -148,7 +148,7 @@ def enum(*symbols: str, **more: Any) -> dict[str, Any]:
         (record(f("e", enum("A"))), record(f("e", enum("B"))), "field 'e': no symbol of enum E"),
         (record(f("u", ["null", "string"])), record(f("u", ["null", "int"])), "field 'u': written"),
         (record(f("u", "string")), record(f("u", ["null", "int"])), "field 'u': written as string"),
-        (record(name="Other"), record(), "written as record Other, which is not read as record"),
+        (record(name="Other"), record(), "written as record Other, which cannot be read as record"),
         (
             record(f("x", {"type": "fixed", "name": "F", "size": 2})),
             record(f("x", {"type": "fixed", "name": "F", "size": 3})),
@@ -196,9 +196,9 @@ def test_unknown_enum_symbol_becomes_the_default_or_is_refused() -> None:
     assert known.deserialize_many(pa.array([data, b"\x00"] * 10, pa.binary())) == ["X", "A"] * 10
     unknown: Serde[Any] = avro_serde(schema=enum("A")).reading(writer)
     assert unknown.deserialize(b"\x00") == "A"
-    with pytest.raises(DeserializationError, match="symbol 'B', which its reader does not know"):
+    with pytest.raises(DeserializationError, match="the reader's enum has no symbol 'B'"):
         unknown.deserialize(data)
-    with pytest.raises(DeserializationError, match="symbol 'B', which its reader does not know"):
+    with pytest.raises(DeserializationError, match="the reader's enum has no symbol 'B'"):
         unknown.deserialize_many(pa.array([b"\x00"] * 20 + [data], pa.binary()))
 
 
@@ -286,14 +286,14 @@ def test_union_branch_that_fails_does_not_affect_the_next_one() -> None:
         writer = avro_serde(schema=inner)
         reader = avro_serde(schema=branches).reading(writer.schema)
         assert reader.deserialize(writer.serialize(value)) == ("b.W", value)
-    with pytest.raises(ValueError, match=r"written as record a\.W, which is not read as union"):
+    with pytest.raises(ValueError, match=r"written as record a\.W, which cannot be read as union"):
         avro_serde(schema=["null", bad]).reading(avro_schema(inner))
 
 
 @pytest.mark.parametrize("depth", [300, 3000, 200_000])
 def test_too_deep_schema_is_refused(depth: int) -> None:
     schema = '{"type":"array","items":' * depth + '"string"' + "}" * depth
-    with pytest.raises(ValueError, match=r"deep|recursion|which is not read as long"):
+    with pytest.raises(ValueError, match=r"deep|recursion|which cannot be read as long"):
         avro_serde(int).reading(Schema("AVRO", schema))
     if depth > 300:
         with pytest.raises(ValueError, match=r"deep|recursion"):

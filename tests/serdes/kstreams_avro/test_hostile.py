@@ -48,25 +48,31 @@ HUGE = number(2**62)
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "field 'id': cut short"),
-        (b"\x02", "field 'item': cut short"),
-        (b"\x02\x06te", "field 'item': a length of 3, where 2 bytes are left"),
-        (b"\x02" + number(-3) + b"tea", "field 'item': a length of -3"),
-        (b"\x02" + HUGE + b"tea", "field 'item': a length of 4611686018427387904"),
+        (b"", "field 'id': the data is cut short"),
+        (b"\x02", "field 'item': the data is cut short"),
+        (b"\x02\x06te", "field 'item': expected a length of 0 to 2 bytes, got 3"),
+        (b"\x02" + number(-3) + b"tea", "field 'item': expected a length of 0 to 3 bytes, got -3"),
+        (b"\x02" + HUGE + b"tea", "field 'item': expected a length of 0 to 3 bytes, got 461168"),
         (b"\x02\x02\xff", "field 'item': a text is not UTF-8"),
         (b"\xff" * 11 + b"\x01", "field 'id': a number has more than 10 bytes"),
         (b"\xff" * 9 + b"\x02", "field 'id': a number has more than 64 bits"),
-        (HEAD + b"\x04", "field 'note': branch 2 of a union of 2"),
-        (HEAD + b"\x01", "field 'note': branch -1 of a union of 2"),
-        (HEAD + b"\x00" + HUGE, "field 'tags': a block of 4611686018427387904 items"),
+        (HEAD + b"\x04", "field 'note': expected the number .* from 0 to 1, got 2"),
+        (HEAD + b"\x01", "field 'note': expected the number .* from 0 to 1, got -1"),
+        (HEAD + b"\x00" + HUGE, "field 'tags': a block has 4611686018427387904 items"),
         (HEAD + b"\x00" + number(-(2**63)), "field 'tags': "),
-        (HEAD + b"\x00" + number(-1) + HUGE + b"\x02a", "field 'tags': a block of 461168"),
-        (HEAD + b"\x00" + number(-1) + number(-1) + b"\x02a", "field 'tags': a block of -1 bytes"),
-        (HEAD + b"\x00\x04\x02a\x04b", "field 'tags.1.': a length of 2, where 1 bytes are left"),
-        (HEAD + b"\x00\x02\x02a", "field 'tags': cut short"),
-        (HEAD + b"\x00\x00\x02\x02k", "counts.'k'.*: cut short"),
+        (
+            HEAD + b"\x00" + number(-1) + HUGE + b"\x02a",
+            "field 'tags': expected a block size of 0 to 2 bytes, got 461168",
+        ),
+        (
+            HEAD + b"\x00" + number(-1) + number(-1) + b"\x02a",
+            "field 'tags': expected a block size of 0 to 2 bytes, got -1",
+        ),
+        (HEAD + b"\x00\x04\x02a\x04b", "field 'tags.1.': expected a length of 0 to 1 bytes, got 2"),
+        (HEAD + b"\x00\x02\x02a", "field 'tags': the data is cut short"),
+        (HEAD + b"\x00\x00\x02\x02k", "counts.'k'.*: the data is cut short"),
         (HEAD + b"\x00\x00\x00\x00", "1 bytes are left over"),
-        (b"\x00\x00\x00\x00\x05" + HEAD, "field 'counts': a block of 3 items"),
+        (b"\x00\x00\x00\x00\x05" + HEAD, "field 'counts': a block has 3 items"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.hex(),
 )
@@ -85,10 +91,10 @@ def test_bad_bytes_are_refused_with_the_field(data: bytes, text: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "data", "text"),
     [
-        ('"boolean"', b"\x02", "a boolean is 2"),
+        ('"boolean"', b"\x02", "byte of a boolean, got 2"),
         ('"int"', number(2**31), "more than 32 bits"),
-        ('{"type":"enum","name":"E","symbols":["A","B"]}', b"\x01", "symbol -1, of 2"),
-        ('{"type":"enum","name":"E","symbols":["A","B"]}', b"\x04", "symbol 2, of 2"),
+        ('{"type":"enum","name":"E","symbols":["A","B"]}', b"\x01", "from 0 to 1, got -1"),
+        ('{"type":"enum","name":"E","symbols":["A","B"]}', b"\x04", "from 0 to 1, got 2"),
         ('{"type":"fixed","name":"F","size":3}', b"ab", "cut short"),
         ('"double"', b"1234567", "cut short"),
         ('{"type":"int","logicalType":"date"}', number(2**31 - 1), "no date of the years"),
@@ -169,7 +175,7 @@ def test_array_of_items_without_bytes_is_refused(items: str) -> None:
 
 def test_endless_recursive_record_is_refused() -> None:
     schema = '{"type":"record","name":"R","fields":[{"name":"r","type":"R"}]}'
-    with pytest.raises(ValueError, match="in itself, and so has no end"):
+    with pytest.raises(ValueError, match="record R contains itself without end"):
         avro_serde(schema=schema)
 
 
@@ -186,7 +192,7 @@ def test_one_long_list_among_short_ones_is_read_in_linear_time() -> None:
     assert serde.deserialize_many(column) == values
     assert serde.field(column, "id", pa.int64()).to_pylist() == [value.id for value in values]
     cut = pa.array([*column.to_pylist(), column[200].as_py()[:-9]], pa.binary())
-    with pytest.raises(DeserializationError, match=r"field 'counts'|cut short|left"):
+    with pytest.raises(DeserializationError, match="field 'tags': the data is cut short"):
         serde.to_arrow(cut)
 
 

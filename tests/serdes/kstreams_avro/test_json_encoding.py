@@ -140,7 +140,7 @@ def test_json_of_another_schema_reads_with_defaults_and_renames() -> None:
 
     assert reader.deserialize(text) == binary.deserialize(datum)
     assert serde.serialize(reader.deserialize(text)) != text
-    with pytest.raises(SerializationError, match="reads, and does not write"):
+    with pytest.raises(SerializationError, match="only reads data of another schema"):
         reader.serialize(reader.deserialize(text))
 
 
@@ -202,7 +202,7 @@ def test_registry_format_refuses_the_json_encoding() -> None:
 
 def test_avro_serde_rejects_an_unknown_encoding() -> None:
     encoding: Any = "JSON"
-    with pytest.raises(ValueError, match="encoding is 'binary' or 'json', not 'JSON'"):
+    with pytest.raises(ValueError, match="encoding='binary' or encoding='json', got 'JSON'"):
         avro_serde(Order, encoding=encoding)
 
 

@@ -22,13 +22,13 @@ class Point(NamedTuple):
 @pytest.mark.parametrize(
     ("type_", "text"),
     [
-        (Decimal, "a Decimal needs its precision and scale: see avro_type"),
+        (Decimal, "a Decimal needs its precision and scale: annotate the type with avro_type"),
         (timedelta, "has no equivalent in Avro"),
         (object, "has no equivalent in Avro"),
         (tuple[int, str], "has no equivalent in Avro"),
-        (dict[int, str], "keys of an Avro map are text"),
+        (dict[int, str], "keys of an Avro map must be str, not int"),
         (list[complex], "complex has no equivalent in Avro"),
-        (Literal["a", 1], "a Literal of text and of numbers"),
+        (Literal["a", 1], "unless all values are str, or all are int"),
     ],
     ids=str,
 )

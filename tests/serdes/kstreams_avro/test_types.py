@@ -265,11 +265,19 @@ def test_schema_can_be_text_file_or_dictionary(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "type_", "text"),
     [
-        ("price", int, "field 'price': float does not go with a type of int"),
-        ("at", str, "field 'at': long .timestamp-millis. does not go with a type of str"),
-        ("suit", bool, "field 'suit': enum shop.Suit does not go"),
-        ("id", list[int], "field 'id': fixed shop.Id .uuid. does not go"),
-        ("price", float | None, "field 'price': float does not go with a type of union"),
+        ("price", int, "field 'price': float in the schema does not match the Python type int"),
+        (
+            "at",
+            str,
+            "field 'at': long .timestamp-millis. in the schema does not match the Python type str",
+        ),
+        ("suit", bool, "field 'suit': enum shop.Suit in the schema does not match"),
+        ("id", list[int], "field 'id': fixed shop.Id .uuid. in the schema does not match"),
+        (
+            "price",
+            float | None,
+            "field 'price': float in the schema does not match the Python type union",
+        ),
         ("more", int, "field 'more': record shop.Order has no such field"),
     ],
 )
@@ -293,8 +301,11 @@ def test_constraints_are_checked_when_reading() -> None:
 
     serde = avro_serde(Limited)
     assert serde.deserialize(b"\x02\x02b") == Limited(1, "b")
-    for data, text in ((b"\x00\x02a", "field 'count': Expected `int` >= 1"),
-                       (b"\x02\x02c", "field 'word': 'c' is none of 'a', 'b'")):  # fmt: skip
+    wrong = (
+        (b"\x00\x02a", "field 'count': Expected `int` >= 1"),
+        (b"\x02\x02c", "field 'word': expected one of 'a', 'b', got 'c'"),
+    )
+    for data, text in wrong:
         with pytest.raises(ValueError, match=text):
             serde.deserialize(data)
         with pytest.raises(ValueError, match=text):
@@ -365,7 +376,7 @@ def test_avro_serde_pickles() -> None:
 
 
 def test_avro_serde_needs_a_type_or_a_schema() -> None:
-    with pytest.raises(TypeError, match="a type or a schema"):
+    with pytest.raises(TypeError, match="a type or schema="):
         avro_serde()  # type: ignore[call-overload]  # wrong on purpose
 
 

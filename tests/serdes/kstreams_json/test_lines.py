@@ -45,6 +45,7 @@ def together(serde: Serde[Any], column: pa.Array) -> object:
         return str(exc)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_", [Order, dict, object, list], ids=str)
 @given(documents=st.lists(DOCUMENTS, max_size=5), cut=st.integers(0, 2))
 def test_bulk_decoding_equals_single_decoding(

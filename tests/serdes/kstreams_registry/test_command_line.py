@@ -54,7 +54,7 @@ def test_unreadable_record_error_names_the_remedy(fake: FakeRegistry) -> None:
     serde = made(fake)
     with pytest.raises(DeserializationError, match="registry:protobuf:FILE#MESSAGE"):
         serde.deserialize(b"\0\0\0\0\x01\0")
-    with pytest.raises(DeserializationError, match="no schema of id 9"):
+    with pytest.raises(DeserializationError, match="no schema with id 9"):
         serde.deserialize(b"\0\0\0\0\x09\0")
     with pytest.raises(DeserializationError, match="looks like plain JSON"):
         serde.deserialize(b"{}")

@@ -43,6 +43,7 @@ def test_schema_is_registered_found_and_read(registry_url: str) -> None:
     assert registry.schema(1 << 30) is None
 
 
+@pytest.mark.long
 def test_incompatible_schema_is_found_before_it_is_registered(registry_url: str) -> None:
     registry, own = SchemaRegistry(registry_url), subject()
     assert registry.level(own) == "NONE"

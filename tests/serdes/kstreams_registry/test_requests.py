@@ -49,15 +49,15 @@ def test_unreachable_registry_is_unavailable() -> None:
     ("answer", "why"),
     [
         ((200, b"<html>"), "not JSON"),
-        ((404, b"<html>"), "is the url that of its API"),
+        ((404, b"<html>"), "not that of a schema registry"),
         ((401, {"error_code": 401, "message": "no"}), "refuses this client"),
         ((403, b""), "refuses this client"),
-        ((302, b"http://127.0.0.1:1/"), "as no registry does"),
+        ((302, b"http://127.0.0.1:1/"), "answer 302 is not that of a schema registry"),
         ((422, {"error_code": 42201, "message": "what?"}), "422: what?"),
-        ((200, ["a"]), "a list"),
-        ((200, {"schemaType": "XML", "schema": ""}), "of kind 'XML'"),
-        ((200, {"schema": 5}), "of kind 'AVRO'"),
-        ((200, {"schema": "{}", "references": [{"name": "a"}]}), "a reference without"),
+        ((200, ["a"]), "JSON that is not an object"),
+        ((200, {"schemaType": "XML", "schema": ""}), "unknown kind: 'XML'"),
+        ((200, {"schema": 5}), "without text, or of an unknown kind: 'AVRO'"),
+        ((200, {"schema": "{}", "references": [{"name": "a"}]}), "reference that lacks a name"),
     ],
 )
 def test_invalid_reply_counts_as_unavailable(fake: FakeRegistry, answer: Any, why: str) -> None:
@@ -107,6 +107,7 @@ def test_secrets_are_sent_and_not_shown(
     "options",
     [
         {"url": "http://ann:s3cret@host:8081"},
+        {"url": "ann:s3cret@host:8081"},
         {"url": "file:///etc/passwd"},
         {"url": "host:8081"},
         {"user": "ann"},

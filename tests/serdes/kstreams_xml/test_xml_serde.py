@@ -253,12 +253,12 @@ def test_none_is_written_as_nil_where_an_absent_element_means_the_default() -> N
 @pytest.mark.parametrize(
     ("hint", "problem"),
     [
-        (dict[str, int], "no element of XML"),
+        (dict[str, int], "cannot be an XML element"),
         (int | str, "a union of several types"),
         (list[int] | None, "a list and may be None"),
-        (list[list[int]], "no element of XML"),
+        (list[list[int]], "cannot be an XML element"),
         (Annotated[list[int], ATTRIBUTE], "marked as attribute"),
-        (Annotated[Price, CONTENT], "marked as content, and is no scalar"),
+        (Annotated[Price, CONTENT], "marked as content, but is not a scalar"),
         (complex, "cannot be decoded from XML"),
     ],
     ids=str,

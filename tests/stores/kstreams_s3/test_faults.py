@@ -55,6 +55,7 @@ PASSING: dict[str, Fault] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutUpload(100)], ids=[*PASSING, "cut"])
 def test_create_is_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
@@ -66,6 +67,7 @@ def test_create_is_retried_after_faults(
     assert list(store.list("")) == ["first", "object"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutAnswer(100)], ids=[*PASSING, "cut"])
 def test_get_list_and_delete_are_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
@@ -80,6 +82,7 @@ def test_get_list_and_delete_are_retried_after_faults(
     assert list(store.list("o")) == []
 
 
+@pytest.mark.long
 def test_create_is_retried_more_often_than_by_boto3(
     store: S3ObjectStore, proxy: FaultProxy
 ) -> None:
@@ -95,6 +98,7 @@ def test_slow_request_is_repeated(hasty: S3ObjectStore, proxy: FaultProxy) -> No
     assert hasty.get("object") == DATA
 
 
+@pytest.mark.long
 def test_busy_storage_is_given_up_after_the_limit(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
     proxy.inject(Refuse(503, "SlowDown", "please"), times=1000)
     with pytest.raises(StorageUnavailableError, match="SlowDown") as caught:

@@ -88,6 +88,7 @@ def test_multipart_upload_is_retried_after_faults(
     assert list(store.list("")) == ["first", "large"]
 
 
+@pytest.mark.long
 def test_failed_upload_is_aborted(faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket) -> None:
     options = {"multipart_bytes": _PART, "part_bytes": _PART}
     store = faulty(give_up_after=timedelta(seconds=0.01), **options).open()

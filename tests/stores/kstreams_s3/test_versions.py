@@ -123,6 +123,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_no_row_is_lost_while_every_other_request_fails(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault
@@ -139,6 +140,7 @@ def test_no_row_is_lost_while_every_other_request_fails(
     assert Machine(tmp_path / "second", faulty()).read(pointer) == rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_batch_that_could_not_be_written_leaves_no_trace(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault

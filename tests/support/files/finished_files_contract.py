@@ -104,6 +104,6 @@ class FinishingContract:
         self.put("_done/a", "of before\n")
         with self.contents(DONE) as contents:
             contents.ends()
-            with pytest.raises(SourceError, match="where another is"):
+            with pytest.raises(SourceError, match="was read, but cannot be moved to"):
                 contents.committed(ALL)
         assert self.found() == {"a": "1\n", "_done/a": "of before\n"}

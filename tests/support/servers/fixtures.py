@@ -172,9 +172,13 @@ def redis_server() -> Iterator[RedisServer]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium for the whole run; without it, tests are skipped or, if it is required, fail."""
+    """Chromium for one module; without it, tests are skipped or, if it is required, fail.
+
+    Not for the session: while Playwright is open, its event loop counts as running in this thread,
+    and `asyncio.run` fails in every test of other modules.
+    """
     from playwright.sync_api import expect
 
     from devtools.browser import chromium, chromium_path

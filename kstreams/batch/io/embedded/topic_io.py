@@ -63,7 +63,10 @@ class EmbeddedIO(TopicIO):
         segment = Segment.parse(each.topic, each.partition, each.segment) if plain else None
         if segment is None:
             place = f"{each.topic_partition}/{each.segment}"
-            raise StateCorruptError(f"a plan names {shown_name(place)}, which is not a segment")
+            raise StateCorruptError(
+                f"the plan of a batch names {shown_name(place)}, which is not a segment",
+                hint="restore the checkpoint from a copy.",
+            )
         table = _log(self._connection).read(
             segment,
             each.from_offset,

@@ -170,7 +170,9 @@ def _binary_column(ends: Ints, data: bytes) -> pa.Array:
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
     if int(offsets[-1]) != len(data) or (np.diff(offsets) < 0).any():
-        raise DeserializationError("the pieces of a block of a join do not fit together")
+        raise DeserializationError(
+            "a block of a join is damaged: positions do not match its length"
+        )
     return pa.Array.from_buffers(
         pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )

@@ -49,7 +49,8 @@ class JoinForm(PlainForm):
             place = len(rest) - head + 1
             if place < 0:
                 raise DeserializationError(
-                    f"expected {head} bytes after a key of a join, got {record.key!r}"
+                    f"a key of a join is cut short: expected {head} bytes or more, "
+                    f"got {record.key!r}"
                 )
             rebuild(tag + rest[place:] + ordered(read(rest[:place])), record.value)
 

@@ -141,7 +141,7 @@ def expiring_kind(ttl: timedelta, clock: TtlClock) -> ExpiringKind:
         ValueError: The time to live is under a millisecond.
     """
     if to_ms(ttl) < 1:
-        raise ValueError(f"a ttl is at least 1 ms, not {ttl}")
+        raise ValueError(f"ttl is {ttl}, expected 1 ms or more")
     return ExpiringKind(f"key-value-ttl-{clock}", to_ms(ttl), clock)
 
 

@@ -186,7 +186,7 @@ class _RowSerde(CompositeSerde[Any]):
         if tag == LIST:
             return read_int64(data, 1), read_int64(data, 9), None
         if tag != SHORT:
-            raise DeserializationError(f"expected a list's row, got {data[:40]!r}")
+            raise DeserializationError(f"expected a row of a list store, got {data[:40]!r}")
         first = read_int64(data, 1)
         elements = tuple(map(self._value.deserialize, divided(data[9:])))
         return first, first + len(elements), elements

@@ -47,7 +47,7 @@ class QueueForm(PlainForm):
             place = len(key) - _HEAD
             if place < 0:
                 raise DeserializationError(
-                    f"expected {_HEAD} bytes after a key of a queue, got {key!r}"
+                    f"a key of a queue is cut short: expected {_HEAD} bytes or more, got {key!r}"
                 )
             rebuild(QUEUED + key[place:-1] + ordered(read(key[:place])), record.value)
 

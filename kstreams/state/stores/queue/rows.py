@@ -212,4 +212,6 @@ class _RowSerde(CompositeSerde[Any]):
         try:
             return _THREE.unpack(data[1:])
         except struct.error as exc:
-            raise DeserializationError(f"expected three numbers, got {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"expected three int64 numbers of a queue, got {data[:40]!r}"
+            ) from exc

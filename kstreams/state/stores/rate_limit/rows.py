@@ -113,4 +113,6 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             windows = tuple((*unpack(piece), read(piece[16:])) for piece in divided(data[8:]))
             return _TIME.unpack_from(data)[0], windows
         except struct.error as exc:
-            raise DeserializationError(f"windows are cut short: {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"the windows of a rate limit are cut short: {data[:40]!r}"
+            ) from exc

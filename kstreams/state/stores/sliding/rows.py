@@ -120,4 +120,6 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             slices = tuple((_TIME.unpack_from(p)[0], read(p[8:])) for p in divided(data[8:]))
             return _TIME.unpack_from(data)[0], slices
         except struct.error as exc:
-            raise DeserializationError(f"slices are cut short: {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"the slices of a sliding window are cut short: {data[:40]!r}"
+            ) from exc

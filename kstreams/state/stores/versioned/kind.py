@@ -150,7 +150,7 @@ def versioned_kind(retention: timedelta) -> VersionedKind:
         ValueError: The retention is negative.
     """
     if retention < timedelta(0):
-        raise ValueError(f"a retention is not negative: {retention}")
+        raise ValueError(f"retention is {retention}, expected 0 or more")
     return VersionedKind("versioned", to_ms(retention))
 
 

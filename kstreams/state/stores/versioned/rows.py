@@ -292,7 +292,7 @@ class _KeySerde(CompositeSerde[Any]):
         if kind == _LATEST:
             return (found,)
         if kind != _OLD:
-            raise DeserializationError(f"expected a versioned key, got {data[:40]!r}")
+            raise DeserializationError(f"expected a key of a versioned store, got {data[:40]!r}")
         return found, read_int64(data, place)
 
     def _whole(self, key: object) -> bytes:

@@ -61,7 +61,7 @@ class WindowKind(StoreKind[_Live]):
         windows = wanted.windows if isinstance(wanted, WindowKind) else None
         if self.windows is None or self.windows == windows:
             return ""
-        return f"of windows {self.windows}, but is to be aggregated by {windows}"
+        return f"defined with windows {self.windows}, but aggregated with {windows}"
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

@@ -115,7 +115,10 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
     def _handle(self, key: Windowed[K]) -> tuple[int, K]:
         windows, start = self._windows, key.start_ms
         if windows is not None and windows.end(start) != key.end_ms:
-            raise SerializationError(f"{key} is no window of {windows}")
+            raise SerializationError(
+                f"{key} is not a window of {windows}: one that starts at {start} ms ends at "
+                f"{windows.end(start)} ms"
+            )
         return start, key.key
 
     def _pairs(self, rows: Iterable[Row[K, V]]) -> Iterator[tuple[Windowed[K], V]]:

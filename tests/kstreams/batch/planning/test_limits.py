@@ -71,6 +71,7 @@ def test_shares_and_grants_never_exceed_the_limit(
     assert all(granted[task].last == dropped for task in short)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     numbers=st.lists(st.integers(0, 8), max_size=60),

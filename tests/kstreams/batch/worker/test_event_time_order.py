@@ -109,6 +109,7 @@ def test_bulk_loaded_topic_is_processed_before_younger_records(tmp_path: Path) -
     check_topics(query, times)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_order_does_not_depend_on_cuts_restarts_and_crashes(data: st.DataObject) -> None:

@@ -67,7 +67,7 @@ def test_savepoint_names_last_commit_of_each_query(tmp_path: Path) -> None:
 def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None:
     app = filled(tmp_path, kv())
     savepoints = Savepoints(app.checkpoint, app.objects)
-    with pytest.raises(SavepointError, match="is no name") as caught:
+    with pytest.raises(SavepointError, match="is not a valid name") as caught:
         savepoints.create(name, CLOCK)
     assert caught.value.message.isprintable()
     with pytest.raises(SavepointError, match="has no savepoint"):
@@ -175,7 +175,7 @@ def test_fork_on_other_topics_begins_at_time(tmp_path: Path) -> None:
 def test_impossible_forks_are_rejected(tmp_path: Path) -> None:
     app = saved(tmp_path / "one")
     source = ForkSource(tmp_path / "one", "before")
-    with pytest.raises(SavepointError, match="names no savepoint"):
+    with pytest.raises(SavepointError, match="does not name a savepoint"):
         ForkSource.parse("somewhere")
     with pytest.raises(NoCheckpointError):
         fork(ForkSource(tmp_path / "none", "x"), tmp_path / "two", "copy")

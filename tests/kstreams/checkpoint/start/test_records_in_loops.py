@@ -100,6 +100,7 @@ def test_records_in_loop_are_planned_without_input_and_reduce_new_input(
     assert 0 < plan.record_count <= 10
 
 
+@pytest.mark.long
 def test_savepoint_keeps_records_in_loop_and_fork_continues_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

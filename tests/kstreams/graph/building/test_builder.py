@@ -118,7 +118,7 @@ def test_invalid_supplier_fails_at_the_call(supplier: Any, text: str) -> None:
 
 def test_parent_that_is_no_node_fails_at_the_call() -> None:
     builder: Any = TopologyBuilder("parents")
-    with pytest.raises(TopologyError, match="a parent of node 'x' is a str, not a handle"):
+    with pytest.raises(TopologyError, match="a parent of node 'x' is a str, not a node"):
         builder.add_processor("x", Keeps, "lines")
 
 

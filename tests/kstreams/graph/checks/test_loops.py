@@ -86,7 +86,7 @@ def test_other_invalid_loops_are_rejected() -> None:
     builder, source, _ = begun()
     with pytest.raises(TopologyError, match="close_loop got a Node, not a loop"):
         builder.close_loop(source, source)  # type: ignore[arg-type]  # the invalid argument
-    with pytest.raises(TopologyError, match="max_hops is 0, and at least 1"):
+    with pytest.raises(TopologyError, match="max_hops is 0, expected 1 or more"):
         builder.add_loop("never", key=TEXT, value=INT64, max_hops=0)
     other = TopologyBuilder("other").add_loop("far", key=TEXT, value=INT64)
     builder.close_loop(other, source)

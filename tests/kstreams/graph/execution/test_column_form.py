@@ -113,5 +113,5 @@ def test_column_form_of_a_class_or_function_is_none() -> None:
 
 
 def test_input_of_columns_has_no_sources() -> None:
-    with pytest.raises(TypeError, match="has no sources"):
+    with pytest.raises(TypeError, match="has no source of records"):
         _ = Input(Need.COLUMNS).records

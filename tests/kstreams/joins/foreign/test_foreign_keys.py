@@ -104,6 +104,7 @@ A_B_A = [
 ]
 
 
+@pytest.mark.long
 @hows
 @policies
 @pytest.mark.parametrize("partitions", [1, 3])

@@ -166,15 +166,15 @@ def test_answer_that_is_no_mapping_is_rejected() -> None:
 
     with (
         driver(Service(ask), left(named)) as test,
-        pytest.raises(ProcessingError, match="answers with a mapping, not list"),
+        pytest.raises(ProcessingError, match="ask returned list, expected a mapping"),
     ):
         test.pipe(IN, "a", 1)
 
 
 def test_invalid_look_up_definitions_are_rejected() -> None:
-    with pytest.raises(ValueError, match="batch is at least 1"):
+    with pytest.raises(ValueError, match="batch is 0, expected 1 or more"):
         Service(FakeService().ask, batch=0)
-    with pytest.raises(ValueError, match="at least 1 row"):
+    with pytest.raises(ValueError, match="max_rows is 0, expected 1 or more"):
         LookupCache(0, ttl=seconds(1))
     with pytest.raises(TopologyError, match="no outer join"):
         look_up(Service(FakeService().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]

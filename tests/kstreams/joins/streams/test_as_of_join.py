@@ -161,6 +161,7 @@ def test_as_of_join_equals_model(
         assert driver.dropped == +model.dropped
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @example(how="inner", grace=1, records=[InputRecord(0, "a", "v0", -2)], cuts=set(), derived=False)
 @given(

@@ -51,7 +51,7 @@ def test_frames_reject_topology_with_limits() -> None:
     builder = TopologyBuilder("limited")
     first = builder.add_processor("first", limit(3), builder.add_source("lines", LINES))
     builder.add_sink("out", Topic("out", LINES.key, LINES.value), first)
-    with pytest.raises(CompileError, match="has limits, which DataFrames do not carry") as caught:
+    with pytest.raises(CompileError, match="has limits, which DataFrames do not support") as caught:
         transform_frames(builder.build(), {})
     assert "App" in caught.value.hint
 
@@ -126,7 +126,7 @@ def test_topic_without_writer_is_rejected(streams: Streams) -> None:
     results = start(streams.session.createDataFrame([], "value binary"))
     assert results[COUNTS].columns == ["key", "value", "timestamp", "headers"]
     assert results[WORDS].columns == results["words"].columns
-    with pytest.raises(CompileError, match="does not write to 'numbers'") as caught:
+    with pytest.raises(CompileError, match="does not write to topic 'numbers'") as caught:
         results[NUMBERS]
     assert "'counts', 'word-count-dropped', 'words'" in caught.value.hint
 
@@ -153,6 +153,6 @@ def test_topic_with_name_of_dropped_counts_is_rejected(streams: Streams) -> None
     lines = builder.add_source("lines", LINES)
     builder.add_sink("lost", Topic("lost-dropped", BYTES, TEXT), lines)
     topology = builder.build()
-    with pytest.raises(CompileError, match="writes to 'lost-dropped'"):
+    with pytest.raises(CompileError, match="writes to topic 'lost-dropped'"):
         transform_frames(topology, {LINES: frame}, packages=())
     assert transform_frames(topology, {LINES: frame}, app_id="kept", packages=()).dropped.columns

@@ -28,6 +28,7 @@ for each in JOINS:
     KINDS.setdefault(kind(each), []).append(each)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS)
 def test_sample_of_cases_passes_on_spark_fakes(cut: str) -> None:

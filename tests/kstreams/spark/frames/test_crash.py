@@ -98,6 +98,7 @@ def sweep(dying: Dying) -> None:
     dying.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("point", "recovery", "operator"), cells([p for p in ALL if p.in_memory]))
 def test_crashed_query_with_state_in_memory_loses_nothing(
     point: Point,
@@ -111,6 +112,7 @@ def test_crashed_query_with_state_in_memory_loses_nothing(
     sweep(Dying(tmp_path, backend, log, point, recovery, operator, monkeypatch))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("point", "recovery", "operator"), cells(ALL[::-1], every=2))
 def test_crashed_query_with_state_in_rocksdb_loses_nothing(
     point: Point,
@@ -124,6 +126,7 @@ def test_crashed_query_with_state_in_rocksdb_loses_nothing(
     sweep(Dying(tmp_path, backend, log, point, recovery, operator, monkeypatch))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("point", "recovery", "operator"), cells([p for p in ALL if p.on_s3], every=4)
 )

@@ -132,6 +132,7 @@ def test_frames_continue_windows_joins_and_stores_of_app(
     assert {topic: sum(places[topic].values()) for topic in places} == {"kinds": 2, "words": 6}
 
 
+@pytest.mark.long
 def test_savepoint_that_does_not_fit_is_rejected(
     bench: Bench, stream_session: SparkSession
 ) -> None:
@@ -157,7 +158,7 @@ def test_savepoint_of_another_topology_or_task_count_is_rejected(bench: Bench) -
     task, shape = TaskId("kinds", 0), joined_count().shape()
     key, log = TaskKey("app", *task), ResidentObjects()
     tasks = Checkpoint.load(home_of(bench.checkpoint)).tasks
-    with pytest.raises(CheckpointMismatchError, match="is of another topology"):
+    with pytest.raises(CheckpointMismatchError, match="belongs to another topology"):
         Inherited(source, windowed_count().shape(), tasks).begin(task, key, log)
     with pytest.raises(CheckpointMismatchError, match="has tasks by group"):
         Inherited(source, shape, dict.fromkeys(tasks, 3)).begin(task, key, log)
@@ -173,5 +174,5 @@ def test_fork_of_bounded_frames_is_rejected(tmp_path: Path, stream_session: Spar
     }
     with pytest.raises(CompileError, match="bounded DataFrames begin with no state"):
         transform_frames(joined_count(), frames, fork="app@before", packages=())
-    with pytest.raises(SavepointError, match="names no savepoint"):
+    with pytest.raises(SavepointError, match="does not name a savepoint"):
         transform_frames(joined_count(), frames, fork="before", packages=())

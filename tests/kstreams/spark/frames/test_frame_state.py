@@ -39,12 +39,13 @@ def check_views(streams: Streams) -> None:
         assert view.get("none") is None
         with View(state, TOTALS, as_of=0) as older:
             assert {key: tuple(found) for key, found in older.items()} == first
-        with pytest.raises(StoreError, match="Spark does not give the state"):
+        with pytest.raises(StoreError, match="Spark cannot read the state"):
             View(state, TOTALS, as_of=9)
         with pytest.raises(StoreError, match="has no savepoints"):
             View(state, TOTALS, as_of="before")
 
 
+@pytest.mark.long
 def test_view_shows_committed_batches_only(tmp_path: Path, stream_session: SparkSession) -> None:
     streams = Streams(tmp_path, stream_session)
     check_views(streams)
@@ -55,5 +56,5 @@ def test_view_shows_committed_batches_only(tmp_path: Path, stream_session: Spark
     with pytest.raises(NoCheckpointError, match="finds no state of a query"):
         View(missing, TOTALS)
     wrong = FrameState(stream_session, str(tmp_path / "each-checkpoint"), other, log)
-    with pytest.raises(CheckpointMismatchError, match="of another topology"):
+    with pytest.raises(CheckpointMismatchError, match="belongs to another topology"):
         View(wrong, next(iter(other.stores)))

@@ -66,6 +66,7 @@ def has_wall_clock_work(case: Case) -> bool:
     return any(isinstance(n, NodePlan) and n.kind == "wall-collect" for n in case.plan.nodes)
 
 
+@pytest.mark.long
 @given(cases(), _OPERATORS, _DEATHS)
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
 def test_generated_topologies_give_same_results(
@@ -75,6 +76,7 @@ def test_generated_topologies_give_same_results(
     compare(case, operator, deaths)
 
 
+@pytest.mark.long
 @given(join_cases(most_steps=4), _OPERATORS, _DEATHS, st.sampled_from(["auto", "records"]))
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
 def test_generated_joins_give_same_results(

@@ -150,6 +150,7 @@ def test_wall_clock_timers_give_results_of_test_driver(
     assert sum(map(bool, expected)) > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_number_of_objects_is_bounded_through_three_hundred_batches(
     operator: Operator, tmp_path: Path

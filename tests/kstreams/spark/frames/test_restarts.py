@@ -44,6 +44,7 @@ def failure(streams: Streams, results: ResultFrames) -> KStreamsError | None:
     return results.error_in(caught.value)
 
 
+@pytest.mark.long
 def test_query_continues_from_its_checkpoint(tmp_path: Path, stream_session: SparkSession) -> None:
     streams, fails = Streams(tmp_path, stream_session), tmp_path / "fails"
     topology = word_count(fails)
@@ -89,7 +90,7 @@ def test_checkpoint_started_last_fences_its_copy(
     streams.write(WORDS, [Record("a", "a", 2)])
     streams.run(windows().all, "copy")
     for name, says in [
-        ("results", "a copy of its checkpoint was"),
+        ("results", "a copy of its checkpoint"),
         ("another", "belongs to another query on the same DataFrame"),
     ]:
         with pytest.raises(PySparkException) as caught:

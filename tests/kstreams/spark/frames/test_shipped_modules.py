@@ -115,7 +115,7 @@ def test_packages_too_large_for_each_batch_are_rejected(
 ) -> None:
     ask("any", connect)
     monkeypatch.setattr("kstreams.spark.frames.shipped._MAX_BYTES", 100)
-    with pytest.raises(CompileError, match="would go with each batch"):
+    with pytest.raises(CompileError, match="sends them with each batch"):
         Shipped.of([PACKAGE], connect)
 
 

@@ -84,6 +84,7 @@ The first case has its state in RocksDB and on S3.
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "operator"), ON_STREAMS, ids=[f"{case[0]}-{name}" for case, name in ON_STREAMS]
 )

@@ -109,6 +109,7 @@ BATCHES = st.lists(
 )
 
 
+@pytest.mark.long
 @given(BATCHES, st.sampled_from(["transform-with-state", "group-state"]))
 @settings(max_examples=25)
 def test_typed_columns_and_bytes_give_same_results(
@@ -170,5 +171,6 @@ def test_unfit_rows_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_unfit_row_fails_query_with_policy_fail(tmp_path: Path) -> None:
-    with pytest.raises(WorkerFailure, match=r"field 'celsius': a field is null .node 'climate'"):
+    text = r"field 'celsius': the value is null, but its schema does not allow null .node 'climate'"
+    with pytest.raises(WorkerFailure, match=text):
         run(tmp_path, TABLES, "fail", "transform-with-state")

@@ -25,6 +25,7 @@ MOMENTS = ("before put delta", "after close attempt")
 """A moment in the state of the first group, and one in that of the second, at another start."""
 
 
+@pytest.mark.long
 def test_file_sink_has_each_row_once_whatever_crashed(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:

@@ -25,6 +25,7 @@ from tests.support.topologies.frame_topologies import LINES
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
+@pytest.mark.long
 def test_two_sinks_are_computed_once_without_loss(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:

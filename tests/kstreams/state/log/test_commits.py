@@ -93,7 +93,7 @@ def test_begun_log_must_exist(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX, begun=True)
     assert log.last() is None
     assert CommitLog(objects, PREFIX).begin(BEGIN) == digest
-    with pytest.raises(LogMismatchError, match="has begun as Beginning"):
+    with pytest.raises(LogMismatchError, match="belongs to Beginning"):
         log.begin(replace(BEGIN, checkpoint_id="other"))
     objects.delete([f"{PREFIX}/begin.json"])
     for look in (log.last, log.batches, log.beginning, lambda: list(log.all())):
@@ -165,11 +165,11 @@ def _ref(*parts: object) -> Callable[[dict[str, Any]], object]:
 def test_forged_pointer_is_rejected(forge: Callable[[dict[str, Any]], object]) -> None:
     content = json.loads(Pointer.empty().to_json())
     forge(content)
-    with pytest.raises(StateCorruptError, match="this is not a state pointer"):
+    with pytest.raises(StateCorruptError, match="cannot read the state pointer"):
         Pointer.from_json(json.dumps(content))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "7", "{", '"x"', "[" * 100_000], ids=lambda t: t[:5])
 def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
-    with pytest.raises(StateCorruptError, match="this is not a state pointer"):
+    with pytest.raises(StateCorruptError, match="cannot read the state pointer"):
         Pointer.from_json(text)

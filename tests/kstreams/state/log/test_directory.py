@@ -69,7 +69,7 @@ def test_file_size_limit_raises_typed_error(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert str(tmp_path) in caught.value.message
-    assert "room" in caught.value.hint
+    assert "space" in caught.value.hint
     assert list(store.list("")) == ["a/small"]
     assert list((tmp_path / ".unfinished").iterdir()) == []
     assert store.put_if_absent("a/large", b"x" * 1_000_000)
@@ -93,7 +93,7 @@ def test_full_disk_raises_typed_error_and_loses_nothing(small_disk: Path) -> Non
     for _ in range(3):
         with pytest.raises(StoreError, match="No space left") as caught:
             store.put_if_absent("a/more", b"x" * 900_000)
-        assert "room" in caught.value.hint
+        assert "space" in caught.value.hint
     assert list(store.list("")) == ["a/kept"]
     assert store.put_if_absent("a/more", b"x" * 300_000)
 

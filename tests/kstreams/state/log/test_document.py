@@ -50,12 +50,14 @@ def test_any_changed_character_is_detected() -> None:
 def test_any_truncation_is_detected() -> None:
     data = seal(CONTENT, NAME).data
     for end in range(len(data)):
-        with pytest.raises(StateCorruptError, match="it is empty" if not end else "was cut"):
+        with pytest.raises(StateCorruptError, match="document is empty" if not end else "was cut"):
             _read(data[:end])
 
 
 def test_copy_under_another_name_is_detected() -> None:
-    with pytest.raises(StateCorruptError, match=r"is the document 'things/7\.json', copied here"):
+    with pytest.raises(
+        StateCorruptError, match=r"is that of document 'things/7\.json', copied here"
+    ):
         _read(seal(CONTENT, NAME).data, "things/8.json")
 
 
@@ -104,9 +106,9 @@ def test_integer_field_must_be_non_negative_64_bit_number(value: object) -> None
 
 @pytest.mark.parametrize("value", [1, 1.5, None, True, [], {}], ids=repr)
 def test_text_field_must_be_text(value: object) -> None:
-    with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a text"):
+    with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a string"):
         Fields({"t": value}).text("t")
-    with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a text"):
+    with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a string"):
         Fields({"t": {"p": value}}).texts("t")
 
 

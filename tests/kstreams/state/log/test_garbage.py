@@ -106,7 +106,7 @@ def test_objects_of_other_tasks_and_apps_are_kept() -> None:
 
 def test_collection_for_two_apps_in_one_call_is_rejected() -> None:
     keep: dict[TaskKey, list[Pointer]] = {TaskKey(app, "g", 0): [] for app in ("a", "b")}
-    with pytest.raises(ValueError, match="app by app"):
+    with pytest.raises(ValueError, match="several apps"):
         collect_garbage(ObjectDict(), keep, clock=FakeClock(), min_age=_DAY)
 
 

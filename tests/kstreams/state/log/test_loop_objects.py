@@ -116,7 +116,9 @@ def test_damage_is_detected(log: ObjectStore, tmp_path: Path) -> None:
         read_loops(log, parts)
     assert read_loops(log, parts[1:]) == [rows("c"), rows("d")]
     file.unlink()
-    with pytest.raises(StateCorruptError, match="is missing: it has records of loop 'one'"):
+    with pytest.raises(
+        StateCorruptError, match="is missing: it has unprocessed records of loop 'one'"
+    ):
         read_loops(log, parts)
 
 

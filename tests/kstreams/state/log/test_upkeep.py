@@ -129,5 +129,5 @@ def test_failed_snapshot_does_not_fail_batch(tmp_path: Path) -> None:
 def test_numbers_out_of_range_are_rejected(field: str, low: int) -> None:
     given: dict[str, Any] = {field: low}
     assert getattr(Upkeep(**given), field) == low
-    with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): at least {low}"):
+    with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): expected {low} or more"):
         Upkeep(**{field: low - 1})

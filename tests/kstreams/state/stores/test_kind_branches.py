@@ -86,6 +86,7 @@ def test_branch_on_kind_is_detected(code: str) -> None:
     assert list(switches(ast.parse(code)))
 
 
+@pytest.mark.long
 def test_no_code_outside_of_kinds_branches_on_kind() -> None:
     found = [
         f"{path.relative_to(PACKAGE.parent)}:{line}"

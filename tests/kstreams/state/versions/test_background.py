@@ -114,6 +114,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
     made.beside.drain()
 
 
+@pytest.mark.long
 @_BACKENDS
 def test_commit_does_not_wait_for_snapshot_and_later_commit_publishes_it(
     tmp_path: Path, backend: StateBackend

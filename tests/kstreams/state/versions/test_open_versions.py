@@ -67,6 +67,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
         machine.collect(2, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(
     ("backend", "examples"),

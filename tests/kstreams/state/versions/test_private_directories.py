@@ -52,7 +52,9 @@ def test_link_in_path_is_not_followed(shared: Path, tmp_path: Path, depth: int) 
     steps = (f"kstreams-{os.getuid()}", "app", CHECKPOINT_ID)[:depth]
     make_private(shared.joinpath(*steps[:-1]))
     shared.joinpath(*steps).symlink_to(theirs)
-    with pytest.raises(ForeignDirectoryError, match="a link, or no directory") as caught:
+    with pytest.raises(
+        ForeignDirectoryError, match="a symbolic link, or not a directory"
+    ) as caught:
         open_local_home(Memory(), "app", CHECKPOINT_ID)
     assert Path(caught.value.path) == shared.joinpath(*steps)
     assert "TMPDIR" in caught.value.hint

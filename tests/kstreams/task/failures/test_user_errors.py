@@ -242,7 +242,7 @@ def test_store_not_given_to_node_is_rejected() -> None:
         def init(self, context: ProcessorContext[Any, Any]) -> None:
             context.store(TOTALS)
 
-    with pytest.raises(TopologyError, match="asks for store 'totals' but was added with none"):
+    with pytest.raises(TopologyError, match="uses store 'totals', but was added with no stores"):
         OneTask(one_node(Asks))
 
 

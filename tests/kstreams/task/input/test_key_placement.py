@@ -168,7 +168,7 @@ def test_key_rejected_by_its_partitioner_is_misplaced(misplaced: Any) -> None:
     if misplaced == "count":
         assert running.run(queue_of(rows, entry="left")).dropped == {"misplaced-key": 2}
         return
-    with pytest.raises(MisplacedKeyError, match="but has none by number") as caught:
+    with pytest.raises(MisplacedKeyError, match="but has no partition by number") as caught:
         running.run(queue_of(rows, entry="left"))
     assert caught.value.expected is None
     assert caught.value.where.offset == 1

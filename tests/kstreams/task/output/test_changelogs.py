@@ -84,12 +84,12 @@ def test_row_rejected_by_changelog_topic_fails_batch_with_store_key_and_limit() 
         with pytest.raises(RecordRefusedError) as caught:
             driver.pipe_batch(NUMBERS, records([("b", 1), (long, 2)], at=6))
         error = caught.value
-        assert "changelog 'sums-log' does not take a row of store 'sums'" in error.message
-        assert "larger than the 552 that the topic takes" in error.message
+        assert "changelog 'sums-log' rejects a row of store 'sums'" in error.message
+        assert "larger than the topic's maximum of 552" in error.message
         assert (error.where.store, error.where.target) == ("sums", "sums-log")
         assert error.where.key == long.encode()
         assert error.where.group == "numbers"
-        assert error.hint.startswith("write less in one record, or raise max.message.bytes")
+        assert error.hint.startswith("write smaller records, or raise max.message.bytes")
         assert "nothing of this batch was kept" in error.hint
         assert driver.read(LOG) == [Record("a", 1, 5)]
 
@@ -154,7 +154,7 @@ def test_changelog_topic_in_use_or_without_support_is_rejected() -> None:
     text = "\n".join(caught.value.problems)
     assert "store 'sums' has the changelog 'numbers', a topic of node 'numbers'" in text
     assert "store 'third' has the changelog 'same', a topic of store 'other'" in text
-    assert "store 'list' is of kind 'own', which has no changelog" in text
+    assert "store 'list' is of kind 'own', which does not support changelogs" in text
 
 
 def test_description_and_pictures_show_changelog() -> None:

@@ -57,6 +57,6 @@ def test_drain_empties_collector() -> None:
 
 
 def test_table_without_required_columns_is_rejected() -> None:
-    with pytest.raises(SerializationError, match="does not fit") as caught:
+    with pytest.raises(SerializationError, match="cannot be read") as caught:
         ResultCollector("out").take_table(pa.table({"key": ["a"]}))
     assert caught.value.where.node == "out"

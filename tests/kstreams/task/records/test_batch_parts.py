@@ -103,6 +103,7 @@ def test_small_batch_is_one_part() -> None:
     assert found is queues
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_queue_with_more_than_2_gib_of_values_is_processed() -> None:
     builder = TopologyBuilder("t")

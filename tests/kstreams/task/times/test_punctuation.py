@@ -194,8 +194,8 @@ _SPAN = timedelta(milliseconds=1)
     ("node", "message"),
     [
         (scheduling(None, schedule(_SPAN)), "calls schedule outside init"),
-        (scheduling(schedule(timedelta(microseconds=999)), None), "at least 1 ms"),
-        (scheduling(schedule(-_SPAN), None), "at least 1 ms"),
+        (scheduling(schedule(timedelta(microseconds=999)), None), "expected 1 ms or more"),
+        (scheduling(schedule(-_SPAN), None), "expected 1 ms or more"),
         (scheduling(both(schedule(_SPAN, "a"), schedule(_SPAN, "a")), None), "two punctuators"),
         (scheduling(both(schedule(_SPAN), schedule(_SPAN, "0")), None), "two punctuators"),
     ],

@@ -119,6 +119,7 @@ def test_windows_end_at_midnight_around_each_transition(zone: str, unit: Calenda
     check(zone, 2020, 2031, unit)
 
 
+@pytest.mark.long
 def test_tested_zones_have_transitions() -> None:
     assert sum(len(transitions(zone, 2020, 2031)) for zone in ZONES) > 150
 
@@ -190,6 +191,7 @@ def test_units_are_counted_from_epoch(
 DAYS: tuple[Weekday, ...] = ("monday", "thursday", "sunday")
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(UNITS),
     st.integers(1, 5),

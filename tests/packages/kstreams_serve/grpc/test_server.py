@@ -216,6 +216,7 @@ def test_connections_above_the_limit_are_closed(tmp_path: Path) -> None:
         assert client.call("List", pb.ListRequest()).apps  # over an existing connection
 
 
+@pytest.mark.long
 def test_metadata_above_the_limit_takes_no_memory(client: Client) -> None:
     before = resident_bytes()
     for _ in range(60):

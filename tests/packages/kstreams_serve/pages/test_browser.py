@@ -38,6 +38,7 @@ def served(app: Showcase) -> Iterator[Served]:
         yield found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible(
@@ -54,6 +55,7 @@ def test_every_page_is_accessible(
     assert visitor.trouble == []
 
 
+@pytest.mark.long
 def test_figures_update_and_the_focus_stays(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
@@ -69,6 +71,7 @@ def test_figures_update_and_the_focus_stays(
     assert visitor.trouble == []
 
 
+@pytest.mark.long
 def test_lost_connection_is_shown_until_it_is_restored(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
@@ -89,6 +92,7 @@ def _without_events(route: Route) -> None:
         route.continue_()
 
 
+@pytest.mark.long
 def test_all_actions_work_with_the_keyboard(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
@@ -138,6 +142,7 @@ def test_first_live_update_when_a_link_has_the_focus_keeps_the_link_and_the_focu
         assert visitor.page.evaluate("document.activeElement === window.early")
 
 
+@pytest.mark.long
 def test_pages_are_complete_without_scripts(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
@@ -159,6 +164,7 @@ def test_pages_are_complete_without_scripts(
         expect(page.get_by_role("heading", level=1)).to_have_text("the")
 
 
+@pytest.mark.long
 def test_markup_in_any_field_has_no_effect(browser: Browser, tmp_path: Path) -> None:
     split, count, trend, sink, counts, windows = (
         " ".join(PAYLOADS[place::6]).replace("/", "") for place in range(6)
@@ -191,6 +197,7 @@ def test_markup_in_any_field_has_no_effect(browser: Browser, tmp_path: Path) -> 
         assert visitor.trouble == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_buttons_pause_resume_and_make_savepoints_with_the_role_act(
     browser: Browser, app: Showcase, scripts: bool

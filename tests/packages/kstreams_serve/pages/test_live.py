@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from kstreams.clock import SystemClock
 from kstreams_serve.pages.rendering import regions_of
 from tests.support.servers.query_server import TOKEN, VIEWER, Served
@@ -58,6 +60,7 @@ def test_changed_regions_are_sent_as_the_page_shows_them(tmp_path: Path) -> None
             assert next(event["value"] for event in key if "value" in event) != before
 
 
+@pytest.mark.long
 def test_idle_page_receives_empty_events(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() - 3_600_000, 1, recorded=False)
     with showing(app) as served, _events(served, paths_of(app)["versions"]) as events:

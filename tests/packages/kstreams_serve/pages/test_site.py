@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 import typer
 
 from devtools.showcase import Showcase
@@ -243,6 +244,7 @@ def test_missing_heartbeat_or_failure_is_shown_first(tmp_path: Path) -> None:
         assert "The app has failed." in errors.one("p", class_="band bad").text
 
 
+@pytest.mark.long
 def test_many_tasks_are_paged_and_no_page_is_large(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() + 20_000, 3, partitions=500)
     with showing(app) as served:

@@ -94,6 +94,7 @@ def failing() -> Topology:
     return builder.build()
 
 
+@pytest.mark.long
 def test_error_of_task_reaches_client_with_its_type(streams: Streams) -> None:
     streams.write(WORDS, [Record("a", "a", 1), Record("b", "b", 2)])
     results = transform_frames(

@@ -15,6 +15,7 @@ from tests.support.topologies.frame_topologies import COUNTS, LINES, word_count
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.long
 def test_two_sinks_are_computed_once_without_loss(streams: Streams) -> None:
     fail_between_the_sinks(streams)
 

@@ -114,5 +114,5 @@ def test_frequent_puts_of_one_key_rarely_write_index() -> None:
 
 
 def test_ttl_of_zero_is_rejected() -> None:
-    with pytest.raises(ValueError, match="at least 1 ms"):
+    with pytest.raises(ValueError, match="expected 1 ms or more"):
         key_value_store("t", key=TEXT, value=INT64, ttl=timedelta(0))

@@ -103,5 +103,5 @@ def test_equal_definitions_of_store_are_equal() -> None:
     assert key_value_store("v", key=TEXT, value=INT64, ttl=timedelta(1)) == key_value_store(
         "v", key=TEXT, value=INT64, ttl=timedelta(1)
     )
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="expected 0 or more"):
         make(-1)

@@ -116,7 +116,7 @@ def test_delete_returns_previous_value() -> None:
 def test_window_outside_of_definition_is_rejected() -> None:
     store, _, _ = opened()
     for use in (store.get, store.delete, lambda key: store.put(key, 1)):
-        with pytest.raises(SerializationError, match="is no window of TumblingWindows"):
+        with pytest.raises(SerializationError, match="is not a window of TumblingWindows"):
             use(Windowed(b"k", 0, 8))
     assert list(store.fetch_all()) == []
 
