@@ -14,8 +14,7 @@ from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.execution.app_parts import AppParts
-from kstreams.execution.failure import typed
-from kstreams.execution.query_loop import QueryLoop
+from kstreams.execution.query_loop import QueryLoop, typed
 from kstreams.execution.start import start
 
 __all__ = ("AppRun", "shortened")

@@ -67,6 +67,7 @@ class Executor(Protocol):
         Raises:
             CompileError: The settings of a stage cannot be sent to workers.
         """
+        ...
 
     def run(self, attempt: BatchAttempt) -> Sequence[Content]:
         """Run all stages of a batch, and return the results of its tasks.
@@ -76,15 +77,19 @@ class Executor(Protocol):
             BatchCanceledError: `cancel` was called.
             KStreamsError: A task failed, with its location; or workers cannot run.
         """
+        ...
 
     def idle(self) -> None:
         """Release resources that others may need, because no batch may run for a while."""
+        ...
 
     def cancel(self) -> None:
         """Interrupt the current batch, if there is one."""
+        ...
 
     def close(self) -> None:
         """Release all resources of the query."""
+        ...
 
 
 class Engine(Protocol):
@@ -93,17 +98,21 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """The name of the engine, as in `App(engine=...)`."""
+        ...
 
     @property
     def width(self) -> int:
         """The number of workers: the maximum number of slots of a stage."""
+        ...
 
     @property
     def web_url(self) -> str | None:
         """The address of the engine's web pages; None without pages."""
+        ...
 
     def begin(self) -> None:
         """Begin the start of workers, which takes a while, without waiting for it."""
+        ...
 
     def start(self, settings: AppSettings) -> None:
         """Connect to the engine.
@@ -111,6 +120,7 @@ class Engine(Protocol):
         Raises:
             KStreamsError: The engine cannot be started.
         """
+        ...
 
     def check(self, settings: AppSettings, query: OpenedQuery) -> None:
         """Check that workers can run a query, and send them the user's modules.
@@ -119,9 +129,12 @@ class Engine(Protocol):
             CompileError: Workers have another version of the library, or cannot access the durable
                 log.
         """
+        ...
 
     def executor(self, settings: QuerySettings) -> Executor:
         """Return the executor of a query."""
+        ...
 
     def close(self) -> None:
         """Release what `begin` and `start` have acquired."""
+        ...

@@ -11,16 +11,16 @@ from datetime import timedelta
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
-from kstreams.errors import KStreamsError
+from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.execution.app_parts import AppParts
 from kstreams.execution.batch_attempts import BatchAttempts
 from kstreams.execution.executor import Executor
-from kstreams.execution.failure import typed
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
+from kstreams.quoting import kind_of, text_of
 from kstreams.telemetry.log_context import log_context
 
-__all__ = ("QueryLoop",)
+__all__ = ("QueryLoop", "typed")
 
 _LOG = logging.getLogger(__name__)
 _POLL_S = 0.02
@@ -183,14 +183,16 @@ class QueryLoop:
         except Exception:  # noqa: BLE001  # `check` raises it
             return
 
-    def _note_failure(self, batch: int, exc: Exception) -> None:
+    def _noted(self, batch: int, exc: Exception) -> Exception:
+        """Note the failure of a batch for `check`, unless the query stops; return its error."""
         if self._stopping:
             if isinstance(exc, KStreamsError):  # otherwise the stop has interrupted the batch
                 _LOG.error("batch %d of query %s: %s", batch, self.name, exc)
-            return
+            return exc
         _LOG.debug("batch %d of query %s failed", batch, self.name, exc_info=exc)
-        self._failure = self.driver.failure(batch, exc)
+        self._failure = failure = self.driver.failure(batch, exc)
         self._parts.changed.set()
+        return failure
 
     def run_batch(self) -> bool:
         """Run the next batch, if there is a plan or work for one; return whether it has run.
@@ -198,6 +200,7 @@ class QueryLoop:
         The thread of the query calls it again and again.
 
         Raises:
+            FencedError: A newer driver owns the checkpoint.
             Exception: The batch failed.
         """
         if self._stopping:
@@ -209,8 +212,10 @@ class QueryLoop:
                 with log_context(query=self.name, batch=batch):
                     self._run_plan(batch, plan)
         except Exception as exc:
-            self._note_failure(batch, exc)
-            raise
+            failure = self._noted(batch, exc)
+            if failure is exc:
+                raise
+            raise failure from exc
         return plan is not None
 
     def _run_plan(self, batch: int, plan: Plan) -> None:
@@ -274,3 +279,15 @@ class QueryLoop:
                 _LOG.warning("query %s: the batch has not ended", self.name)
         self._executor.close()
         self.driver.feed.close()
+
+
+def typed(exc: BaseException) -> KStreamsError:
+    """Return the typed error for any exception that ended a query."""
+    if isinstance(exc, KStreamsError):
+        return exc
+    error = ExecutionError(
+        f"{kind_of(exc)}: {text_of(exc)}",
+        hint="nothing of the failed batch was kept; remove the cause and restart.",
+    )
+    error.__cause__ = exc
+    return error

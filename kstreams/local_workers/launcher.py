@@ -1,4 +1,4 @@
-"""Starts worker processes on this machine, and replaces those that end."""
+"""Starts worker processes on this machine, and replaces processes that have ended."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LocalLauncher:
         return process
 
     def stop(self) -> None:
-        """Wait for the processes, and kill those that do not end."""
+        """Wait for the processes, and kill any that do not end."""
         with self._lock:
             end = time.monotonic() + _END_S
             for process in self._processes.values():

@@ -14,7 +14,7 @@ from typing import IO
 from kstreams.batch.messages.envelope import Envelope
 from kstreams.workers.channel import Address, Channel, Listener, connect
 
-__all__ = ("Exchange", "PeerLostError", "StageInput")
+__all__ = ("Exchange", "PeerLostError", "RunStage", "StageInput")
 
 _HEAD = struct.Struct(">QIi?")
 """Run, receiving stage, sending worker (-1 before a message of records), and whether it refused."""
@@ -22,7 +22,7 @@ _RECORDS = -1
 _CLOSED = (OSError, EOFError)
 _CANCELED_RUNS = 1_000
 
-Key = tuple[int, int]
+RunStage = tuple[int, int]
 """A run, and the number of the receiving stage."""
 
 
@@ -92,13 +92,13 @@ class Exchange:
     """
 
     def __init__(
-        self, address: Address, secret: bytes, complete: Callable[[Key], None], *, memory: int
+        self, address: Address, secret: bytes, complete: Callable[[RunStage], None], *, memory: int
     ) -> None:
         self._secret = secret
         self._complete = complete
         self._memory = memory
         self._lock = threading.Lock()
-        self._inputs: dict[Key, StageInput] = {}
+        self._inputs: dict[RunStage, StageInput] = {}
         self._expected: dict[int, frozenset[int]] = {}
         self._canceled: dict[int, None] = {}
         self._held = 0
@@ -177,7 +177,7 @@ class Exchange:
     def finish(
         self, peers: Mapping[int, Address], run: int, stage: int, *, own: int, refused: bool
     ) -> None:
-        """Tell all workers, including this one, that it has sent its records for a stage.
+        """Notify all workers, including this one, that it has sent its records for a stage.
 
         Args:
             peers: The addresses of the run's workers, by number.
@@ -220,7 +220,7 @@ class Exchange:
                     self._finished((run, stage), sender, refused=refused)
         channel.close()
 
-    def _finished(self, key: Key, sender: int, *, refused: bool) -> None:
+    def _finished(self, key: RunStage, sender: int, *, refused: bool) -> None:
         with self._lock:
             if key[0] in self._canceled:
                 return
@@ -229,7 +229,7 @@ class Exchange:
             found.refused = found.refused or refused
         self._check(key)
 
-    def _check(self, key: Key) -> None:
+    def _check(self, key: RunStage) -> None:
         with self._lock:
             expected, found = self._expected.get(key[0]), self._inputs.get(key)
             if expected is None or found is None or found.complete or found.senders < expected:

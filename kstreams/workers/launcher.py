@@ -31,6 +31,7 @@ class Launcher(Protocol):
     @property
     def patience_s(self) -> float:
         """The maximum time, in seconds, that a batch waits for more workers if one is there."""
+        ...
 
     def launch(self, door: Door) -> None:
         """Start all workers that neither run nor start; called often while workers are missing.
@@ -38,6 +39,8 @@ class Launcher(Protocol):
         Raises:
             KStreamsError: Workers cannot be started, or have failed before they connected.
         """
+        ...
 
     def stop(self) -> None:
         """End the processes that have not ended after the driver has closed their connections."""
+        ...

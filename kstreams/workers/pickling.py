@@ -61,7 +61,7 @@ def dumped(item: object) -> bytes:
     return data.getvalue()
 
 
-class _Pickler(cloudpickle.CloudPickler):
+class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # it has no types
     """Pickles the classes of a script by value, so that serdes in workers can read their fields.
 
     The cache that msgspec keeps on a class is left out, and text in annotations is resolved.

@@ -177,7 +177,7 @@ class WorkerPool:
             run.events.put(_Event("cancel"))
 
     def _await_members(self, width: int) -> dict[int, _Member]:
-        """Wait for workers; return those that are connected, by number."""
+        """Wait for workers; return the connected workers by number."""
         wanted = min(width, self.size)
         began = time.monotonic()
         with self._changed:

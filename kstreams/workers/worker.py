@@ -23,7 +23,7 @@ from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.batch.worker.worker_state import this_worker
 from kstreams.task.gc_pause import gc_pauses
 from kstreams.workers.channel import Address, connect
-from kstreams.workers.exchange import Exchange, Key, PeerLostError
+from kstreams.workers.exchange import Exchange, PeerLostError, RunStage
 from kstreams.workers.failure import error_json
 from kstreams.workers.messages import (
     CancelRun,
@@ -96,7 +96,7 @@ class Worker:
         self, settings: WorkerSettings, add_to_import_path: Callable[[tuple[str, ...]], None]
     ) -> None:
         self._add_to_import_path = add_to_import_path
-        self._events: queue.SimpleQueue[Order | Key] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Order | RunStage] = queue.SimpleQueue()
         self._driver = connect(settings.driver, settings.secret)
         own: Address = f"{settings.own}-{os.getpid()}" if settings.own else (self._driver.host, 0)
         self._exchange = Exchange(own, settings.secret, self._events.put, memory=_MEMORY)
@@ -187,7 +187,7 @@ class Worker:
         self._try(run, partial(self._run_stage, run, 0))
 
     def _try(self, run: int, work: Callable[[], None]) -> None:
-        """Run a part of a run, if it goes on; report its error to the driver."""
+        """Run a part of a run, unless the run has ended; report an error to the driver."""
         if run not in self._runs:
             return
         try:

@@ -17,7 +17,7 @@ def warm_up() -> None:
     Example:
         kstreams warm-up
     """
-    from kstreams.spark.warm_up import warm_up as made  # noqa: PLC0415  # brings pyspark
+    from kstreams.application.warm_up import warm_up as made  # noqa: PLC0415  # brings pyspark
 
     with stderr().status("running an app of one record, then archiving Spark's classes"):
         path = made()

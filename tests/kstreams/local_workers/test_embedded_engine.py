@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ def test_several_queries_and_apps_run_at_the_same_time(bench: Bench) -> None:
     more = type(WORDS)("more", TEXT, TEXT)
     for name, topic, store in (("a", WORDS, COUNTS), ("b", more, other)):
         source = builder.add_source(name, topic)
-        builder.add_processor(f"count-{name}", lambda s=store: _CountIn(s), source, stores=[store])
+        builder.add_processor(f"count-{name}", partial(_CountIn, store), source, stores=[store])
     topology = builder.build()
     assert len(topology.pipelines()) == 2
     bench.create(WORDS, more)

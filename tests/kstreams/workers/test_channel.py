@@ -18,6 +18,11 @@ from kstreams.workers.channel import Address, Channel, Listener, connect
 SECRET = b"the secret"
 
 
+def send_pairs(channel: Channel, number: int) -> None:
+    for _ in range(99):
+        channel.send(b"%d" % number, b"%d" % number)
+
+
 @pytest.fixture(params=["unix", "tcp"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
     return str(tmp_path / "socket") if request.param == "unix" else ("127.0.0.1", 0)
@@ -66,12 +71,7 @@ def test_messages_arrive_in_order_and_unchanged(server: Server) -> None:
 def test_parts_of_one_send_stay_together(server: Server) -> None:
     with closing(connect(server.listener.address, SECRET)) as here:
         there = server.accept()
-        threads = [
-            threading.Thread(
-                target=lambda n=n: [here.send(b"%d" % n, b"%d" % n) for _ in range(99)]
-            )
-            for n in range(4)
-        ]
+        threads = [threading.Thread(target=send_pairs, args=(here, n)) for n in range(4)]
         for thread in threads:
             thread.start()
         for _ in range(4 * 99):

@@ -12,7 +12,7 @@ import pytest
 
 from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.messages.envelope import Envelope
-from kstreams.workers.exchange import Exchange, Key, PeerLostError
+from kstreams.workers.exchange import Exchange, PeerLostError, RunStage
 
 SECRET = b"s"
 RUN, STAGE = 7, 1
@@ -22,7 +22,9 @@ class Peers:
     """Exchanges of several workers, and the stages that are complete in each."""
 
     def __init__(self, folder: Path, count: int, memory: int = 1 << 20) -> None:
-        self.complete: list[queue.SimpleQueue[Key]] = [queue.SimpleQueue() for _ in range(count)]
+        self.complete: list[queue.SimpleQueue[RunStage]] = [
+            queue.SimpleQueue() for _ in range(count)
+        ]
         self.exchanges = [
             Exchange(str(folder / f"{number}"), SECRET, self.complete[number].put, memory=memory)
             for number in range(count)

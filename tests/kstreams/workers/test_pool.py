@@ -40,8 +40,8 @@ class Puppet:
 
     def __init__(self, door: Door, wanted: int, process: str = "") -> None:
         self.channel = connect(door.driver, door.secret)
-        hello = {"wanted": wanted, "process": process or f"p{wanted}", "address": f"at {wanted}"}
-        self.tell("hello", **hello)
+        process = process or f"p{wanted}"
+        self.tell("hello", wanted=wanted, process=process, address=f"at {wanted}")
 
     def tell(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
         self.channel.send(WorkerReport(kind, fields, payloads).pack())

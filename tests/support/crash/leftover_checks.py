@@ -54,8 +54,8 @@ def _check_log(harness: Harness) -> None:
     """Check that clean-up keeps exactly the objects of the kept commits."""
     for _ in range(3):
         harness.clock.advance(timedelta(hours=2))
-        for query in harness.queries.values():
-            query.driver.sweep()
+        for loop in harness.queries.values():
+            loop.driver.sweep()
     objects = harness.log.open()
     found = {
         name

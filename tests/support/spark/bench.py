@@ -107,6 +107,7 @@ class Bench:
 
     def __init__(self, home: Path, spark: SparkSession | None) -> None:
         self.home = home
+        self.spark = spark
         self.engine: dict[str, Any] = {"engine": "embedded"} if spark is None else {"spark": spark}
         self.connection = Embedded(home / "topics", durable=False)
         self.checkpoint = home / "checkpoint"

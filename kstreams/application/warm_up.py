@@ -49,7 +49,7 @@ def warm_up() -> Path:
     if archive.is_there():
         return archive.path
     done = subprocess.run(
-        [sys.executable, "-m", "kstreams.spark.warm_up"],
+        [sys.executable, "-m", "kstreams.application.warm_up"],
         check=False,
         capture_output=True,
         text=True,
