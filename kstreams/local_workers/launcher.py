@@ -55,6 +55,10 @@ class LocalLauncher:
                 self._processes[number] = self._started(door, number)
                 self._began[number] = time.monotonic()
 
+    def grow(self, count: int) -> None:
+        """Start more processes at the next launch; see `Launcher`."""
+        self._count = count
+
     def _count_failure(self, number: int, code: int) -> None:
         if time.monotonic() - self._began[number] > _START_S:
             self._failed = 0

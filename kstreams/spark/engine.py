@@ -56,7 +56,7 @@ class SparkEngine:
             KStreamsError: Spark cannot start.
         """
         from kstreams.spark.failure import translated  # noqa: PLC0415  # see the class
-        from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
+        from kstreams.spark.session import app_session, is_local  # noqa: PLC0415  # as above
         from kstreams.spark.session_workers import session_workers  # noqa: PLC0415  # as above
 
         with translated():
@@ -64,11 +64,13 @@ class SparkEngine:
                 settings.app_id, config=settings.config, early=self._early
             )
             self._workers = self._opened.enter_context(session_workers(self._session))
+            if not is_local(self._session):  # a cluster may add executors for more workers
+                self._workers.pool.grow(self._settings.parallelism or 0)
 
     @property
     def width(self) -> int:
         """The number of workers of a stage."""
-        return self._settings.parallelism or self._started.size
+        return self._settings.parallelism or self._started.cores
 
     @property
     def _started(self) -> SessionWorkers:

@@ -31,17 +31,18 @@ _QUICK_S = 10.0
 
 
 class SparkLauncher:
-    """Runs one Spark job whose tasks are the workers.
+    """Runs a Spark job whose tasks are the workers.
 
     Spark places the tasks, starts them again if they fail and retries are enabled, and shows them
-    in its pages. If the job fails, another one starts.
+    in its pages. If the job fails, another one starts. If the number of workers grows, a second job
+    runs the additional ones.
 
     Args:
         context: The context.
         count: The number of tasks.
 
     Attributes:
-        group: The job group of the job.
+        group: The job group of the jobs.
     """
 
     patience_s = 0.5
@@ -50,28 +51,36 @@ class SparkLauncher:
         self._context = context
         self._count = count
         self.group = f"kstreams-workers-{uuid4().hex[:8]}"
-        self._thread: threading.Thread | None = None
+        self._jobs: dict[range, threading.Thread] = {}  # by the numbers of its workers
         self._began = 0.0
         self._failed = 0
         self._failure: Exception | None = None
         self._lock = threading.Lock()
 
     def launch(self, door: Door) -> None:
-        """Start the job, unless it runs.
+        """Start a job for the workers that are part of no job.
 
         Raises:
-            KStreamsError: The job has failed several times right after its start.
+            KStreamsError: A job has failed several times right after its start.
         """
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            self._jobs = {own: job for own, job in self._jobs.items() if job.is_alive()}
+            missing = sorted(set(range(self._count)).difference(*self._jobs))
+            if not missing:
                 return
             if self._failure is not None:
                 self._count_failure(self._failure)
             self._began = time.monotonic()
-            self._thread = threading.Thread(
-                target=self._run, args=(door,), name="spark-workers", daemon=True
+            numbers = range(missing[0], missing[-1] + 1)
+            job = threading.Thread(
+                target=self._run, args=(door, numbers), name="spark-workers", daemon=True
             )
-            self._thread.start()
+            self._jobs[numbers] = job
+            job.start()
+
+    def grow(self, count: int) -> None:
+        """Start a job for the additional workers at the next launch; see `Launcher`."""
+        self._count = count
 
     def _count_failure(self, failure: Exception) -> None:
         self._failure = None
@@ -82,26 +91,27 @@ class SparkLauncher:
         if self._failed >= _MAX_FAILED_STARTS:
             raise typed(failure)
 
-    def _run(self, door: Door) -> None:
+    def _run(self, door: Door, numbers: range) -> None:
         try:
             self._context.setJobGroup(self.group, "kstreams workers", interruptOnCancel=True)
-            numbers = self._context.parallelize(range(self._count), self._count)
-            numbers.mapPartitions(partial(_work, door)).collect()
+            parts = self._context.parallelize(numbers, len(numbers))
+            parts.mapPartitions(partial(_work, door)).collect()
         except Exception as exc:  # noqa: BLE001  # `launch` raises it
             _LOG.debug("the job of the workers has failed", exc_info=exc)
             self._failure = exc
 
     def stop(self) -> None:
-        """Wait for the job, and cancel it if it does not end."""
+        """Wait for the jobs, and cancel them if they do not end."""
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.join(_END_S)
-        if thread.is_alive():
+            jobs, self._jobs = list(self._jobs.values()), {}
+        end = time.monotonic() + _END_S
+        for job in jobs:
+            job.join(max(0.0, end - time.monotonic()))
+        if any(job.is_alive() for job in jobs):
             with suppress(Py4JError, ConnectionError):
                 self._context.cancelJobGroup(self.group)
-            thread.join(_END_S)
+            for job in jobs:
+                job.join(_END_S)
 
 
 def _work(door: Door, numbers: Iterable[int]) -> Iterator[int]:

@@ -29,24 +29,24 @@ class SessionWorkers:
     cluster they connect by TCP, with a secret that only the job carries.
 
     Attributes:
-        size: The number of workers: Spark's default parallelism.
+        cores: Spark's default parallelism, which is the initial number of workers.
         pool: The pool.
         users: The number of apps that use the pool.
     """
 
     def __init__(self, session: SparkSession) -> None:
         context = session.sparkContext
-        self.size = context.defaultParallelism
+        self.cores = context.defaultParallelism
         self.users = 0
         self._opened = ExitStack()
-        launcher = SparkLauncher(context, self.size)
+        launcher = SparkLauncher(context, self.cores)
         if is_local(session):
             folder = self._opened.enter_context(scratch_directory())
             address, own = str(folder / "driver"), str(folder / "worker")
-            self.pool = WorkerPool(launcher, self.size, address=address, own=own)
+            self.pool = WorkerPool(launcher, self.cores, address=address, own=own)
         else:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"
-            self.pool = WorkerPool(launcher, self.size, address=(host, 0), own="")
+            self.pool = WorkerPool(launcher, self.cores, address=(host, 0), own="")
         self._opened.callback(self.pool.close)
         self._opened.enter_context(sharing_cores(context, launcher.group, self.pool))
         self.pool.start()

@@ -30,7 +30,7 @@ class Launcher(Protocol):
 
     @property
     def patience_s(self) -> float:
-        """The maximum time, in seconds, that a batch waits for more workers if one is there."""
+        """The maximum time, in seconds, to wait for more workers after one connected or ended."""
         ...
 
     def launch(self, door: Door) -> None:
@@ -38,6 +38,14 @@ class Launcher(Protocol):
 
         Raises:
             KStreamsError: Workers cannot be started, or have failed before they connected.
+        """
+        ...
+
+    def grow(self, count: int) -> None:
+        """Start more workers at the next launch.
+
+        Args:
+            count: The total number of workers.
         """
         ...
 

@@ -122,7 +122,7 @@ class WorkerPool:
         self._changed = threading.Condition()
         self._members: dict[int, _Member] = {}
         self._leaving: list[_Member] = []
-        self._ran_at = time.monotonic()
+        self._ran_at = self._changed_at = time.monotonic()
         self._numbers: dict[str, int] = {}  # the last number of each process
         self._runs: dict[int, _Run] = {}
         self._run_numbers = count(1)
@@ -137,6 +137,12 @@ class WorkerPool:
             KStreamsError: They cannot be started.
         """
         self._launcher.launch(self.door)
+
+    def grow(self, size: int) -> None:
+        """Allow more workers from now on; the next batch starts them."""
+        if size > self.size:
+            self.size = size
+            self._launcher.grow(size)
 
     # ------------------------------------------------------------ batches
 
@@ -186,15 +192,15 @@ class WorkerPool:
                     raise BatchCanceledError
                 if len(self._members) >= wanted:
                     break
-                waited = time.monotonic() - began
-                if self._members and waited > self._launcher.patience_s:
+                self._launcher.launch(self.door)
+                now = time.monotonic()
+                if self._members and now - self._changed_at > self._launcher.patience_s:
                     break
-                if waited > _START_S:
+                if now - began > _START_S:
                     raise ExecutionError(
                         f"no worker process has connected to the driver within {_START_S:.0f} s",
                         hint="see the output of the worker processes, and the free cores.",
                     )
-                self._launcher.launch(self.door)
                 self._changed.wait(_POLL_S)
             return dict(self._members)
 
@@ -319,6 +325,7 @@ class WorkerPool:
             member = _Member(number, process, place, channel)
             member.send(Welcome(number))
             self._members[number] = member
+            self._changed_at = time.monotonic()
             self._changed.notify_all()
             return member
 
@@ -328,6 +335,7 @@ class WorkerPool:
         with self._changed:
             if self._members.get(member.number) is member:
                 del self._members[member.number]
+                self._changed_at = time.monotonic()
             if member in self._leaving:
                 self._leaving.remove(member)
             runs = [run for run in self._runs.values() if member in run.members.values()]

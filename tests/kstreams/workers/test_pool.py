@@ -74,6 +74,7 @@ class Puppets:
 
     def __init__(self) -> None:
         self.launched = 0
+        self.count = 0
         self.stopped = False
         self.failure: ExecutionError | None = None
 
@@ -81,6 +82,9 @@ class Puppets:
         self.launched += 1
         if self.failure is not None:
             raise self.failure
+
+    def grow(self, count: int) -> None:
+        self.count = count
 
     def stop(self) -> None:
         self.stopped = True
@@ -217,6 +221,32 @@ def test_one_worker_has_all_slots_if_no_other_connects(make: Any) -> None:
     puppet.tell("done", run=order.run)
     assert running.end() == []
     assert stand.launcher.launched > 1, "it asks for the missing ones"
+
+
+def test_batch_does_not_wait_again_for_a_worker_that_has_not_connected(make: Any) -> None:
+    stand = make(2)
+    puppet = stand.puppet(0)
+    puppet.number()
+    took = []
+    for _ in range(2):
+        began = time.monotonic()
+        running = Running(stand.pool, {0: [b"a"]})
+        puppet.tell("done", run=puppet.runs().run)
+        assert running.end() == []
+        took.append(time.monotonic() - began)
+    assert took[0] > Puppets.patience_s * 0.9
+    assert took[1] < Puppets.patience_s * 0.9
+    assert stand.launcher.launched > 2
+
+
+def test_grown_pool_accepts_more_workers(make: Any) -> None:
+    stand = make(1)
+    stand.puppet(0).number()
+    stand.pool.grow(2)
+    assert stand.launcher.count == 2
+    assert stand.puppet(1).number() == 1
+    stand.pool.grow(1)
+    assert stand.pool.size == 2
 
 
 def test_process_that_connects_again_gets_its_number(make: Any) -> None:
