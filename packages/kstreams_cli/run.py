@@ -60,6 +60,13 @@ class Until(str, Enum):
     END = "end"
 
 
+class Engine(str, Enum):
+    """The engine that runs the tasks of an app."""
+
+    SPARK = "spark"
+    EMBEDDED = "embedded"
+
+
 def run(
     context: typer.Context,
     place: Place,
@@ -151,6 +158,13 @@ def run(
         ),
     ] = None,
     forwarded_allow_ips: ForwardedOption = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="The engine that runs the tasks: spark, or embedded for processes on this machine "
+            "without Spark and Java. Both continue from the same checkpoints.",
+        ),
+    ] = Engine.SPARK,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,7 +190,7 @@ def run(
     rename: RenameOption = None,
     migrate: MigrateOption = None,
 ) -> None:
-    """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
+    """Run a topology until Ctrl-C, or to the end of its topics.
 
     Ctrl-C and SIGTERM finish the current batch. The next run with the same id and checkpoint
     continues at exactly that position.
@@ -184,6 +198,7 @@ def run(
     Example:
         kstreams run word_count:topology --until end
         kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
+        kstreams run word_count:topology --engine embedded
         kstreams run word_count:topology --serve 8080
         kstreams run word_count:topology --rename counts=totals
     """
@@ -194,6 +209,9 @@ def run(
         patience = None if timeout is None else parse_span(timeout)
     backend = state_backend(state)
     settings = pairs_of(spark_config or (), "--spark-config")
+    with for_option("--spark-config"):
+        if settings and engine is Engine.EMBEDDED:
+            raise WrongUsageError("--engine embedded runs without Spark: leave out --spark-config")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
     with for_option("--close-windows"):
@@ -222,7 +240,8 @@ def run(
             max_records_per_batch=max_records,
             max_bytes_per_batch=max_bytes,
             packages=package or "auto",
-            config=settings,
+            engine="embedded" if engine is Engine.EMBEDDED else "spark",
+            config=settings or None,
             on_batch=progress.note,
             telemetry=Telemetry(otel=otel),
             migrate=decided.migrate,

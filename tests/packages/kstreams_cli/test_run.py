@@ -91,6 +91,7 @@ def test_wrong_settings_are_wrong_usage() -> None:
         ["--trigger", "soon"],
         ["--state", "rocksbd"],
         ["--spark-config", "a"],
+        ["--spark-config", "spark.ui.enabled=true", "--engine", "embedded"],
         ["--close-windows"],
     ):
         result = kstreams("run", "words", *options)
