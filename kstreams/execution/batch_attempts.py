@@ -13,7 +13,7 @@ from kstreams.batch.progress import JOB
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
-from kstreams.execution.executor import BatchAttempt, Executor, WorkerLostError
+from kstreams.execution.executor import BatchAttempt, Executor, TaskFailedError, WorkerLostError
 from kstreams.execution.worker_deaths import MOST_DEATHS, WorkerDeaths
 from kstreams.global_tables.versions import Versions
 
@@ -27,13 +27,14 @@ _PAUSE_S = 0.5
 class BatchAttempts:
     """Runs the batches of one query on its executor.
 
-    A batch needs several attempts if it has too many bytes and is planned smaller, or if a worker
-    process ends.
+    A batch needs several attempts if it has too many bytes and is planned smaller, if a worker
+    process ends, or if a task fails and the engine allows further attempts.
 
     Args:
         settings: The settings of the query.
         driver: Plans the batches.
         executor: The executor.
+        most: The maximum number of attempts at a batch whose tasks fail.
         stopping: Returns whether the query stops: then nothing is retried.
     """
 
@@ -42,6 +43,7 @@ class BatchAttempts:
         settings: QuerySettings,
         driver: QueryDriver,
         executor: Executor,
+        most: int,
         stopping: Callable[[], bool],
     ) -> None:
         self._name = settings.name
@@ -49,6 +51,7 @@ class BatchAttempts:
         self._width = settings.width
         self._driver = driver
         self._executor = executor
+        self._most = most
         self._stopping = stopping
         self._batches = BatchRun(
             settings,
@@ -67,10 +70,10 @@ class BatchAttempts:
             KStreamsError: A task failed.
         """
         deaths = WorkerDeaths(self._name, batch, self._groups, width=self._width)
-        attempts = 0
+        attempts = failures = 0
 
         def job(plan: Plan, calls: Parts, versions: Versions) -> Sequence[Content]:
-            nonlocal attempts
+            nonlocal attempts, failures
             while True:
                 attempts += 1
                 self._driver.progress.enter(JOB, batch)
@@ -85,5 +88,11 @@ class BatchAttempts:
                     _LOG.warning("%s: the batch runs again", died.message)
                     self._driver.fence()
                     time.sleep(_PAUSE_S)
+                except TaskFailedError as failed:
+                    failures += 1
+                    if failures >= self._most or self._stopping():
+                        raise failed.error from failed.error.__cause__
+                    _LOG.warning("%s: the batch runs again", failed.error.message)
+                    self._driver.fence()
 
         return self._batches.run(batch, plan, self._driver.last, job)

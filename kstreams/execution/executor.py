@@ -12,9 +12,17 @@ from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
+from kstreams.errors import KStreamsError
 from kstreams.global_tables.versions import Versions
 
-__all__ = ("BatchAttempt", "BatchCanceledError", "Engine", "Executor", "WorkerLostError")
+__all__ = (
+    "BatchAttempt",
+    "BatchCanceledError",
+    "Engine",
+    "Executor",
+    "TaskFailedError",
+    "WorkerLostError",
+)
 
 
 class BatchCanceledError(Exception):
@@ -34,6 +42,18 @@ class WorkerLostError(Exception):
         super().__init__(f"the worker of slots {list(slots)} ended in stage {stage}")
         self.stage = stage
         self.slots = tuple(slots)
+
+
+class TaskFailedError(Exception):
+    """A task of a batch failed; the batch may run again.
+
+    Attributes:
+        error: The error of the task, with its location.
+    """
+
+    def __init__(self, error: KStreamsError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -74,8 +94,9 @@ class Executor(Protocol):
 
         Raises:
             WorkerLostError: A worker process ended; the batch may run again.
+            TaskFailedError: A task failed; the batch may run again.
             BatchCanceledError: `cancel` was called.
-            KStreamsError: A task failed, with its location; or workers cannot run.
+            KStreamsError: No worker can run.
         """
         ...
 
@@ -103,6 +124,11 @@ class Engine(Protocol):
     @property
     def width(self) -> int:
         """The number of workers: the maximum number of slots of a stage."""
+        ...
+
+    @property
+    def attempts(self) -> int:
+        """The maximum number of attempts at a batch whose tasks fail."""
         ...
 
     @property

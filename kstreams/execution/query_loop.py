@@ -51,7 +51,9 @@ class QueryLoop:
         self._settings = settings
         self._parts = parts
         self._executor = executor
-        self._attempts = BatchAttempts(settings, driver, executor, lambda: self._stopping)
+        self._attempts = BatchAttempts(
+            settings, driver, executor, parts.engine.attempts, lambda: self._stopping
+        )
         self._trigger_s = settings.app.trigger.total_seconds()
         self._planned_at = float("-inf")
         self._until: Mapping[TopicPartition, int] | None = None

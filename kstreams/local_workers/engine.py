@@ -24,6 +24,7 @@ class EmbeddedEngine:
     """
 
     name = "embedded"
+    attempts = 1
     web_url: str | None = None
 
     def __init__(self, width: int | None = None) -> None:

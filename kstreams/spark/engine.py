@@ -73,6 +73,13 @@ class SparkEngine:
         return self._settings.parallelism or self._started.cores
 
     @property
+    def attempts(self) -> int:
+        """The number of attempts at a task that the session allows."""
+        from kstreams.spark.session import task_attempts  # noqa: PLC0415  # see the class
+
+        return 1 if self._session is None else task_attempts(self._session)
+
+    @property
     def _started(self) -> SessionWorkers:
         if self._workers is None:
             raise RuntimeError("call start() first")

@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.worker.stage_run import Message
 from kstreams.errors import ExecutionError, KStreamsError
-from kstreams.execution.executor import BatchCanceledError, WorkerLostError
+from kstreams.execution.executor import BatchCanceledError, TaskFailedError, WorkerLostError
 from kstreams.workers.channel import Address, Channel, Listener
 from kstreams.workers.failure import error_from
 from kstreams.workers.launcher import Door, Launcher
@@ -32,6 +33,7 @@ from kstreams.workers.messages import (
     Welcome,
     WorkerReport,
 )
+from kstreams.workers.slots import assigned_slots
 
 __all__ = ("RunRequest", "WorkerPool")
 
@@ -126,6 +128,7 @@ class WorkerPool:
         self._numbers: dict[str, int] = {}  # the last number of each process
         self._runs: dict[int, _Run] = {}
         self._run_numbers = count(1)
+        self._slots: WeakKeyDictionary[object, tuple[int, ...]] = WeakKeyDictionary()
         self._is_closed = False
         self._listener = Listener(address, secret, self._admit)
         self.door = Door(self._listener.address, secret, own)
@@ -156,8 +159,9 @@ class WorkerPool:
 
         Raises:
             WorkerLostError: A worker ended; the batch may run again.
+            TaskFailedError: A task failed; the batch may run again.
             BatchCanceledError: `cancel` was called.
-            KStreamsError: A task failed, or no worker can be started.
+            KStreamsError: No worker can be started.
         """
         members = self._await_members(request.width)
         run = self._assigned(members, request, owner)
@@ -205,11 +209,8 @@ class WorkerPool:
             return dict(self._members)
 
     def _assigned(self, members: Mapping[int, _Member], request: RunRequest, owner: object) -> _Run:
-        numbers = sorted(members)
-        slots = tuple(
-            slot if slot in members else numbers[slot % len(numbers)]
-            for slot in range(request.width)
-        )
+        slots = assigned_slots(request.width, sorted(members), self._slots.get(owner, ()))
+        self._slots[owner] = slots
         used = {slots[slot] for slot in request.calls}
         if len(request.turns) > 1:  # records may reach a task of any slot
             used = set(slots)
@@ -264,7 +265,7 @@ class WorkerPool:
                 case "lost":
                     raise self._lost(run, int(report.fields["worker"]))
                 case "failed":
-                    raise error_from(report.fields["error"])
+                    raise TaskFailedError(error_from(report.fields["error"]))
         return results
 
     def _lost(self, run: _Run, worker: int) -> WorkerLostError:

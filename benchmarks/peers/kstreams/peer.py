@@ -6,6 +6,7 @@ import pathlib
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Literal
 
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
@@ -13,6 +14,9 @@ from benchmarks.suite.workload import Execution, Workload
 from kstreams_kafka.options import Delivery
 
 __all__ = ("PEERS", "KStreams")
+
+_OTHER_EXECUTORS = ("kstreams-embedded", "kstreams-executors")
+_REPARTITIONED = ("W1", "W1R", "W1RR")
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,14 @@ class KStreams:
         execution: The execution mode of topologies.
         master: The Spark master; by default one process on all cores.
         delivery: The delivery guarantee on Kafka.
+        engine: The engine of the app.
     """
 
     name: str
     execution: Execution
     master: str = "local[*]"
     delivery: Delivery = "at-least-once"
+    engine: Literal["spark", "embedded"] = "spark"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
@@ -40,6 +46,7 @@ class KStreams:
     def title(self) -> str:
         how = "default execution" if self.execution == "auto" else "one call per record"
         where = "" if self.master == "local[*]" else f", on {self.master}"
+        where = where if self.engine == "spark" else ", embedded engine"
         once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
 
@@ -50,6 +57,8 @@ class KStreams:
             return "the default execution of this topology is by records"
         if self.delivery == "exactly-once" and workload.name != "W1":
             return "only W1 compares exactly-once delivery"
+        if self.name in _OTHER_EXECUTORS and workload.name not in _REPARTITIONED:
+            return "only W1, W1R and W1RR compare executors"
         return None
 
     def install(self, cache: pathlib.Path) -> None:
@@ -61,6 +70,7 @@ class KStreams:
             "BENCH_EXECUTION": self.execution,
             "BENCH_MASTER": self.master,
             "BENCH_DELIVERY": self.delivery,
+            "BENCH_ENGINE": self.engine,
         }
         return Command(arguments, {"PYTHONPATH": ON_PATH, **given})
 
@@ -69,4 +79,6 @@ PEERS = (
     KStreams("kstreams", "auto"),
     KStreams("kstreams-record", "records"),
     KStreams("kstreams-once", "auto", delivery="exactly-once"),
+    KStreams("kstreams-embedded", "auto", engine="embedded"),
+    KStreams("kstreams-executors", "auto", master="local-cluster[2,1,1024]"),
 )

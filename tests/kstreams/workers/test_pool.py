@@ -15,7 +15,7 @@ import pytest
 from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.errors import ExecutionError, ProcessingError
-from kstreams.execution.executor import BatchCanceledError, WorkerLostError
+from kstreams.execution.executor import BatchCanceledError, TaskFailedError, WorkerLostError
 from kstreams.workers import pool as pools
 from kstreams.workers.channel import connect
 from kstreams.workers.failure import error_json
@@ -277,7 +277,9 @@ def test_error_of_a_task_is_raised_and_other_workers_are_told(make: Any) -> None
     second.runs()
     error = ProcessingError("it failed").at(node="n")
     first.tell("failed", run=run, error=error_json(error))
-    found = running.end()
+    failed = running.end()
+    assert isinstance(failed, TaskFailedError)
+    found = failed.error
     assert isinstance(found, ProcessingError)
     assert (found.message, found.where.node) == ("it failed", "n")
     assert second.order() == CancelRun(run)

@@ -25,6 +25,7 @@ class TaskEngine:
     """Gives each query a `TaskExecutor`."""
 
     name = "harness"
+    attempts = 1
     web_url: str | None = None
 
     def __init__(self, harness: Harness, width: int) -> None:
