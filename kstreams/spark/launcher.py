@@ -40,14 +40,14 @@ class SparkLauncher:
     Args:
         context: The context.
         count: The number of tasks.
+        patience_s: The maximum time to wait for more workers; see `Launcher`.
 
     Attributes:
         group: The job group of the jobs.
     """
 
-    patience_s = 0.5
-
-    def __init__(self, context: SparkContext, count: int) -> None:
+    def __init__(self, context: SparkContext, count: int, *, patience_s: float) -> None:
+        self.patience_s = patience_s
         self._context = context
         self._count = count
         self.group = f"kstreams-workers-{uuid4().hex[:8]}"

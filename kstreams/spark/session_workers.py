@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ("SessionWorkers", "session_workers")
 
+_LOCAL_PATIENCE_S = 2.0
+_PATIENCE_S = 5.0
+"""Executors of a cluster start their first worker at different times."""
 _LOCK = threading.Lock()
 _SHARED: dict[str, SessionWorkers] = {}
 
@@ -39,7 +42,8 @@ class SessionWorkers:
         self.cores = context.defaultParallelism
         self.users = 0
         self._opened = ExitStack()
-        launcher = SparkLauncher(context, self.cores)
+        patience_s = _LOCAL_PATIENCE_S if is_local(session) else _PATIENCE_S
+        launcher = SparkLauncher(context, self.cores, patience_s=patience_s)
         if is_local(session):
             folder = self._opened.enter_context(scratch_directory())
             address, own = str(folder / "driver"), str(folder / "worker")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
+from types import CodeType
 from typing import Any
 
 import cloudpickle
@@ -17,6 +18,8 @@ from kstreams.workers.type_hints import resolved_annotations
 
 __all__ = ("dumped", "pickled")
 
+_NO_FILE = "<dynamic-code>"
+"""The name of a file in code that cloudpickle has pickled."""
 _STATE = 2
 """The position of the class members in cloudpickle's result for a class."""
 _MSGSPEC_CACHE = "__msgspec_cache__"
@@ -64,11 +67,15 @@ def dumped(item: object) -> bytes:
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # it has no types
     """Pickles the classes of a script by value, so that serdes in workers can read their fields.
 
-    The cache that msgspec keeps on a class is left out, and text in annotations is resolved.
+    The cache that msgspec keeps on a class is left out, and text in annotations is resolved. Code
+    keeps the name of its file, which tracebacks show; cloudpickle replaces this name.
     """
 
     def reducer_override(self, obj: object) -> Any:  # noqa: ANN401  # as pickle has it
         """Return how an object is pickled."""
+        if isinstance(obj, CodeType):
+            make, parts = self.dispatch_table[CodeType](obj)
+            return make, tuple(obj.co_filename if each == _NO_FILE else each for each in parts)
         if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):
             with suppress(AttributeError):  # another thread was quicker
                 delattr(obj, _MSGSPEC_CACHE)

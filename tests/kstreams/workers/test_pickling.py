@@ -19,3 +19,11 @@ def test_class_of_program_is_pickled_with_serde_that_uses_it() -> None:
     again = pickle.loads(dumped(serde))
     assert str(again.deserialize(data)) == str(serde.deserialize(data))
     assert again.serialize(again.deserialize(data)) == data
+
+
+def test_function_of_script_keeps_file_name_for_tracebacks() -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    script = compile("def fail():\n    raise ValueError", "/home/user/script.py", "exec")
+    exec(script, scope)  # noqa: S102  # as Python runs a script
+    copy = pickle.loads(dumped(scope["fail"]))
+    assert copy.__code__.co_filename == "/home/user/script.py"
