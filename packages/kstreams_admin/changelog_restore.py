@@ -47,8 +47,8 @@ class Rebuilt:
     Attributes:
         store: The name of the store.
         partition: The partition of the task.
-        records: The number of records so far.
-        done: Whether these are all records.
+        records: The number of changelog records that were read so far.
+        done: Whether all records were read.
     """
 
     store: str
@@ -74,7 +74,8 @@ class ChangelogRestore:
         backend: The backend of the working copies.
         objects: The durable log of the app.
         run: The id of this run.
-        publish: Publishes the remaining output of a commit, if a query is taken over.
+        publish: Publishes the remaining output of a query's last commit; called before the query
+            is taken over from an older driver.
     """
 
     checkpoint: Checkpoint
@@ -317,7 +318,7 @@ class _Task:
 
 
 def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
-    """Return whether a record belongs to an uncommitted batch, which Kafka shows nevertheless."""
+    """Return whether a batch after the last commit wrote a record; Kafka returns such records."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")

@@ -108,7 +108,7 @@ class RemoteReader(VersionReader[S]):
             return self.version
 
     def _look(self) -> _Place:
-        """Request the current state of the store."""
+        """Request the description of the store, and check it against the view's definition."""
         self._check_open()
         said = self._client.get(*self._route)
         schema = said.mapping("schema")
@@ -209,13 +209,13 @@ class RemoteReader(VersionReader[S]):
                 self.version, self.wall_ms = reading.version, reading.wall_ms
 
     def recovered(self) -> bool:
-        """Return whether reads see the newest version: True without an open iteration."""
+        """Return whether reads see the newest version; an open iteration may keep an older one."""
         with self._lock:
             held, version = self._scans > 0, self.version
         return self._as_of is not None or not held or self._look().version == version
 
     def recover(self, until_ms: int | None) -> bool:
-        """Move to the newest version; return whether reads see it. `until_ms` is not used."""
+        """Move to the newest version; return the result of `recovered`. `until_ms` is ignored."""
         self.refresh()
         return self.recovered()
 
@@ -303,7 +303,7 @@ class _Reading(Generic[S]):
         self.wall_ms: int | None = None
 
     def stores(self, partitions: Sequence[int]) -> list[S]:
-        """Return live stores of partitions, which send requests when they are read."""
+        """Return the live stores of partitions; each read of a live store sends requests."""
         return [self._store(partition) for partition in partitions]
 
     def _store(self, partition: int) -> S:

@@ -30,7 +30,7 @@ __all__ = ("BatchReplay", "TaskView", "why_not")
 
 @dataclass(frozen=True)
 class TaskView:
-    """The observation of a task during a replay.
+    """The way in which a replay observes a task.
 
     Attributes:
         watch: The observer. With None, the task is not observed and runs by columns if possible.
@@ -180,7 +180,7 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Return the messages to tasks that run, without messages to the driver and other tasks."""
+    """Return the messages to tasks that the replay runs; omit the driver's and other tasks'."""
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload

@@ -118,7 +118,7 @@ class EdgeWatch:
         self.cursor = Cursor(-1, 0)
 
     def begin(self, services: TaskServices) -> None:
-        """Store the cursor of the task."""
+        """Keep the cursor of the task, which knows the current input row."""
         self.cursor = services.cursor
 
     def present(self) -> Row | None:
