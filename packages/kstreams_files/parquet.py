@@ -33,7 +33,7 @@ _BATCH_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Parquet(Format[None, V]):
-    """Each row is an object of a type; keys are null.
+    """The format of Parquet files: each row is an object of a type; keys are null.
 
     Columns are fields of the type, matched by name; other columns are not read. A field without a
     column needs a default. Numbers of other widths are accepted, such as an int32 column for `int`;

@@ -19,7 +19,7 @@ _AT_ONCE = 10_000
 
 
 class NumberedLog(Protocol):
-    """The interface of a generated log: number `n` is in partition `n % partitions`."""
+    """The interface of a generated log: record number `n` is in partition `n % partitions`."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class NumberedLog(Protocol):
 
     @property
     def log_id(self) -> str:
-        """An id that changes if a number would mean another record."""
+        """An id of the log, which changes if the record of any number changes."""
         ...
 
     def count(self, clock: Clock) -> int:
@@ -98,7 +98,7 @@ class NumberedContents:
         return None if low == end else (low, self._log.time_ms(partition + low * parts))
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield all records as one piece."""
+        """Yield one `Piece` with the whole offset range."""
         if start < stop:
             yield Piece(partition, start, stop)
 
@@ -121,7 +121,7 @@ class NumberedReader:
         self._log = log
 
     def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
-        """Return the records of a piece.
+        """Return the records of a `Piece`.
 
         Raises:
             DataLossError: The log has fewer records than the plan.

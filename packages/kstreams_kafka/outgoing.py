@@ -85,7 +85,7 @@ class TableProducer(Protocol):
     """Writes many records and reports the first failure; one thread at a time."""
 
     def transactions(self) -> Transactions:
-        """Return the producer's transactions; it needs a transactional id."""
+        """Return the producer's transactions; the producer needs a transactional id."""
         ...
 
     def send(self, piece: Outgoing) -> None:

@@ -237,7 +237,7 @@ class Publisher:
             ends = {place: ends[place] for place in waiting}
 
     def _fit(self, table: pa.Table) -> None:
-        """Check that the producer's batches are not larger than the topics accept."""
+        """Raise `_SmallerBatchError` if the producer's batches are larger than a topic accepts."""
         names = table.column("topic").unique().to_pylist()
         least = min(topic_limits(self._connection, name).max_bytes or BATCH_BYTES for name in names)
         if least < self._batch_bytes:
@@ -247,7 +247,7 @@ class Publisher:
     # ------------------------------------------------------------ producers
 
     def _know(self, topic: str) -> None:
-        """Add a topic that the group's offset may belong to."""
+        """Add a topic for which the group may have an offset."""
         if topic not in self._topics:
             self._topics.add(topic)
             if self._producer is not None:
@@ -344,7 +344,7 @@ class Publisher:
 
 
 class _SmallerBatchError(Exception):
-    """A topic accepts only smaller batches than the producer's."""
+    """A topic only accepts batches that are smaller than those of the producer."""
 
 
 def _timeout_ms(options: ClientOptions) -> int:
