@@ -201,7 +201,7 @@ class Metrics:
 
 
 def _logs(told: Told) -> frozenset[str]:
-    """Return the names of an app's logs that its telemetry has."""
+    """Return the names of the logs in an app's telemetry."""
     nodes = () if told.topology is None else told.topology.logs()
     return frozenset(node.topic for node in nodes)
 

@@ -67,9 +67,9 @@ class AppSource:
         home: The checkpoint.
         find_spec: Returns the definition of a store; see `FindSpec`.
         log: The durable log, if it differs from that of the checkpoint.
-        partitioner: The partitioner of its keys, if it is not Kafka's default.
-        code: The options of `kstreams explain` with its topology and connection; None if its code
-            is not run.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
+        code: The options of `kstreams explain` with the app's topology and connection; None if the
+            server must not run the app's code.
     """
 
     home: CheckpointHome

@@ -61,7 +61,7 @@ class DriverTask:
         self.runner.prepare(self.state, wall_ms)
 
     def takes(self, part: LoopPart) -> bool:
-        """Return whether a part of loop records is for this task."""
+        """Return whether a `LoopPart` has records for this task."""
         loops = (loop.name for loop in self.group.loops)
         return part.task == self.partition and part.loop in loops
 
