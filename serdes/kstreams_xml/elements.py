@@ -121,7 +121,7 @@ class Element:
         Args:
             value: The content.
             tag: The name, with the rest of the opening tag.
-            out: The pieces of text.
+            out: The list to which the text is appended, in pieces.
             enc_hook: Converts an object of an unsupported type to a supported one.
         """
         name = tag.partition(" ")[0]
