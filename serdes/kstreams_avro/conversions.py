@@ -80,7 +80,7 @@ class Conversion(ABC):
 
 
 def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
-    """Return the logical type of a schema; None without a known one.
+    """Return the logical type of a schema; None if the schema has no known logical type.
 
     Args:
         kind: `int`, `long`, `bytes`, `string` or `fixed`.
@@ -151,7 +151,7 @@ class Timestamp(Conversion):
         return raw.view(self.arrow)
 
     def objects(self, column: pa.Array) -> list[datetime]:
-        """Convert by way of numpy, which has no time zones."""
+        """Return the times of a column, converted by numpy, which has no time zones."""
         numbers = column.view(pa.int64()).to_numpy(zero_copy_only=False)
         times: list[datetime] = numbers.view(f"datetime64[{self._unit}]").tolist()
         return times if self._local else [each.replace(tzinfo=_UTC) for each in times]

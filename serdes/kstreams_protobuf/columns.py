@@ -212,7 +212,7 @@ def _is_refusal(exc: BaseException) -> bool:
 
 
 def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
-    """Return whether all fields have a column type for all of their values."""
+    """Return whether each field has a column type that can hold all values of the field."""
     if message in above:
         return False
     for field in message.fields:

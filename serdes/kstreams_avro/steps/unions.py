@@ -1,4 +1,4 @@
-"""Steps of unions: the number of a branch, then a value of it."""
+"""Steps of unions, whose values are encoded as the number of a branch and a value of the branch."""
 
 from __future__ import annotations
 
