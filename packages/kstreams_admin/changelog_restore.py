@@ -42,7 +42,7 @@ _ROWS_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The progress of rebuilding one task's part of a store.
+    """The progress of rebuilding a store in one task.
 
     Attributes:
         store: The name of the store.
@@ -62,10 +62,10 @@ class ChangelogRestore:
     """Rebuilds stores from their changelogs, up to the last committed batch.
 
     The queries of the stores start a new epoch with the offsets, times and other stores of their
-    last commit; nothing changes before the last step, which is one rename. The old content of a
-    store is not read, so it may be damaged. If all stores of a group are rebuilt, no object of the
-    group is read. The caller must hold the app's lock, and must have published the output of the
-    last commits.
+    last commit. The checkpoint does not change before the last step, which is one rename. The old
+    content of a store is not read, so it may be damaged. If all stores of a group are rebuilt, no
+    object of the group is read. The caller must hold the app's lock, and must have published the
+    output of the last commits.
 
     Attributes:
         checkpoint: The checkpoint of the app.
@@ -318,7 +318,7 @@ class _Task:
 
 
 def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
-    """Return whether a batch after the last commit wrote a record; Kafka returns such records."""
+    """Return whether an uncommitted batch wrote a record; Kafka returns such records, too."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")

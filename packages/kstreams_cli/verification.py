@@ -1,4 +1,4 @@
-"""The checks of `kstreams state verify`, part by part."""
+"""The checks of `kstreams state verify`: of each query and each savepoint."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ class RemoteReader(VersionReader[S]):
 
 
 class _Reading(Generic[S]):
-    """One read: its first request determines the version of its further requests.
+    """One read of a store; the first request determines the version of all later requests.
 
     Args:
         client: The client of the server.

@@ -115,7 +115,7 @@ class BatchReplay:
         tasks: Collection[TaskId],
         view: Callable[[TaskId], TaskView] = lambda _: TaskView(),
     ) -> dict[TaskId, ReplayedState]:
-        """Replay tasks, with all tasks of earlier stages, whose output they read.
+        """Replay tasks, after all tasks of earlier stages, whose output these tasks read.
 
         Args:
             tasks: The tasks. In the last stage that is needed, only these tasks run.
@@ -180,7 +180,7 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Return the messages to tasks that the replay runs; omit the driver's and other tasks'."""
+    """Return only the messages to tasks that the replay runs."""
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload

@@ -67,7 +67,7 @@ class _ObservedOverlay(Overlay):
 
 
 class _ObservedStore(StoreOverlay):
-    """A store's part of the overlay that reports each write before applying it."""
+    """The overlay of one store, which reports each write before applying the write."""
 
     def __init__(
         self, touched: TouchedKey, name: str, known: CachedRows, base: WorkingStore

@@ -77,7 +77,7 @@ class ReplayedState:
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Read loop records for the task from the durable log, one table for each part."""
+        """Read the records of loop parts from the durable log, one table for each `LoopPart`."""
         return read_loops(self._objects, parts)
 
     @property

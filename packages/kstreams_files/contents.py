@@ -143,7 +143,7 @@ class FileContents:
         return Scanned(file, end.record, marks, end.place, head)
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time (ms) of the first record at or after a time, or None."""
+        """Return offset and time (ms) of the first record at or after a time; None without one."""
         return self._index.first_since(partition, timestamp_ms)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:

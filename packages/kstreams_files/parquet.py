@@ -1,4 +1,4 @@
-"""Parquet files."""
+"""The format of Parquet files."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _text_bytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of dictionary texts if each row had its own copy."""
+    """Return the total bytes of the dictionary texts of all rows, counting repeated texts."""
     return sum(
         pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
         for column in batch.columns

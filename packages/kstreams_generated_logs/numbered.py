@@ -85,7 +85,7 @@ class NumberedContents:
         return {part: (self._count - part + parts - 1) // parts for part in range(parts)}
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time (ms) of the first record at or after a time, or None."""
+        """Return offset and time (ms) of the first record at or after a time; None without one."""
         parts = self._log.partitions
         low, high = 0, (self._count - partition + parts - 1) // parts
         end = high

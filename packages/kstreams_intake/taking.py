@@ -44,7 +44,7 @@ class NotWritten(KStreamsError):
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for messages.
+    """The rules by which an intake processes messages.
 
     Attributes:
         intake: The name of the intake.

@@ -30,7 +30,7 @@ class Outgoing:
             MB.
         partitions: The partition of each row.
         id_prefix: The prefix of the rows' ids; None if rows have no ids.
-        first: The number of the first row, for its id.
+        first: The number of the first row in the call; ids contain the numbers of rows.
     """
 
     table: pa.Table

@@ -219,9 +219,9 @@ class Publisher:
         self._await(written)
 
     def _await(self, written: Iterable[tuple[str, int]]) -> None:
-        """Wait until readers can see the commit.
+        """Wait until `read_committed` readers can read the committed records.
 
-        If open transactions of other producers hide it for long, stop waiting.
+        If open transactions of other producers hide the records for long, stop waiting.
         """
         ends = self._admin.ends_of(written, committed=False)
         deadline = time.monotonic() + _SEEN_S

@@ -1,4 +1,4 @@
-"""Health, metrics, apps and their stores."""
+"""HTTP actions for health, metrics, apps and stores."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class News(Generic[T]):
     """A change of a followed store or key.
 
     Attributes:
-        standing: The new version of the store.
+        standing: The store at its new version.
         rows: The key's rows, as converted by `Changes(make=...)`; None if each version is followed.
     """
 

@@ -1,4 +1,4 @@
-"""The commits of apps as metrics."""
+"""Metrics from the commits of apps, and from the lag of their topics."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LagWatch:
         self._thread.start()
 
     def look(self) -> None:
-        """Measure the lag of all apps once; forget that of apps that cannot be measured."""
+        """Measure the lag of all apps once; remove the lag of apps whose measurement fails."""
         for name, app in self._apps.items():
             try:
                 logs = _logs(app.told())

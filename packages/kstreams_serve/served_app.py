@@ -193,7 +193,7 @@ class Told(NamedTuple):
 
     Attributes:
         live: The current activity.
-        counters: The sums since its start.
+        counters: The counters, summed since the start of the app.
         topology: The nodes.
     """
 
@@ -259,7 +259,7 @@ class ServedApp:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The current description of the app."""
+        """The app's checkpoint, read again after a reset or an upgrade."""
         stamp = self._source.home.stamp()
         if stamp != self._stamp:
             self._checkpoint = Checkpoint.load(self._source.home)

@@ -38,7 +38,7 @@ class DriverTask:
     Args:
         settings: The settings of the task.
         working: The stores.
-        objects: The records in loops until the next batch.
+        objects: Stores the records in loops until the next batch.
         wall_ms: The wall time at the start, ms since the epoch.
 
     Attributes:

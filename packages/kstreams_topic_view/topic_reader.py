@@ -1,4 +1,4 @@
-"""Working copies of a topic's partitions, moved to the end of the topic."""
+"""Working copies of a topic's partitions, which are updated to the end of the topic."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
 def count(number: float) -> str:
-    """Return a whole number with separated thousands."""
+    """Return the text of a number, rounded to a whole number, with separated thousands."""
     return f"{round(number):,}"
 
 
@@ -38,7 +38,7 @@ def amount(number: float) -> str:
 
 
 def dollars(number: float) -> str:
-    """Return a sum of money, with its cents."""
+    """Return the text of an amount in dollars, with cents."""
     return "< $0.01" if 0 < number < 0.01 else f"${number:,.2f}"
 
 
@@ -50,7 +50,7 @@ def rate(number: float | None) -> str:
 
 
 def size(number: float) -> str:
-    """Return a size in bytes, with its unit."""
+    """Return the text of a size, given in bytes, in a suitable unit."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if number < _THOUSAND:
             return f"{_short(number)} {unit}"

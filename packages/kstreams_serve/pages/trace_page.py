@@ -52,9 +52,9 @@ class _BatchLine:
 
 
 class TracePage:
-    """Creates the page of a record by a replay of its batch with the app's topology.
+    """Creates the page of a record by a replay of the batch that processed the record.
 
-    The replay runs in a separate process.
+    The replay runs the app's topology in a separate process.
 
     Args:
         context: The shared context of routes.
