@@ -148,7 +148,7 @@ class RemoteReader(VersionReader[S]):
         *,
         looked: bool = False,
     ) -> T:
-        """Call a function with partitions at one version; repeat it if the version was deleted.
+        """Call a function with partitions at one version; call it again if the version was deleted.
 
         Args:
             partitions: The partitions.

@@ -119,7 +119,7 @@ class BatchReplay:
 
         Args:
             tasks: The tasks. In the last stage that is needed, only these tasks run.
-            view: Returns how to observe a task.
+            view: Returns the `TaskView` of a task.
 
         Returns:
             The state of each task that ran, with its changes.

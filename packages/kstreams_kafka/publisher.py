@@ -286,7 +286,7 @@ class Publisher:
                     raise self._failure(error) from None  # the cause could show a secret
 
     def _fatal(self, steps: Transactions) -> KStreamsError | None:
-        """Return the producer's fatal error, which also failed its records; None without one."""
+        """Return the producer's fatal error, the cause of failed records; None without one."""
         try:
             steps.begin()
         except KafkaException as exc:
