@@ -178,7 +178,7 @@ class WorkerDiedError(ExecutionError):
     Args:
         message: The dead worker and the running batch.
         deaths: The number of deaths, over all Spark attempts of the task and repeats of the batch.
-        under_way: The input: topic, partition, first offset, and the offset after the last one.
+        under_way: The input of the batch: topic, partition, first offset, offset after the last.
         hint: The next step.
         where: The group and other known parts of the location.
     """

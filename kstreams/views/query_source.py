@@ -28,7 +28,7 @@ class QuerySource:
     viewed: ViewedQuery
 
     def stamp(self) -> str:
-        """Return a constant: the checkpoint of a Spark query keeps its topology."""
+        """Return a constant, because the topology of a Spark checkpoint never changes."""
         return self.viewed.name
 
     def find(self, spec: StoreSpec[Any]) -> QueryStore:
@@ -117,7 +117,7 @@ class QueryStore:
     def routing(self) -> str | None:
         """Return the name of the partitioner of the store's keys; None if it is not known.
 
-        It is not known if an edge has a partition count of its own, because the store may then have
+        Returns None also if an edge has its own partition count, because the store may then have
         fewer partitions than its group has tasks.
         """
         shape = self._viewed.topology.shape()[self.group]

@@ -54,14 +54,15 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def recovered(self) -> bool:
-        """Return whether all partitions are ready at the newest version, or the fixed one."""
+        """Return whether all partitions are ready at the newest version, or at that of `as_of`."""
         ...
 
     def recover(self, until_ms: int | None) -> bool:
         """Make all partitions ready at the newest version, and return whether they are.
 
         Args:
-            until_ms: The machine's steady time at which to give up between partitions.
+            until_ms: The time of the monotonic clock, ms, after which no further partition is
+                restored; None: no limit.
         """
         ...
 
@@ -196,8 +197,8 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
     def recovered(self) -> bool:
         """Whether the view has caught up: all partitions are ready at the newest commit.
 
-        With `as_of`, at that version instead. Partitions become ready at their first read, or by
-        `wait_recovered`. For a remote view, the partitions of the server's view count.
+        With `as_of`, all partitions must be ready at that version instead. Partitions become ready
+        at their first read, or by `wait_recovered`. A remote view reports the server's view.
 
         Source: goka's `View.Recovered`.
         """

@@ -235,7 +235,7 @@ def _sum_of(counts: list[_Count]) -> Callable[[Mapping[str, int]], int]:
 
 
 def hands_on_of(processor: AnyProcessor) -> HandsOn:
-    """Return how a processor forwards its records; `any` if that is not known."""
+    """Return the way in which a processor forwards its records; `any` if it is unknown."""
     if isinstance(processor, ClosureProcessor):
         found: HandsOn = processor.hands_on
         return found
