@@ -50,7 +50,7 @@ def micros_of(base_ms: int, commit: CommitId) -> int:
 
 
 def claim(service: Service, fence: str, commit: CommitId) -> bool:
-    """Move a task's fence to a commit; return whether no later commit has moved it.
+    """Move a task's fence to a commit; return False if a later commit has moved it already.
 
     Deletes need the fence because a delete leaves no timestamp to compare with.
     """

@@ -24,8 +24,8 @@ _CLOSE_S = 5.0
 class StreamReceiver(Receiver):
     """Reads one connection in a thread, into a bounded buffer; when it is full, the server waits.
 
-    Returned messages are kept and delivered again. Rejected messages are dropped, because the
-    protocol cannot report a rejection to the server.
+    Messages that are given back are kept and delivered again. Rejected messages are dropped,
+    because the protocol cannot report a rejection to the server.
 
     Args:
         name: The name of the intake, for the log.

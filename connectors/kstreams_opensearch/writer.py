@@ -98,7 +98,7 @@ class IndexWriter(Writer[K, V]):
         return found
 
     def _see_newer(self, key: str, commit: CommitId, version: int) -> None:
-        """Accept that a document is newer if a later commit has written it; else raise an error."""
+        """Accept a newer document if the task's fence has a later commit; else raise an error."""
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a newer document {key!r} that no commit of "

@@ -214,7 +214,7 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
     Args:
         table: The table to delete from.
-        source: The table with the keys, as `s`.
+        source: The table with the keys; `where` refers to the table as `s`.
         where: The condition of the source's rows.
     """
     same = sql.SQL(" AND ").join(
@@ -226,10 +226,10 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
 
 def _are_natural(oids: Sequence[int], rows: Sequence[Sequence[object]]) -> bool:
-    """Return whether all values have exactly the types of binary columns.
+    """Return whether all values can be sent in binary form: each has exactly its column's type.
 
-    Other values are sent as text for the server to parse, because psycopg accepts any object as a
-    boolean.
+    Other values are sent as text for the server to parse, because in binary form psycopg would
+    accept any object as a boolean.
     """
     if not all(oid in _NATURAL or oid in _JSON for oid in oids):
         return False

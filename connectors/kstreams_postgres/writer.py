@@ -93,7 +93,7 @@ class PostgresWriter(Writer[K, V]):
             return bulk.write(rows)
 
     def _opened(self, connection: Connection) -> tuple[Table, BulkWriter, RowMaker]:
-        """Return the objects of a connection, created once per connection."""
+        """Return the table, the bulk writer and the row maker, created once per connection."""
         if self._known is None or self._known[0] is not connection:
             table = described(connection, self._names, self._key)
             bulk = BulkWriter(connection, table)

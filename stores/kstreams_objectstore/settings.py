@@ -85,7 +85,7 @@ class BucketSettings(ABC):
         return type(self).__name__
 
     def _check_size(self, name: str) -> None:
-        """Raise `ValueError` if a size is smaller than the least part."""
+        """Raise `ValueError` if the size option `name` is below the minimum size of a part."""
         if getattr(self, name) < self.least_part_bytes:
             raise ValueError(
                 f"{self._title}({name}={getattr(self, name)}): must be at least "

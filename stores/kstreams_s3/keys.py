@@ -50,9 +50,10 @@ def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool)
 
 
 def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> bool:
-    """Delete an object with an ETag, or rename it; return whether the new key is free.
+    """Delete an object with an ETag, or rename it; return False if another object has the new key.
 
-    The copy records its original, so that the copy of a killed process is recognized.
+    The copy records the ETag of its original, so that a repeated call recognizes the copy of a
+    killed process.
 
     Args:
         client: The client of the bucket.
