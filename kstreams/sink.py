@@ -87,7 +87,10 @@ class Results(Protocol[K_co, V_co]):
         ...
 
     def records(self) -> Sequence[Record[K_co, V_co]]:
-        """Return the results as records. A number in a `CommitId` always means the same result."""
+        """Return the results as records.
+
+        If a batch runs again with an equal `CommitId`, each row number means the same result.
+        """
         ...
 
     def columns(self) -> pa.Table:
