@@ -160,7 +160,7 @@ class ColumnBuffer(BatchBuffer):
             self._after()
 
     def _table(self, items: list[_Item]) -> pa.Table:
-        """Return the table of items, which are either all row numbers or all records."""
+        """Return the buffered items as a table; the items are all row numbers, or all records."""
         records = [item for item in items if isinstance(item, Record)]
         if not records:
             return super()._table(items)

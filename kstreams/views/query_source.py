@@ -127,5 +127,8 @@ class QueryStore:
         return routing_of(shape, self._spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return the partitioner of the store's keys; None if it is unknown."""
+        """Return the partitioner of the store's keys: `given`, or Kafka's by default.
+
+        None if the store's keys have another partitioner, or an unknown one.
+        """
         return partitioner_of(self.routing(), given)

@@ -121,7 +121,7 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version in a background thread; later reads raise an error of the move.
+        """Move to the newest version in a background thread; later reads raise its error.
 
         Returns:
             The version that readers see.
@@ -296,7 +296,7 @@ class Reader(MovingReader[S]):
         self.read(partitions, len)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
-        """Read partitions at one version, the newest if the current one is too old.
+        """Call a function with partitions at one version: the newest, if the current is too old.
 
         Args:
             partitions: The partitions.

@@ -56,7 +56,7 @@ class StoreReads(Generic[S_co]):
         self._reader = reader
 
     def read(self, look: Callable[[Sequence[S_co]], T]) -> T:
-        """Call a function with all partitions at one version, and return its result.
+        """Call a function with the live stores of all partitions at one version; return its result.
 
         Args:
             look: Called with the live stores, by partition.

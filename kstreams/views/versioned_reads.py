@@ -42,7 +42,10 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
 
     @property
     def wall_ms(self) -> int | None:
-        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
+        """The commit time of the current version by the app's clock, ms since the epoch.
+
+        None before the first commit.
+        """
         ...
 
     def versions(self) -> list[int]:
@@ -106,7 +109,10 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
 
     @property
     def wall_ms(self) -> int | None:
-        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
+        """The commit time of the view's version by the app's clock, ms since the epoch.
+
+        None before the app's first commit.
+        """
         return self._versions.wall_ms
 
     def versions(self) -> list[int]:

@@ -306,7 +306,7 @@ class Collector:
         return frame_of(self._key), frame_of(self._value)
 
     def _append(self, topics: str | list[str], columns: list[Any]) -> None:
-        """Add encoded columns."""
+        """Add rows of encoded columns, for one topic or with a topic for each row."""
         one = isinstance(topics, str)
         names = pa.repeat(topics, len(columns[0])) if one else pa.array(topics, pa.string())
         arrays = [names, *columns]

@@ -191,7 +191,7 @@ class EventTimes:
     def _time(
         self, times: EventTime, queue: Queue, found: datetime | int | None, latest: int
     ) -> int | None:
-        """Return the time of a record, or None to drop it."""
+        """Return the event time of a record, in ms, or a replacement; None to drop the record."""
         time = to_ms(found) if isinstance(found, datetime) else found
         if time is not None and 0 <= index(time) <= latest:
             if times.invalid == "partition-time":
@@ -238,7 +238,7 @@ class EventTimes:
         return EventTimeError(f"the record's event time {found} {reason}", hint=_AHEAD_HINT)
 
     def _note(self, queue: Queue, time: int) -> None:
-        """Remember the highest time of a partition."""
+        """Record a valid time, if it is the highest of the queue's partition so far."""
         if time >= 0:
             highest = self._meta.partition_times
             place = queue.topic_partition
