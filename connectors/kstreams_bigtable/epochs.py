@@ -19,7 +19,7 @@ _NOW, _ORDER = b"now", b"order"
 
 
 def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
-    """Return the first timestamp of an epoch in a table, in ms; all tasks get the same.
+    """Return the first timestamp of an epoch in a table, in ms; the same for all tasks.
 
     The first task that calls this sets the timestamp by the server's clock, later than the starts
     of all earlier epochs and all existing cells.

@@ -117,7 +117,7 @@ class StreamReceiver(Receiver):
             if not self._resumes or self._last_id is None:
                 self._gaps = Gaps(self._gaps.count + 1, self._gaps.seconds + seconds)
                 _LOG.warning(
-                    "intake %s: a gap of %.1f s: nobody can say what came meanwhile",
+                    "intake %s: a gap of %.1f s; messages may have been lost",
                     self._name,
                     seconds,
                 )

@@ -88,7 +88,7 @@ class CollectionWriter(Writer[K, V]):
         except errors.DuplicateKeyError:
             found = fences.find_one({"_id": lane}) or {"order": order}
             if found["order"] > order:
-                _LOG.warning("what is older than the fence is not written: %s", commit)
+                _LOG.warning("commit %s is older than the fence and is not written", commit)
                 return False
         return True
 

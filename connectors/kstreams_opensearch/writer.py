@@ -80,7 +80,7 @@ class IndexWriter(Writer[K, V]):
         """
         version = version_of(self._numbered(commit.epoch), commit)
         if not self._service.claim(commit, version):
-            _LOG.warning("what is older than the fence is not written: %s", commit)
+            _LOG.warning("commit %s is older than the fence and is not written", commit)
             return {}
         changes = [change for _, change in rows]
         found: dict[int, dict[str, Any]] = {}

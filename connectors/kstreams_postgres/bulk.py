@@ -129,7 +129,10 @@ class BulkWriter:
     def _apart(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]
     ) -> list[tuple[Row, Exception]]:
-        """Write rows; if a row makes that fail, write each half, and so on; return failed rows."""
+        """Write rows, and return the rows that cannot be written.
+
+        If the write fails because of a row, the rows are divided in halves until the row is found.
+        """
         if not rows:
             return []
         try:

@@ -98,7 +98,7 @@ class SlotContents:
             check_slot(connection, self._names, state, self._making.required)
         if state.wal == "unreserved":
             _LOG.warning(
-                "replication slot %s is about to lose what it needs: max_slot_wal_keep_size",
+                "replication slot %s may soon lose unread changes: raise max_slot_wal_keep_size",
                 self._names.slot,
             )
         if state.written != self._seen:

@@ -88,7 +88,7 @@ class PostgresWriter(Writer[K, V]):
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:
-        """Return the rows that the table would reject."""
+        """Write rows, and roll the write back; return the rows that the table rejects."""
         with connection.transaction(force_rollback=True):
             return bulk.write(rows)
 

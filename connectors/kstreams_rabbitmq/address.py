@@ -117,7 +117,7 @@ class StreamFaults:
 
 
 def faults_of(address: Address, *, read: bool) -> StreamFaults:
-    """Return the failures of a broker.
+    """Return the rules that map exceptions of a session to library errors.
 
     Args:
         address: The address of the broker.

@@ -27,8 +27,8 @@ class Change(Generic[N, R]):
     """The change of one key.
 
     Attributes:
-        key: The key in the form of the store, hashable; the last change of equal keys is
-            written.
+        key: The key as the store compares it, hashable. Of several changes with equal keys, the
+            last is written.
         row: The row; None deletes the key.
         size: The approximate size in bytes.
     """

@@ -107,7 +107,7 @@ def write_once(place: FencedPlace[R], commit: CommitId, rows: Sequence[R]) -> No
     told = False
     while True:
         if at is not None and at.order > commit.order:
-            _LOG.warning("what is older than the fence is not written: %s", commit)
+            _LOG.warning("commit %s is older than the fence and is not written", commit)
             return
         start = at.rows if at is not None and at.order == commit.order else 0
         if start and at is not None and at.fingerprint != commit.fingerprint and not told:

@@ -34,7 +34,7 @@ DELETED_AT_ONCE = 1000
 def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
     """Return the keys that start with a prefix, sorted.
 
-    The order of the storage is not relied on: some storages sort folder by folder.
+    The function sorts the keys, because some storages list them folder by folder.
     """
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return sorted(
