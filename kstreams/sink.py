@@ -150,7 +150,7 @@ class Sink(Protocol[K_contra, V_contra]):
     `prepare` and `publish` run on the driver, `open` in each worker.
 
     Attributes:
-        label: The text in diagrams.
+        label: The label of the sink in diagrams of the topology.
         guarantee: The delivery guarantee after any failure.
 
     Source: Kafka Connect's `SinkTask`, with an id for each commit instead of offsets.
@@ -158,7 +158,7 @@ class Sink(Protocol[K_contra, V_contra]):
 
     @property
     def label(self) -> str:
-        """The text in diagrams."""
+        """The label of the sink in diagrams of the topology."""
         ...
 
     @property

@@ -78,7 +78,7 @@ class TopicLimits:
             )
 
     def times(self, wall_ms: int) -> tuple[int, int]:
-        """Return the least and the greatest timestamp at a wall time."""
+        """Return the least and the greatest timestamp that the topic accepts at a wall time."""
         low = int(_INT64.min) if self.least_time is None else self.least_time
         if self.before_ms is not None:
             low = max(low, wall_ms - self.before_ms)

@@ -77,7 +77,7 @@ class ProcessingError(ExecutionError):
 
     @classmethod
     def of(cls, exc: BaseException, *, hint: str = "") -> ProcessingError:
-        """Return the error for an exception of user code, with a bounded length."""
+        """Return the error for an exception of user code; its texts have a bounded length."""
         error = cls(
             f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
             cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME),

@@ -145,7 +145,7 @@ class Recorder:
                 self._fails = False
             except Exception as exc:  # noqa: BLE001  # it must not end: the disk may get room
                 if not self._fails:
-                    _LOG.warning("what app %s does cannot be written down: %s", self._name, exc)
+                    _LOG.warning("the telemetry of app %s cannot be written: %s", self._name, exc)
                 self._fails = True
             if ends:
                 return

@@ -129,7 +129,7 @@ class BatchPlanner:
         else:
             found = self._admin.beginning_offsets(topic)
             if node.log is not None and any(found.values()):
-                _LOG.warning("log %r begins at %s: what came before is gone", topic, found)
+                _LOG.warning("log %r begins at %s: earlier records were deleted", topic, found)
         return {place: found[place.partition] for place in fresh}
 
     def _check_beginnings(self) -> None:
