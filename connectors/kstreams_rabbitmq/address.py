@@ -100,7 +100,7 @@ class StreamFaults:
     """Implements `kstreams_rows.retrying.Failures`.
 
     Attributes:
-        faults: The failures common to all connectors.
+        faults: The rules that all connectors share.
         kinds: The exceptions of a session.
     """
 

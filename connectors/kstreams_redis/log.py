@@ -32,11 +32,11 @@ class RedisStreamLog(Generic[K, V]):
     affected.
 
     If entries are deleted or trimmed before they are read, the app fails with an error that states
-    their number. The number is exact on Redis 7 and later; before, it is "at least 1" if a stream
-    was trimmed past all numbered entries. The server must be 6.2 or later, a single server
-    and not a cluster, and allow the app to run scripts and write the hash. The guarantee depends on
-    the durability of the server: numbers that a crash or a failover loses may be assigned again, to
-    other entries.
+    their number, unless `deleted` is `"pass"`. The number is exact on Redis 7 and later; before, it
+    is "at least 1" if a stream was trimmed past all numbered entries. The server must be 6.2 or
+    later, a single server and not a cluster, and allow the app to run scripts and write the hash.
+    The guarantee depends on the durability of the server: numbers that a crash or a failover loses
+    may be assigned again, to other entries.
 
     Args:
         url: The URL of the server; see `RedisKeys`.

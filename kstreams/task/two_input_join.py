@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Meeting(Generic[T]):
-    """Buffers the records of both inputs of a join, and joins them inside the node's wrapped calls.
+    """Buffers the records of both join inputs, and joins them inside the join node's wrapped calls.
 
     When all records are buffered, interceptors get each record or table once, the left ones first;
     the join runs within the last of these calls. Only records that interceptors pass on are joined.
