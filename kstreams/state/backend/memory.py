@@ -223,7 +223,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Closed:
-    """The tables of a closed working store; `marked` tells if an empty directory exists for it."""
+    """The tables of a closed working store. `marked`: whether the store has a directory on disk."""
 
     tables: dict[str, _Table]
     marked: bool

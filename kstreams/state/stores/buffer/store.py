@@ -22,7 +22,7 @@ class BufferedRecord(Generic[K, V]):
 
     Attributes:
         record: The record.
-        time_ms: The position in the order of release: a stream time, ms.
+        time_ms: The stream time (ms) that determines the order in which records are released.
     """
 
     record: Record[K, V | None]
@@ -34,8 +34,8 @@ class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
 
     Only `suppress` writes to the buffer.
 
-    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; unlike there, the buffer
-    need not fit into memory.
+    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; but this buffer need not fit
+    into memory.
     """
 
     def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:

@@ -1,4 +1,4 @@
-"""Reading of the records in a join store's blocks."""
+"""Reads single records from the columnar blocks of a join store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("PackedRows", "Remembered")
 
 
 class Remembered(NamedTuple):
-    """A record that a join remembers, with its side and bucket."""
+    """A record that a join keeps in its store, with the record's side and time bucket."""
 
     side: int
     bucket: int

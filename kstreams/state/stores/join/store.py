@@ -29,7 +29,7 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class RememberedRecord(Generic[VL, VR]):
-    """A record that a join remembers, with the value of its side.
+    """A record that a join keeps to find later partners.
 
     Attributes:
         side: The record's side.

@@ -14,7 +14,7 @@ __all__ = ("KeyValueRows",)
 
 
 class KeyValueRows(StoreRows, Generic[K, V]):
-    """One row per key, whose value stays until it is deleted; see also `ExpiringRows`.
+    """The rows of a store whose values do not expire, one per key; see also `ExpiringRows`.
 
     Args:
         name: The store's name.

@@ -17,7 +17,7 @@ __all__ = ("TimestampedRows",)
 
 
 class TimestampedRows(StoreRows, Generic[K, V]):
-    """One row per key.
+    """The rows of a timestamped store: one row per key, with value and timestamp.
 
     Args:
         name: The store's name.
@@ -38,7 +38,7 @@ class TimestampedRows(StoreRows, Generic[K, V]):
 
     @cached_property
     def waiting(self) -> PresentColumns:
-        """The rows with the pending changes of columnar joins."""
+        """The table for columnar joins: the rows, with the joins' pending changes."""
         return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:
