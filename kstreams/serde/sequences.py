@@ -26,7 +26,9 @@ _LENGTH = struct.Struct(">I")
 
 
 class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
-    """A tuple of any length: for each element, its length (u32, big-endian) and its bytes.
+    """The serde of tuples of any length.
+
+    Writes, for each element, the length (u32, big-endian) of its bytes, then the bytes.
 
     Args:
         element: Serde of the elements.
@@ -50,7 +52,7 @@ class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
 
 
 class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
-    """A set; elements are sorted by their bytes, so that equal sets have equal bytes.
+    """The serde of sets; elements are sorted by their bytes, so that equal sets have equal bytes.
 
     Args:
         element: Serde of the elements.

@@ -197,7 +197,7 @@ def _seed(
     *,
     offsets: bool,
 ) -> Commit:
-    """Copy the state of a query's tasks; return the first commit of the query's log."""
+    """Copy the state of a query's tasks; return the first commit of the fork's query."""
     tasks = {
         task: copied_state(
             source, target, pointer, made.task_key(query, task), offsets=offsets
