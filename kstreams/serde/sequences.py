@@ -76,12 +76,16 @@ class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """Return the pieces as one `bytes`, each preceded by its length."""
+    """Concatenate byte strings, each after its length (u32, big-endian)."""
     return b"".join(part for piece in pieces for part in (_LENGTH.pack(len(piece)), piece))
 
 
 def divided(data: bytes) -> list[bytes]:
-    """Return the pieces of a result of `joined`; truncated data is a `DeserializationError`."""
+    """Return the byte strings that `joined` has encoded.
+
+    Raises:
+        DeserializationError: The data is truncated.
+    """
     pieces = []
     place, size = 0, len(data)
     while place < size:

@@ -91,8 +91,7 @@ def fork(
 
     The copy shares nothing with the original, which may keep running, be reset or be deleted. An
     app on the copy starts with the state of the savepoint, and reads from the offsets of that
-    state.
-    An interrupted fork leaves no checkpoint: call it again.
+    state. An interrupted fork leaves no checkpoint: call it again.
 
     Args:
         source: The savepoint.

@@ -57,7 +57,7 @@ class StoreChange:
     action: str = ""
 
     def __str__(self) -> str:
-        """Return a line of the plan."""
+        """Return the change as one line of the upgrade plan."""
         text = f"store {self.store!r}: {self.verdict.value}"
         text += f" ({self.detail})" if self.detail else ""
         return f"{text}: {self.action or 'DECIDE WHAT TO DO'}"

@@ -16,14 +16,14 @@ class EncodedRows:
     methods still accept and return objects, which they encode and decode at each call.
 
     Args:
-        overlay: The store's part of an overlay.
+        overlay: The store's write-back cache.
 
     Attributes:
         name: Name of the store.
         scan: Returns an iterator over the encoded pairs with `start <= key < end`, in order; its
             arguments are those of `StoreOverlay.scan`.
         delete_range: Deletes all keys with `start <= key < end`, without reading them.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
     """
 
     def __init__(self, overlay: StoreOverlay) -> None:

@@ -36,7 +36,7 @@ class CachedRows:
         value: The serde of the values.
         rows: Values by handle; None for a key that is known to be absent.
         encoded: Whether handles and values are bytes, regardless of the serdes.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
     """
 
     key: Serde[Any]
@@ -56,7 +56,7 @@ class CachedRows:
 
 
 class Overlay:
-    """All stores of one attempt of a task, over its opened working store.
+    """The write-back caches of all stores in one attempt of a task, on top of its working store.
 
     Args:
         base: The working store.
@@ -83,7 +83,7 @@ class Overlay:
         self._sealed = False
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return the store's part of the overlay; each call returns the same object."""
+        """Return the write-back cache of a store; each call returns the same object."""
         found = self._stores.get(name)
         if found is None:
             known = self._cached.get(name)
@@ -94,7 +94,7 @@ class Overlay:
         return found
 
     def new_store(self, name: str, known: CachedRows) -> StoreOverlay:
-        """Create a store's part of the overlay; subclasses override this to observe writes.
+        """Create the write-back cache of a store; subclasses override this to observe writes.
 
         Args:
             name: The name of the store.

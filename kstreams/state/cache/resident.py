@@ -1,4 +1,4 @@
-"""Data that a kind of store keeps in memory from batch to batch, in any form."""
+"""Data that a store keeps in memory between batches, in any form that its kind defines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One store's part of an attempt's write-back cache.
+"""The write-back cache of one store during an attempt.
 
 It caches Python objects, so that a hot key costs a dict lookup with any backend, or bytes for
 columnar operations (`EncodedRows`).
@@ -34,7 +34,7 @@ _SINGLE_LOOKS = 8
 
 
 class StoreOverlay:
-    """One store's part of an overlay.
+    """The write-back cache of one store during an attempt: its part of an `Overlay`.
 
     Keys are cached as objects if equal objects have equal bytes, otherwise as their bytes; values
     as objects if they are immutable, otherwise as bytes. The cached form of a key is called its
@@ -48,7 +48,7 @@ class StoreOverlay:
         journal: For rollbacks, each put's handle and previous value in `dirty`; None: no journal.
         stored: The rows of the backend.
         merged: The stored rows with the puts, in key order.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
         is_only_scanned: Whether keys are only read by scans, so that no row needs caching.
 
     When a range is deleted, its keys in `dirty` become deletions, and the backend is no longer read

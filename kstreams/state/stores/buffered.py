@@ -118,7 +118,7 @@ _Row = tuple[Windowed[Any], BufferedResult[Any]]
 
 
 class _BufferStore(Protocol):
-    """A store of buffered results."""
+    """The protocol of stores with buffered results of windows."""
 
     def fetch(self, key: Any, *, reverse: bool = ...) -> Iterator[_Row]:  # noqa: ANN401
         """Yield the windows of a key with the buffered results."""

@@ -102,7 +102,7 @@ class PlainForm:
             yield ChangelogRecord(self._plain(key), value, time_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Return a function that sets the store's value of a record's key, or deletes the key."""
+        """Return a function that applies a record: it sets the key's value, or deletes the key."""
         put, decoded = self._spec.open(overlay).put, self._decoded
         return lambda record: put(*decoded(record))
 

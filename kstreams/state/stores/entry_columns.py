@@ -23,7 +23,7 @@ class EntryColumns:
     """Reads and writes many entries of a store at a time, by encoded keys (`handles`).
 
     Args:
-        overlay: The store's part of the overlay, whose cache is switched from objects to bytes.
+        overlay: The store's write-back cache, which is switched from objects to bytes.
         value: The serde of the values; its fixed layout determines the columns.
         layout: The layout of the columns; None: the serde's fixed layout.
 

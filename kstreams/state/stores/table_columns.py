@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class TableColumns(ABC):
-    """A table for joins by columns: pending changes on top of the rows of a store.
+    """A table for columnar joins: pending changes on top of the rows of a store.
 
     A join looks up many keys at once, each at a position in the batch, and sees the changes up to
     that position. Keys are hashable, and equal if their bytes are equal.

@@ -24,7 +24,7 @@ class TimedColumns:
     """Reads and writes many rows of `TimedRows` at a time; keys and payloads are encoded.
 
     Args:
-        overlay: The store's part of the overlay, whose cache is switched from objects to bytes.
+        overlay: The store's write-back cache, which is switched from objects to bytes.
         value: Serde of the values.
         layout: The layout of a row's entries; None if values have no fixed width.
 

@@ -39,10 +39,10 @@ class TimedRows(Generic[K, P]):
         name: The store's name.
         key: Serde of the keys.
         payload: Serde of the payloads.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
     """
 
     def __init__(self, name: str, key: Serde[K], payload: Serde[P], overlay: Overlay) -> None:

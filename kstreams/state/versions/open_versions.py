@@ -99,9 +99,10 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, version_id: str) -> bool:
-        """Return whether this version has the given id, after applying `follow` if its id matches.
+        """Return whether this version, or the next version that `follow` has recorded, has an id.
 
-        The changes of `follow` are added to the buffers if they lead to this id, else dropped.
+        If the next version has the id, its changes are added to the buffers; otherwise they are
+        dropped.
         """
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:

@@ -24,7 +24,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         next_timer: Returns the earliest release time (ms) of all records, or None without records.

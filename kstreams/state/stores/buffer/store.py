@@ -30,7 +30,7 @@ class BufferedRecord(Generic[K, V]):
 
 
 class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
-    """A task's part of a buffer, which `buffer_store(...)` defines.
+    """One partition of a buffer, which `buffer_store(...)` defines.
 
     Only `suppress` writes to the buffer.
 

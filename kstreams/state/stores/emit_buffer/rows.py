@@ -27,10 +27,10 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: The serde of the aggregator's states.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         value: Serde of the states.
     """

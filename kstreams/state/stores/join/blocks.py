@@ -73,7 +73,7 @@ class Block:
 
 
 def slot_width(width: int) -> int:
-    """Return the width of a time slot (ms), given the width of a bucket, a multiple of it."""
+    """Return the width of a time slot (ms), given the width of a bucket; slots divide buckets."""
     return max(1, width >> _SLOTS)
 
 

@@ -226,7 +226,7 @@ class JoinColumns:
 
 
 def _heads(elements: StoredElements) -> pa.Array:
-    """Return the encoded head of each element, without the value."""
+    """Return the encoded head of each element: its time, number and fate, without the value."""
     heads = np.empty(len(elements.times), _HEAD)
     heads["time"], heads["number"] = elements.times, elements.numbers
     heads["fate"] = elements.fates

@@ -33,7 +33,7 @@ class PackedRows:
     """Reads the records in the blocks of a join store.
 
     Args:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: The serde of the keys whose bytes have the order of the store.
         sides: The serdes of the left and the right values.
     """

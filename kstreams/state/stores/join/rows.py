@@ -79,10 +79,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         name: The store's name.
         key: Serde of the keys.
         sides: Serdes of the left and the right values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         sides: The serdes of the left and the right values.
     """

@@ -323,7 +323,7 @@ class JoinTail:
         return Beside(newest[0], newest[1], beside.next)
 
     def _spread(self, tail: Tail, beside: Beside) -> tuple[Tail, Beside]:
-        """Move the elements of the oldest slots, about half of all, from blocks to rows."""
+        """Move the records of the oldest slots, about half of all records, from blocks to rows."""
         elements, setup = tail.elements, self._setup
         slots = elements.times // self._slot
         rising = np.sort(slots)

@@ -33,7 +33,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores, with the task's times.
+        overlay: The write-back caches of the task's stores, with the task's times.
         ttl_ms: The time to live, ms.
         clock: The clock that measures the time to live.
 

@@ -20,7 +20,7 @@ class KeyValueRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         key: Serde of the keys, whose bytes sort like the keys.

@@ -45,7 +45,7 @@ class ListRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the elements.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:

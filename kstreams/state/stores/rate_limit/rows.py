@@ -40,7 +40,7 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: The serde of the aggregator's states.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         delete: Deletes a key's row.
@@ -72,10 +72,10 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         self._rows.put(key, free_ms, (free_ms, windows))
 
     def forwarded(self, key: K, free_ms: int, span_ms: int) -> int:
-        """Set the time (ms) when a key without buffered windows may be forwarded; return its timer.
+        """Set the time (ms) when a key without buffered windows may be forwarded again.
 
-        The timer is a multiple of `span_ms`, so that many rows are deleted at once, and the
-        index is rarely written.
+        Returns the row's timer, the time (ms) when the row is deleted. The timer is a multiple of
+        `span_ms`, so that many rows are deleted at once, and the index is rarely written.
         """
         found = self._rows.get(key)
         resting = found is not None and not found[1][1] and found[0] >= free_ms

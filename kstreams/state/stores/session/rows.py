@@ -33,10 +33,10 @@ class SessionRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         value: Serde of the values.
         get: Returns a key's row, or None.
         next_timer: Returns a time (ms) before which no session ends, or None without sessions.

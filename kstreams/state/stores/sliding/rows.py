@@ -40,10 +40,10 @@ class SlidingRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         value: Serde of the values.
         rebuild: Sets a key's row to the encoded row of a changelog record; None deletes the row.
         due: Returns the keys with timers at or before a time (ms), by time, then by key.

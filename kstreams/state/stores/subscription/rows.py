@@ -26,7 +26,7 @@ class SubscriptionRows(StoreRows):
         name: The store's name.
         key: Serde of foreign keys.
         value: Serde of pairs of own key and left value.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         put: Sets the value of a row's key, both as bytes; None deletes the row.

@@ -50,7 +50,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
         retention_ms: The age (ms) up to which versions are kept.
 
     Attributes:

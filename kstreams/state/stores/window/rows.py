@@ -35,10 +35,10 @@ class WindowRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         value: The serde of values with their timestamps.
     """
@@ -66,7 +66,7 @@ class WindowRows(StoreRows, Generic[K, V]):
     ) -> Iterator[Row[K, V]]:
         """Yield the rows of windows with `from_ms <= start < to_ms`, by start, then by key.
 
-        The scan is lazy; yielded rows may be deleted meanwhile.
+        The scan is lazy; the caller may delete yielded rows during the scan.
         """
         low, high = _bound(from_ms), _bound(to_ms)  # RocksDB reads them while the scan lasts
         yield from self.overlay.scan(low, high, reverse=reverse)
