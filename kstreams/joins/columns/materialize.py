@@ -30,7 +30,7 @@ class MaterializeColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the store contains the values."""
         return True
 
     def init(self, context: BatchContext) -> None:

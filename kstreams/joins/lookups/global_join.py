@@ -32,7 +32,7 @@ class GlobalJoin:
         table: Definition of the table's store.
         joiner: An inner or a left joiner.
         by: Returns the table key for a record's key and value; None for no row.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`, KIP-962.
     """

@@ -36,7 +36,7 @@ class StreamTableJoin:
         rows: The rows of the table.
         joiner: An inner or a left joiner.
         versioned: Whether to look up the row version at the record's time, in a versioned table.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`, KIP-914, KIP-962.
     """
