@@ -78,7 +78,7 @@ class SessionWindowColumns(WindowedColumns):
         return (self._results(sessions.take(over), self.stored_keys(due)),)
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return end, start and key; see `WindowedColumns`."""
+        """Return the columns end, start and key, by which final results are sorted."""
         return by_end(results.ends, results.starts, results.keys)
 
     def last_end(self) -> int | None:

@@ -79,7 +79,7 @@ class SlidingWindowColumns(WindowedColumns):
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return start and key; see `WindowedColumns`."""
+        """Return the columns start and key, by which final results are sorted."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
