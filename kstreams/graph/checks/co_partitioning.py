@@ -34,7 +34,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Meeting:
-    """A join or a store, and the entries whose records reach it.
+    """A join or a store, and the entries (sources, edges and loops) whose records reach it.
 
     Attributes:
         place: The join or the store, as error messages name it.
