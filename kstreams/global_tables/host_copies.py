@@ -117,7 +117,7 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Link the newest earlier copy as a draft; return its versions, empty without a copy."""
+        """Link the newest earlier copy as a draft; return its partitions' versions, if any."""
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [

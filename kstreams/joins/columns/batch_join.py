@@ -50,7 +50,7 @@ class Near:
         places: The positions of the elements in the tail.
         codes: The key number of each element; includes keys that do not occur in the batch.
         elements: The elements.
-        closes: The stream time that makes a waiting element final, ms.
+        closes: The stream time at which a waiting element becomes final, ms.
         ends: Whether an element waits for a partner, and its wait ends in this batch.
     """
 
@@ -73,7 +73,7 @@ class Outcome:
         closes: The stream time at which the wait of each closed record ended, ms.
         headers: The headers of the closed records.
         late: The number of dropped late records.
-        keys: All keys by number, encoded as in the store.
+        keys: The keys of the known records by key number, encoded as in the store.
         elements: The stored records.
     """
 

@@ -46,7 +46,7 @@ class Panes:
 def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
     """Return whether merged states do not depend on the order of records with different times.
 
-    States with doubles do: 0.0 and -0.0 are equal, and the order determines which is kept.
+    States with doubles depend on it: 0.0 and -0.0 are equal, and the order decides which is kept.
 
     Args:
         form: The columnar form of the states.

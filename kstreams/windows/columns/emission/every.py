@@ -60,7 +60,9 @@ class Changes:
 
 
 class IntervalColumns:
-    """The columnar form of `IntervalEmitter`; stores changes of intervals that outlast a table.
+    """The columnar form of `IntervalEmitter`.
+
+    A change is stored only if its interval does not end within the change's table.
 
     Args:
         store: The store of buffered changes.
