@@ -48,7 +48,7 @@ class Framing(ABC):
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Move the frames from the front of key and value to where the topic has them."""
+        """Move the frames from the front of key and value to their places in a record."""
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
         """Apply `read_record` to each row."""

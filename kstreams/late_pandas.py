@@ -113,5 +113,5 @@ class _LatePandas:
 
 
 def _of_whole_pandas(name: str) -> object:
-    """Return a name of pandas for a thread whose import waited and got the partial module."""
+    """Return an attribute of the complete pandas, for a thread that got the partial module."""
     return getattr(import_module(_NAME), name)

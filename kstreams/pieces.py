@@ -1,4 +1,4 @@
-"""Divide tables into pieces of bounded size: Arrow columns are limited to 2 GiB, as is memory."""
+"""Divide tables into pieces that fit into memory and into Arrow columns, which end at 2 GiB."""
 
 from __future__ import annotations
 

@@ -201,10 +201,10 @@ def by_partition(
 
 
 def parted(table: pa.Table, numbers: npt.NDArray[np.int32]) -> Iterator[tuple[int, pa.Table]]:
-    """Divide rows by their numbers; yield each number, ascending, with its rows in order.
+    """Divide a table by the number of each row; yield each number, ascending, with its rows.
 
-    The cost does not depend on how many different numbers there are. Without rows, nothing is
-    yielded.
+    Rows with equal numbers keep their order. The cost does not depend on how many different numbers
+    there are. Without rows, nothing is yielded.
     """
     if not len(numbers):
         return

@@ -77,7 +77,7 @@ class Record(Generic[K_co, V_co]):
         return Record, (self.key, self.value, self.timestamp, self.headers)
 
     def __repr__(self) -> str:
-        """Show headers only when there are some."""
+        """Return the text of a constructor call, with headers only if there are any."""
         headers = f", headers={self.headers!r}" if self.headers else ""
         return f"Record({self.key!r}, {self.value!r}, timestamp={self.timestamp}{headers})"
 

@@ -87,7 +87,10 @@ class Results(Protocol[K_co, V_co]):
         ...
 
     def records(self) -> Sequence[Record[K_co, V_co]]:
-        """Return the results as records. A number in a `CommitId` always means the same result."""
+        """Return the results as records.
+
+        If a batch runs again with an equal `CommitId`, each row number means the same result.
+        """
         ...
 
     def columns(self) -> pa.Table:
@@ -147,7 +150,7 @@ class Sink(Protocol[K_contra, V_contra]):
     `prepare` and `publish` run on the driver, `open` in each worker.
 
     Attributes:
-        label: The text in diagrams.
+        label: The label of the sink in diagrams of the topology.
         guarantee: The delivery guarantee after any failure.
 
     Source: Kafka Connect's `SinkTask`, with an id for each commit instead of offsets.
@@ -155,7 +158,7 @@ class Sink(Protocol[K_contra, V_contra]):
 
     @property
     def label(self) -> str:
-        """The text in diagrams."""
+        """The label of the sink in diagrams of the topology."""
         ...
 
     @property

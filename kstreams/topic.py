@@ -196,7 +196,7 @@ class Topic(Generic[K, V]):
         return hash(self.name)
 
     def __repr__(self) -> str:
-        """Show name and serdes."""
+        """Return a text with the name and the serdes."""
         return f"Topic({self.name!r}, key={self.key!r}, value={self.value!r})"
 
 

@@ -78,14 +78,14 @@ class TopicLimits:
             )
 
     def times(self, wall_ms: int) -> tuple[int, int]:
-        """Return the least and the greatest timestamp at a wall time."""
+        """Return the least and the greatest timestamp that the topic accepts at a wall time."""
         low = int(_INT64.min) if self.least_time is None else self.least_time
         if self.before_ms is not None:
             low = max(low, wall_ms - self.before_ms)
         return low, int(_INT64.max) if self.after_ms is None else wall_ms + self.after_ms
 
     def refused(self, table: pa.Table, wall_ms: int) -> npt.NDArray[np.bool_] | None:
-        """Return which rows of an output table `check` rejects; None if it rejects none."""
+        """Return a mask of the rows of an output table that `check` rejects; None for no row."""
         found = np.zeros(table.num_rows, np.bool_)
         times = table.column("timestamp").to_numpy()
         low, high = self.times(wall_ms)
@@ -151,7 +151,7 @@ def _written(record: Record[Any, Any]) -> int:
 
 
 def _sizes(table: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the result of `_written` for each row."""
+    """Return the uncompressed size of each row as a written record, in bytes, as `_written`."""
     found: npt.NDArray[np.int64] = np.full(table.num_rows, _FRAME_BYTES, np.int64)
     for name in ("key", "value"):
         found += _lengths(table.column(name))

@@ -36,7 +36,7 @@ _PASSING_TEXTS = (
 
 
 class Broker:
-    """The address of a broker, and its name in texts.
+    """The address of a broker; its password never appears in logs and errors.
 
     Args:
         url: `amqp://user:password@host:port/vhost`, or `amqps://`.
@@ -75,7 +75,7 @@ class Broker:
         return kind(f"the AMQP broker {what}: {self._said(exc)}")
 
     def faults(self) -> Faults:
-        """Return the sink errors for the failures of the broker."""
+        """Return the rules that map exceptions of pika to sink errors."""
         return Faults(
             "the AMQP broker",
             FAILURES,
@@ -90,7 +90,7 @@ class Broker:
 
 
 def may_pass(exc: Exception) -> bool:
-    """Return whether an error is temporary: of the connection or the broker, not the request."""
+    """Return whether an error is temporary, because the connection or broker failed."""
     said = str(exc)
     if any(text in said for text in _PASSING_TEXTS):
         return True

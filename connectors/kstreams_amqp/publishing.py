@@ -40,7 +40,7 @@ class Message:
 
 
 class Publishing:
-    """A channel in confirm mode; each call runs the connection's event loop until it is done.
+    """A channel in confirm mode; each method runs the connection's event loop until it returns.
 
     Args:
         broker: The broker to connect to.

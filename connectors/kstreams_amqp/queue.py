@@ -25,8 +25,8 @@ class AmqpQueue(Intake):
     `amqp-exchange`, `amqp-content-type`, `amqp-correlation-id`, `amqp-reply-to` and `amqp-type`.
 
     A rejected message goes to the queue's dead-letter exchange, or is deleted if the queue has
-    none; `DeadLetter(topic)` keeps it in a topic. A returned message goes back to its place in the
-    queue.
+    none; `DeadLetter(topic)` keeps it in a topic. A message that is given back unprocessed returns
+    to its place in the queue.
 
     Args:
         url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Logs and errors do not

@@ -64,7 +64,7 @@ class AmqpWriter(Writer[K, V]):
         self._publishing: Publishing | None = None
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Publish a batch's results; results that cannot be messages are rejected before."""
+        """Publish a batch's results, after rejecting the results that cannot be AMQP messages."""
         records = results.records()
         messages: list[Message] = []
         for row, record in enumerate(records):

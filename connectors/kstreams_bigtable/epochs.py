@@ -19,7 +19,7 @@ _NOW, _ORDER = b"now", b"order"
 
 
 def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
-    """Return the first timestamp of an epoch in a table, in ms; all tasks get the same.
+    """Return the first timestamp of an epoch in a table, in ms; the same for all tasks.
 
     The first task that calls this sets the timestamp by the server's clock, later than the starts
     of all earlier epochs and all existing cells.
@@ -50,7 +50,7 @@ def micros_of(base_ms: int, commit: CommitId) -> int:
 
 
 def claim(service: Service, fence: str, commit: CommitId) -> bool:
-    """Move a task's fence to a commit; return whether no later commit has moved it.
+    """Move a task's fence to a commit; return False if a later commit has moved it already.
 
     Deletes need the fence because a delete leaves no timestamp to compare with.
     """

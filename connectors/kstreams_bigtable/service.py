@@ -111,7 +111,7 @@ class Service:
         return f"{self._access.parent}/tables/{table}"
 
     def mutate(self, table: str, rows: Sequence[tuple[bytes, list[types.Mutation]]]) -> list[str]:
-        """Change rows; return why each row is rejected, empty for a written row.
+        """Change rows; return for each row the reason of its rejection, empty if it was written.
 
         Raises:
             GoogleAPICallError: The result of some rows is unknown, or the request is rejected.

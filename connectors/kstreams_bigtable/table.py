@@ -93,7 +93,7 @@ class BigtableRows(Sink[K, V]):
             raise ValueError(f"give_up_after={self.give_up_after}: must not be negative")
 
     def __repr__(self) -> str:
-        """Return a text without the file and the functions."""
+        """Return a text without the credentials file and the functions."""
         names = f"{self.project!r}, {self.instance!r}, {self.table!r}"
         return f"BigtableRows({names}, fence={self.fence!r})"
 

@@ -69,7 +69,7 @@ class RowsWriter(Writer[K, V]):
     ) -> dict[int, str]:
         """Write rows; return, by row number, why Bigtable rejects rows."""
         if not claim(self._service, self._fence, commit):
-            _LOG.warning("what is older than the fence is not written: %s", commit)
+            _LOG.warning("commit %s is older than the fence and is not written", commit)
             return {}
         micros = micros_of(self._base(commit.epoch), commit)
         changes = [change for _, change in rows]

@@ -117,7 +117,7 @@ class TableWriter(Writer[K, V]):
         return found
 
     def _statement(self, names: tuple[str, ...]) -> PreparedStatement:
-        """Return the statement that writes rows with columns, or deletes rows without any."""
+        """Return the statement that writes rows with these columns; without columns, a delete."""
         session = self._database.session
         if self._statements[0] is not session or len(self._statements[1]) > _MOST_FORMS:
             self._statements = session, {}

@@ -99,7 +99,7 @@ def add_action(entry: str) -> AddAction:
 def _divided(
     rows: pa.Table, names: Sequence[str]
 ) -> list[tuple[Mapping[str, str | None], pa.Table]]:
-    """Return each partition: its values as texts of the log, and its rows in order."""
+    """Return each partition: its values in the text form of Delta's log, and its rows in order."""
     if not names:
         return [({}, rows)]
     index = pa.array(range(rows.num_rows), pa.int64())

@@ -61,7 +61,7 @@ class Access:
 
 
 class Service:
-    """A client of one process.
+    """DynamoDB's client for one process.
 
     Args:
         access: The address and the credentials.

@@ -89,7 +89,7 @@ class DynamoTable(Sink[K, V]):
             )
 
     def __repr__(self) -> str:
-        """Show all but credentials and the function."""
+        """Return a text without credentials and the function."""
         return f"DynamoTable({self.table!r}, key={self.key!r}, fence={self.fence!r})"
 
     @property

@@ -81,7 +81,7 @@ class TableWriter(Writer[K, V]):
         return Position.of(item[POSITION].get("S", "")) if item else None
 
     def fitting(self, rows: Sequence[Change[Key, Item]], start: int) -> int:
-        """Return the end of the rows for one transaction."""
+        """Return the index after the last row that fits into a transaction from `start` on."""
         return fitting(rows, start, _ITEMS_AT_ONCE, _BYTES_AT_ONCE)
 
     def apply(
@@ -91,7 +91,7 @@ class TableWriter(Writer[K, V]):
         was: Position | None,
         now: Position,
     ) -> bool:
-        """Write items and move the fence in a transaction if it is at `was`; else return False."""
+        """Write items and move the fence in one transaction; return False if it is not at `was`."""
         items = [self._moved(lane, was, now), *map(self._written, rows)]
         try:
             self._service.client.transact_write_items(TransactItems=items)

@@ -24,8 +24,8 @@ _CLOSE_S = 5.0
 class StreamReceiver(Receiver):
     """Reads one connection in a thread, into a bounded buffer; when it is full, the server waits.
 
-    Returned messages are kept and delivered again. Rejected messages are dropped, because the
-    protocol cannot report a rejection to the server.
+    Messages that are given back are kept and delivered again. Rejected messages are dropped,
+    because the protocol cannot report a rejection to the server.
 
     Args:
         name: The name of the intake, for the log.
@@ -117,7 +117,7 @@ class StreamReceiver(Receiver):
             if not self._resumes or self._last_id is None:
                 self._gaps = Gaps(self._gaps.count + 1, self._gaps.seconds + seconds)
                 _LOG.warning(
-                    "intake %s: a gap of %.1f s: nobody can say what came meanwhile",
+                    "intake %s: a gap of %.1f s; messages may have been lost",
                     self._name,
                     seconds,
                 )

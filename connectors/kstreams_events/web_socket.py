@@ -37,9 +37,9 @@ _FAULTS = (1002, 1007, 1009)
 class WebSocket(Intake):
     """Receives messages from a WebSocket while it is connected.
 
-    The value of a text message is its UTF-8. Messages have no ids; `complete` may read one from the
-    value. Messages that are sent between two connections or two processes are lost; each such time
-    is counted as a gap, with its length.
+    The value of a text message is its text in UTF-8. Messages have no ids; the function
+    `IntakeRunner(complete=...)` may set an id from the value. Messages that are sent while no
+    process is connected are lost; each disconnection is counted as a gap, with its length.
 
     Args:
         url: The URL, `ws://` or `wss://`. Logs and errors do not show its query.
@@ -83,7 +83,7 @@ class WebSocket(Intake):
         return self.named or f"websocket {shown(self.url)}"
 
     def open(self, last: LastMessage | None) -> Receiver:
-        """Connect, and count a gap if there were messages before.
+        """Connect, and count a gap if the topic already has messages of this intake.
 
         Raises:
             IntakeUnavailableError: The server does not answer.

@@ -31,7 +31,7 @@ _ANSWER_MS = 30_000
 
 
 class Server:
-    """A client of one process.
+    """MongoDB's client for one process.
 
     Args:
         url: The URL of the server.

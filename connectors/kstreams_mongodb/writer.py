@@ -78,7 +78,7 @@ class CollectionWriter(Writer[K, V]):
         self._server.close()
 
     def _claim(self, commit: CommitId) -> bool:
-        """Move the task's fence to a commit; return whether no later commit has moved it."""
+        """Move the task's fence to a commit; return False if a later commit has moved it."""
         lane, order = lane_of(commit), order_of(commit)
         fences = self._server.collection(self._fence)
         try:
@@ -88,7 +88,7 @@ class CollectionWriter(Writer[K, V]):
         except errors.DuplicateKeyError:
             found = fences.find_one({"_id": lane}) or {"order": order}
             if found["order"] > order:
-                _LOG.warning("what is older than the fence is not written: %s", commit)
+                _LOG.warning("commit %s is older than the fence and is not written", commit)
                 return False
         return True
 

@@ -3,8 +3,8 @@
 Read `Objects` first: a sink that writes a file for each task and batch, as JSON lines, CSV or
 Parquet. `FileForEach` writes a file for each result. A file is staged before the commit, and
 renamed atomically to its final name after the commit. Depends on pyarrow and on the core's
-contracts; objects in S3 come with `kstreams_s3`, in Google's storage with `kstreams_gcs`, servers
-of SFTP with `kstreams_sftp`.
+contracts. `kstreams_s3` adds storage in S3, `kstreams_gcs` in Google Cloud Storage, and
+`kstreams_sftp` on SFTP servers.
 
 Example:
     >>> from kstreams_objects import JsonLines, Objects

@@ -111,7 +111,10 @@ class Stager:
         return json.dumps([staged, name])
 
     def _sweep(self, lane: str, commit: CommitId) -> None:
-        """Remove once what attempts at batches before have left: it was shown, or never counts."""
+        """Delete the staged files of earlier batches, once per lane.
+
+        The remaining files belong to published batches, or to attempts that were never committed.
+        """
         if lane not in self._swept:
             self._swept.add(lane)
             prefix = f"{_STAGED}/{lane}/"

@@ -47,7 +47,8 @@ class SearchIndex(Sink[K, V]):
             show them.
         own: The name prefix of the sink's own two indexes, `-epochs` and `-fence`.
         timeout: The maximum time to wait for a connection, and for each part of a response.
-        give_up_after: The maximum time to retry while the cluster does not answer or rejects load.
+        give_up_after: The maximum time to retry while the cluster does not answer, or rejects
+            requests because of its load.
 
     Raises:
         ValueError: The URL, a header or a name is invalid.

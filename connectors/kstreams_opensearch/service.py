@@ -1,4 +1,4 @@
-"""OpenSearch's HTTP API, with retries of temporary failures and of rejected load."""
+"""OpenSearch's HTTP API, with retries of temporary failures and of requests rejected under load."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Service:
         """Return the result of an operation; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: The cluster did not answer, or rejected load, for `give_up_after`.
+            SinkUnavailableError: The cluster did not answer, or rejected the request because of its
+                load, for `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self._server.close)
@@ -75,7 +76,8 @@ class Service:
     def epoch(self, epoch: str) -> int:
         """Return the number of an epoch, which is higher than those of all earlier epochs.
 
-        It is the sequence number of the epoch's document in the index of epochs, of one shard.
+        It is the sequence number of the epoch's document in the index of epochs, which has one
+        shard.
         """
         name = _quoted(epoch)
         status, made = self._ask(
@@ -86,7 +88,7 @@ class Service:
         return int(made["_seq_no"])
 
     def claim(self, commit: CommitId, version: int) -> bool:
-        """Move a task's fence to a commit; return whether no later commit has moved it."""
+        """Move a task's fence to a commit; return False if a later commit has moved it already."""
         path = f"/{_quoted(self._fences)}/_doc/{_quoted(lane_of(commit))}"
         asked = f"{path}?version={version}&version_type=external_gte"
         status, _ = self._ask("PUT", asked, {"batch": commit.batch}, known={_TAKEN})

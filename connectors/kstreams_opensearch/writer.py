@@ -80,7 +80,7 @@ class IndexWriter(Writer[K, V]):
         """
         version = version_of(self._numbered(commit.epoch), commit)
         if not self._service.claim(commit, version):
-            _LOG.warning("what is older than the fence is not written: %s", commit)
+            _LOG.warning("commit %s is older than the fence and is not written", commit)
             return {}
         changes = [change for _, change in rows]
         found: dict[int, dict[str, Any]] = {}
@@ -98,7 +98,7 @@ class IndexWriter(Writer[K, V]):
         return found
 
     def _see_newer(self, key: str, commit: CommitId, version: int) -> None:
-        """Accept that a document is newer if a later commit has written it; else raise an error."""
+        """Accept a newer document if the task's fence has a later commit; else raise an error."""
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a newer document {key!r} that no commit of "

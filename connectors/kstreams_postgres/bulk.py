@@ -129,7 +129,10 @@ class BulkWriter:
     def _apart(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]
     ) -> list[tuple[Row, Exception]]:
-        """Write rows; if a row makes that fail, write each half, and so on; return failed rows."""
+        """Write rows, and return the rows that cannot be written.
+
+        If the write fails because of a row, the rows are divided in halves until the row is found.
+        """
         if not rows:
             return []
         try:
@@ -214,7 +217,7 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
     Args:
         table: The table to delete from.
-        source: The table with the keys, as `s`.
+        source: The table with the keys; `where` refers to the table as `s`.
         where: The condition of the source's rows.
     """
     same = sql.SQL(" AND ").join(
@@ -226,10 +229,10 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
 
 def _are_natural(oids: Sequence[int], rows: Sequence[Sequence[object]]) -> bool:
-    """Return whether all values have exactly the types of binary columns.
+    """Return whether all values can be sent in binary form: each has exactly its column's type.
 
-    Other values are sent as text for the server to parse, because psycopg accepts any object as a
-    boolean.
+    Other values are sent as text for the server to parse, because in binary form psycopg would
+    accept any object as a boolean.
     """
     if not all(oid in _NATURAL or oid in _JSON for oid in oids):
         return False

@@ -181,7 +181,10 @@ def create_missing(
 
 
 def create_table(connection: Connection, name: sql.Identifier, statement: sql.Composed) -> bool:
-    """Create a table if it does not exist; a role needs the right only in that case."""
+    """Create a table if it does not exist; return whether this call created it.
+
+    The role needs the right to create tables only if the table does not exist.
+    """
     if is_table(connection, name):
         return False
     with suppress(psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):  # of a race

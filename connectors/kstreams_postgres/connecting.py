@@ -108,7 +108,7 @@ def code_of(exc: BaseException) -> str:
 
 
 def may_pass(exc: BaseException) -> bool:
-    """Return whether an error is temporary: of the connection, a lock or the server."""
+    """Return whether an error is temporary, because of the connection, a lock or the server."""
     code = code_of(exc)
     if not code:
         return isinstance(exc, (psycopg.OperationalError, psycopg.InterfaceError, OSError))

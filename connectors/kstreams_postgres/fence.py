@@ -54,12 +54,12 @@ def claim(connection: Connection, names: Names, commit: CommitId) -> list[Refuse
         return None
     found = connection.execute(sql.SQL(_FIND).format(fence), place).fetchone()
     if found is None or (found[0], found[1]) != commit.order:
-        _LOG.warning("what is older than the fence is not written: %s", commit)
+        _LOG.warning("commit %s is older than the fence and is not written", commit)
         return []
     if found[2] != commit.fingerprint:
         _LOG.warning(
-            "commit %s was written by another topology (%s); what this one (%s) makes of the same "
-            "records is not",
+            "commit %s was written by another topology (%s) and stays unchanged; the results of "
+            "this topology (%s) are not written",
             commit,
             found[2],
             commit.fingerprint,

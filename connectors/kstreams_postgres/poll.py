@@ -93,8 +93,9 @@ class PollState(NamedTuple):
         reader: The app that has claimed the log; empty if there is none.
         bound: All transactions below this number are committed by the app.
         offset: The offset of the first row of transactions from `bound` on.
-        open_bound: Rows up to this transaction were partly read; 0 if there are none.
-        open_rows: The number of those rows, from `bound` on.
+        open_bound: The transactions from `bound` to before this number were read in part; 0 if
+            there are none.
+        open_rows: The number of rows of those transactions.
         settled: All transactions below this number have ended.
         next: The number of the next transaction, which has not begun.
     """
@@ -111,7 +112,7 @@ class PollState(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """The end of a range of rows: the transaction number to stop before, and the offset after."""
+    """The end of a range of rows: the transaction number and the offset after the last row."""
 
     bound: int
     stop: int

@@ -157,7 +157,7 @@ class RowMaker:
         return own
 
     def _names(self, given: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all columns of rows with the given columns, and the non-key columns."""
+        """Return the columns to write for a row with the given columns, and its non-key columns."""
         unknown = [name for name in given if name not in self._columns]
         if unknown:
             known = ", ".join(sorted(self._columns))

@@ -174,7 +174,7 @@ def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
 
 @contextmanager
 def slot_held(connection: Connection, slot: str) -> Iterator[None]:
-    """Use a slot exclusively; other sessions of this library wait.
+    """Lock a slot during the `with` block; other sessions of this library wait.
 
     The connection must be closed after an exception.
     """

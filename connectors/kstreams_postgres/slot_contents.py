@@ -67,7 +67,10 @@ class SlotContents:
 
     @property
     def look_every_s(self) -> float:
-        """The poll interval, s; 0 if all is read. Polls are costly: each reads all of the slot."""
+        """The time between polls, s, which depends on the duration of the last poll.
+
+        A poll reads the whole slot. The time is 0 when all known changes are read.
+        """
         return self._took_s * _LOOK_SHARE if self._done < self._end else 0.0
 
     def beginnings(self) -> dict[int, int]:
@@ -95,7 +98,7 @@ class SlotContents:
             check_slot(connection, self._names, state, self._making.required)
         if state.wal == "unreserved":
             _LOG.warning(
-                "replication slot %s is about to lose what it needs: max_slot_wal_keep_size",
+                "replication slot %s may soon lose unread changes: raise max_slot_wal_keep_size",
                 self._names.slot,
             )
         if state.written != self._seen:
@@ -168,7 +171,10 @@ class SlotContents:
             start, first = end, last + 1
 
     def _together(self, first: int, stop: int) -> int:
-        """Return the last transaction to read together with a first one, up to an offset."""
+        """Return the index of the last transaction of a piece that begins with transaction `first`.
+
+        A large transaction is a piece of its own; no transaction after offset `stop` is added.
+        """
         last = first
         while (
             self._stops[last] < stop

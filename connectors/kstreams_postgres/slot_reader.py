@@ -177,7 +177,7 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Return whether `start` in a place is the next record of this piece and connection."""
+        """Return whether reading `start` of `place` by `connection` continues this piece."""
         return self._connection is connection and self._place == place and self.next == start
 
     def take(self, start: int, stop: int, max_bytes: int) -> list[ChangeRow]:

@@ -96,5 +96,5 @@ def _read(receipt: str, table: Table) -> tuple[str, int, list[str]]:
 
 
 def _lane(commit: CommitId) -> str:
-    """Return the lane of a commit, which all batches of the task share."""
+    """Return the id of a commit's epoch, sink and task, which all batches of the task share."""
     return json.dumps([commit.epoch, commit.sink, commit.task])

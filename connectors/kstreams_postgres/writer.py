@@ -88,12 +88,12 @@ class PostgresWriter(Writer[K, V]):
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:
-        """Return the rows that the table would reject."""
+        """Write rows, and roll the write back; return the rows that the table rejects."""
         with connection.transaction(force_rollback=True):
             return bulk.write(rows)
 
     def _opened(self, connection: Connection) -> tuple[Table, BulkWriter, RowMaker]:
-        """Return the objects of a connection, created once per connection."""
+        """Return the table, the bulk writer and the row maker, created once per connection."""
         if self._known is None or self._known[0] is not connection:
             table = described(connection, self._names, self._key)
             bulk = BulkWriter(connection, table)

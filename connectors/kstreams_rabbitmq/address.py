@@ -100,7 +100,7 @@ class StreamFaults:
     """Implements `kstreams_rows.retrying.Failures`.
 
     Attributes:
-        faults: The failures common to all connectors.
+        faults: The rules that all connectors share.
         kinds: The exceptions of a session.
     """
 
@@ -117,7 +117,7 @@ class StreamFaults:
 
 
 def faults_of(address: Address, *, read: bool) -> StreamFaults:
-    """Return the failures of a broker.
+    """Return the rules that map exceptions of a session to library errors.
 
     Args:
         address: The address of the broker.

@@ -30,10 +30,10 @@ class RabbitStreamLog(Generic[K, V]):
     a value, or that use a compression other than gzip, are unreadable: the source's `on_error`
     handles them.
 
-    Messages deleted by the stream's retention before they were read are an error that counts them.
-    The log detects a stream that was deleted and created again by a mark, stored in the broker as
-    the offset of a consumer named `kstreams`, which needs the right to write. Without that right,
-    the log can only compare the ends of streams.
+    If the stream's retention deletes messages before they are read, the app fails with an error
+    that states their number. The log detects a stream that was deleted and created again by a mark,
+    stored in the broker as the offset of a consumer named `kstreams`, which needs the right to
+    write. Without that right, the log can only compare the ends of streams.
 
     The broker needs the plugin `rabbitmq_stream`, and workers must reach it at its advertised host
     and port.

@@ -35,7 +35,7 @@ class StreamContents:
 
     @property
     def log_id(self) -> str:
-        """The marks of all streams; empty while one has no message.
+        """The marks of all streams; empty as long as any stream has no message.
 
         Raises:
             SourceUnavailableError: The broker does not answer.

@@ -232,6 +232,6 @@ class Session:
 
 
 def refused(code: int, what: str) -> RefusedError:
-    """Return the error of a response code."""
+    """Return the error for a response code of the broker."""
     kind = ServerError.from_code(code)
     return RefusedError(kind.__name__ if kind is not ServerError else f"code {code}", what)

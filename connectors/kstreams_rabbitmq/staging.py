@@ -42,7 +42,7 @@ class Staged:
 
     @classmethod
     def put(cls, places: Places, stream: str, messages: Sequence[bytes]) -> Staged:
-        """Append messages durably under a new attempt; return their location."""
+        """Append messages durably, with a new attempt's prefix; return their location."""
         attempt = uuid4()
         session = places.session(stream)
         start = places.end(stream)

@@ -152,7 +152,7 @@ class _KeysWriter(Writer[K, V]):
         return Position.of(found.decode()) if found else None
 
     def fitting(self, rows: Sequence[Change[bytes, _Row]], start: int) -> int:
-        """Return the end of the rows for one script, which blocks the server while it runs."""
+        """Return the index after the last row for one script: scripts block the server."""
         return fitting(rows, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
 
     def apply(

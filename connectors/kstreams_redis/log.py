@@ -26,17 +26,17 @@ V = TypeVar("V")
 class RedisStreamLog(Generic[K, V]):
     """Redis streams as a `Log`: each stream is a partition, each entry a record.
 
-    Entries are numbered once, when they are found, for all readers: in a hash next to the stream,
-    about 5 bytes per entry, by an atomic script. A consumer group without consumers marks the
-    numbered stream. A record's time is the time in its entry's id. Other readers and groups of the
-    stream are not affected.
+    An atomic script numbers each entry once, for all readers. The numbers are in a hash next to the
+    stream, about 5 bytes per entry. A consumer group without consumers marks the numbered stream. A
+    record's time is the time in its entry's id. Other readers and groups of the stream are not
+    affected.
 
-    Entries that are deleted or trimmed before they were read are an error that counts them. The
-    count is exact on Redis 7 and later, which counts added entries; before, it is "at least 1" if a
-    stream was trimmed past all numbered entries. The server must be 6.2 or later, a single server
-    and not a cluster, and allow the app to run scripts and write the hash. The guarantee depends on
-    the durability of the server: numbers that a crash or a failover loses may be assigned again, to
-    other entries.
+    If entries are deleted or trimmed before they are read, the app fails with an error that states
+    their number, unless `deleted` is `"pass"`. The number is exact on Redis 7 and later; before, it
+    is "at least 1" if a stream was trimmed past all numbered entries. The server must be 6.2 or
+    later, a single server and not a cluster, and allow the app to run scripts and write the hash.
+    The guarantee depends on the durability of the server: numbers that a crash or a failover loses
+    may be assigned again, to other entries.
 
     Args:
         url: The URL of the server; see `RedisKeys`.

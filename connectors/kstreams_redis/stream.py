@@ -151,7 +151,7 @@ class _Shown(Generic[K, V]):
         return Position.of(found.decode()) if found else None
 
     def fitting(self, rows: Sequence[int], start: int) -> int:
-        """Return the end of the rows for one script, which blocks the server while it runs."""
+        """Return the index after the last row for one script: scripts block the server."""
         return min(len(rows), start + _ENTRIES_AT_ONCE)
 
     def apply(self, lane: str, rows: Sequence[int], was: Position | None, now: Position) -> bool:
@@ -188,7 +188,7 @@ class _StreamWriter(Writer[K, V]):
         self._server.close()
 
     def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:
-        """Stage entries in a list with a new name, which is added to the lane's set first."""
+        """Stage entries in a new list, after adding the list's name to the set of the lane."""
         lane = _lane_key(self._sink, commit)
         self._remove_older(lane, commit)
         staged = f"{lane}:{commit.batch}:{uuid4().hex}"

@@ -27,8 +27,8 @@ class Change(Generic[N, R]):
     """The change of one key.
 
     Attributes:
-        key: The key in the form of the store, hashable; the last change of equal keys is
-            written.
+        key: The key as the store compares it, hashable. Of several changes with equal keys, the
+            last is written.
         row: The row; None deletes the key.
         size: The approximate size in bytes.
     """
@@ -92,7 +92,10 @@ def in_rounds(
 
 
 def fitting(rows: Sequence[Change[N, R]], start: int, most: int, most_bytes: int) -> int:
-    """Return the end of the rows that one write may have, by number and bytes; at least one row."""
+    """Return the index after the last row for one write, limited by rows and bytes.
+
+    A write has at least one row from `start` on, however large.
+    """
     size = 0
     for number in range(start, min(len(rows), start + most)):
         size += rows[number].size

@@ -72,18 +72,22 @@ class FencedPlace(Protocol[R_contra]):
         ...
 
     def fitting(self, rows: Sequence[R_contra], start: int) -> int:
-        """Return the end of the rows from `start` on that fit in one transaction."""
+        """Return the index after the last row that fits into a transaction from `start` on."""
         ...
 
     def apply(
         self, lane: str, rows: Sequence[R_contra], was: Position | None, now: Position
     ) -> bool:
-        """Write rows and move the fence if it is still at `was`; return whether it was."""
+        """Write rows and move the fence to `now`, both atomically.
+
+        Returns:
+            False, without any change, if the fence is not at `was`; else True.
+        """
         ...
 
 
 def lane_of(commit: CommitId) -> str:
-    """Return the lane of a commit, which all commits of a task to a sink share."""
+    """Return the lane of a commit: the id of its epoch, sink and task, equal for all batches."""
     return f"{commit.epoch}/{commit.sink}/{commit.task}"
 
 
@@ -103,7 +107,7 @@ def write_once(place: FencedPlace[R], commit: CommitId, rows: Sequence[R]) -> No
     told = False
     while True:
         if at is not None and at.order > commit.order:
-            _LOG.warning("what is older than the fence is not written: %s", commit)
+            _LOG.warning("commit %s is older than the fence and is not written", commit)
             return
         start = at.rows if at is not None and at.order == commit.order else 0
         if start and at is not None and at.fingerprint != commit.fingerprint and not told:

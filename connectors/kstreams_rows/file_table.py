@@ -33,7 +33,7 @@ class TableStorage(Protocol):
     """The storage of a table."""
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = ...) -> T:
-        """Return the result of an operation; retry temporary failures after `forget`."""
+        """Return the result of an operation; after a temporary failure, call `forget` and retry."""
         ...
 
 

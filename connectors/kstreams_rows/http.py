@@ -21,7 +21,7 @@ _BUSY = frozenset({408, 409, 425, 429})
 
 
 class BusyError(Exception):
-    """The server rejects load, or is still processing an earlier attempt of the request."""
+    """The server is overloaded, or is still processing an earlier attempt of the request."""
 
 
 class RefusedError(Exception):

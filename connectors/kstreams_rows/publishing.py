@@ -105,7 +105,7 @@ def publish_once(
             entries[lane] = [entry for receipt in found[commit] for entry in receipt.entries]
             batches[lane] = commit.batch
         elif before > commit.batch:
-            _LOG.warning("what is older than the table's own is not published: %s", commit)
+            _LOG.warning("commit %s is older than the table's last and is not published", commit)
     if batches:
         log.append(entries, batches)
     staging.forget(receipt for staged in found.values() for receipt in staged)

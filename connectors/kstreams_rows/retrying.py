@@ -31,7 +31,7 @@ _WAIT = "check that the server runs and that workers can reach it; the batch is 
 
 
 class Failures(Protocol):
-    """The failures of a client: which are temporary, and which error to raise."""
+    """The rules that classify exceptions of a client and map them to library errors."""
 
     @property
     def kinds(self) -> tuple[type[Exception], ...]:
@@ -39,7 +39,7 @@ class Failures(Protocol):
         ...
 
     def may_pass(self, exc: Exception, /) -> bool:
-        """Return whether an exception is temporary: of the connection or the server."""
+        """Return whether an exception is temporary, because of the connection or the server."""
         ...
 
     def error(self, exc: Exception, /) -> KStreamsError:
@@ -49,12 +49,12 @@ class Failures(Protocol):
 
 @dataclass(frozen=True)
 class Faults:
-    """The failures of a store.
+    """The rules that classify exceptions of a store's client and map them to library errors.
 
     Attributes:
         place: The name of the store in errors.
         kinds: The exceptions of its client; all others are not failures of the store.
-        may_pass: Returns whether an exception is temporary: of the connection or the server.
+        may_pass: Returns whether an exception is temporary, because of the connection or server.
         code: Returns the store's error code of an exception.
         text: Returns the text of an exception without secrets.
         check: The advice for the operator if the store rejects a request.

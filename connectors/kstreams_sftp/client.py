@@ -51,7 +51,7 @@ class Client(paramiko.SFTPClient):
         return kind, None if message is None else _Answer(message.get_remainder())
 
     def _convert_status(self, msg: paramiko.Message) -> None:
-        """Raise the error of a status, with an error number for each kind."""
+        """Raise the exception for a status of the server, with an `errno` for each kind."""
         code = msg.get_int()
         text = msg.get_string().decode(errors="backslashreplace")
         if code == protocol.SFTP_EOF:

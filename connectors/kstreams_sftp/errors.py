@@ -1,4 +1,4 @@
-"""Errors of an SFTP server, by the next step of its operator."""
+"""Errors of an SFTP server, one class for each next step of the operator."""
 
 from __future__ import annotations
 

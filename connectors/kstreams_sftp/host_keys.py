@@ -25,7 +25,7 @@ _COMPARE = (
 
 
 def learn_keys(client: SSHClient, settings: Sftp) -> None:
-    """Load the server's known keys into a client; it rejects others unless any key is allowed.
+    """Load the server's known keys into a client, which rejects others unless any is allowed.
 
     Raises:
         HostKeyError: The file of known keys cannot be read.

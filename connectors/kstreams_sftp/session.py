@@ -87,7 +87,7 @@ class _Faults:
         self._doing = doing
 
     def may_pass(self, exc: Exception, /) -> bool:
-        """Return whether an error is temporary: of the connection, not the request."""
+        """Return whether an error is temporary, because of the connection and not the request."""
         if isinstance(exc, _LASTING):
             return False
         if isinstance(exc, paramiko.AuthenticationException):

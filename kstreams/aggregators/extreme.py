@@ -45,7 +45,7 @@ class Extreme(Generic[V]):
         return later if further or earlier != earlier else earlier  # NaN
 
     def result(self, state: V) -> V:
-        """Return the value."""
+        """Return the state, which is the smallest or the greatest value."""
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:

@@ -21,14 +21,23 @@ T = TypeVar("T", bound=Sized)
 
 
 def checked_limit(max_values: int) -> int:
-    """Return a limit; raises `ValueError` if it is below 1."""
+    """Return `max_values`; raises `ValueError` if it is below 1."""
     if max_values < 1:
         raise ValueError(f"max_values is {max_values}, expected 1 or more")
     return max_values
 
 
 def within(state: T, most: int, *, otherwise: str = "") -> T:
-    """Return a state; raises `ProcessingError` if it has too many values."""
+    """Return a state unchanged.
+
+    Args:
+        state: The state.
+        most: The maximum number of values in the state.
+        otherwise: A further alternative, which is added to the error's hint.
+
+    Raises:
+        ProcessingError: The state has more than `most` values.
+    """
     if len(state) > most:
         raise ProcessingError(
             f"the state of a key would keep {len(state):,} values, more than {most:,}",

@@ -112,7 +112,7 @@ class BatchRun:
             plan = smaller
 
     def _complete(self, batch: int, plan: Plan) -> Plan:
-        """Return the plan with versions of all global tables; adds versions of missing tables."""
+        """Return the plan with a version of each global table; versions that it lacks are added."""
         missing = self._tables.missing(plan.globals)
         if not missing:
             return plan

@@ -24,7 +24,7 @@ class _Described(Protocol):
 
 @runtime_checkable
 class _DescribesTopics(Protocol):
-    """The administrative client of a cluster that applies topic settings."""
+    """A `TopicAdmin` that also returns the settings of a topic, such as that of Kafka."""
 
     def describe(self, topic: str) -> _Described: ...
 

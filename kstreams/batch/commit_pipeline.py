@@ -50,7 +50,7 @@ class CommitPipeline:
 
     Attributes:
         last: The last commit; None before the first commit.
-        kept: The numbers of the plans that clean-up retains, each with the commit before it.
+        kept: The numbers of the plans that clean-up retains, with the commit before each plan.
     """
 
     def __init__(self, opened: OpenedQuery, run: str) -> None:

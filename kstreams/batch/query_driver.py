@@ -115,7 +115,7 @@ class QueryDriver:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The numbers of the plans that clean-up retains, each with the commit before it."""
+        """The numbers of the plans that clean-up retains, with the commit before each plan."""
         return self._commits.kept
 
     @property
@@ -310,7 +310,7 @@ class QueryDriver:
         self._looped_bytes += sum(part.length for part in commit.sent)
 
     def _adopt(self, batch: int) -> Commit:
-        """Continue after an older driver's commit, which was first, and return this commit."""
+        """Continue after the commit that an older driver wrote first; return this commit."""
         commit, position = self._commits.adopt(batch, self._publish)
         self.planner.positions.update(position.positions)
         self._stop_sources()

@@ -45,7 +45,7 @@ class Sweep:
 
         Args:
             done: The last batch that this driver has committed; None before its first commit.
-            kept: Numbers of the plans to retain, each with the commit before it; see
+            kept: Numbers of the plans to retain, with the commit before each plan; see
                 `kstreams.checkpoint.takeover`.
         """
         opened, settings, name = self.opened, self.settings, self.settings.name

@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class TaskTimers:
-    """The next time of wall-clock work of each task of a query, as reported by its last batch.
+    """The next time of wall-clock work of each task of a query, as the task last reported it.
 
     Args:
         groups: The partition groups of the query, in the order of their stages.

@@ -55,7 +55,7 @@ class Checkpoint:
         shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
         queries: The names of each query's groups, in the order of their stages.
         tasks: The number of tasks, by group.
-        epoch_numbers: The number of new epochs of each query because its state was rewritten.
+        epoch_numbers: The number of each query's epoch; upgrades that rewrite state increase it.
         ended: By group, the last committed batch of each ended epoch: later records of these epochs
             on Kafka are not valid.
         start_ms: The start time of sources without a position, instead of their own start.
@@ -224,7 +224,7 @@ class Checkpoint:
         return {"format": _FORMAT, **with_stored_names(described), **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
-        """Return the description with the effects of commits on the sources of a topology."""
+        """Return a copy whose `lets_go` describes the sources of a topology."""
         logs: dict[str, object] = {
             node.topic.name: node.log for node in topology.sources if node.log is not None
         }

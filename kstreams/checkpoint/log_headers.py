@@ -22,7 +22,7 @@ def begin_log(
     this entry, a missing log counts as not yet created.
 
     Args:
-        checkpoint: The checkpoint, or its successor.
+        checkpoint: The checkpoint, or the upgraded checkpoint that will replace it.
         query: The name of the query.
         objects: The durable log.
         seed: The initial commit of a fork or upgrade; None without one.

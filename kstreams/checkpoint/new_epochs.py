@@ -21,12 +21,12 @@ _ROWS_AT_ONCE = 10_000
 
 
 def next_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return the next epoch number of a query that no attempt has used, not even a killed one."""
+    """Return the next epoch number of a query that has no commits, even of a killed upgrade."""
     return _unused(checkpoint, query, checkpoint.epoch_numbers.get(query, 0) + 1, objects)
 
 
 def first_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return an unused epoch number for a query that is new in the checkpoint: 0 if unused."""
+    """Return the lowest epoch number without commits, for a query that the checkpoint lacks."""
     return _unused(checkpoint, query, 0, objects)
 
 

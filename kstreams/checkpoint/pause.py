@@ -23,7 +23,7 @@ _OBJECT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Pause:
-    """A pause, during which an app plans nothing.
+    """A pause of an app, during which the app plans no batches.
 
     Attributes:
         since_ms: The start, ms since the epoch.

@@ -92,7 +92,10 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
 def _counting(
     plans: PlanLog, numbers: list[int], newest: Plan | None, last: Commit | None
 ) -> tuple[list[int], Plan | None]:
-    """Return numbers and newest plan without void plans, stored during a commit that failed."""
+    """Return plan numbers and newest plan, without plans of batches after a failed commit.
+
+    Such plans are void: they were stored during a commit that is not in the log.
+    """
     done = SEED if last is None else last.batch
     while newest is not None and newest.ahead and numbers[-1] - done in (1, 2):
         if numbers[-1] == done + 1 and newest.counts_after(None if last is None else last.id):

@@ -125,10 +125,10 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
         checkpoint: The checkpoint to remove.
         query: The name of the query.
         objects: The durable log.
-        run: The id of the process that removes it.
+        run: The id of the process that removes the checkpoint.
 
     Returns:
-        The names of the plans with the number of the sealing plan.
+        The names of the plans that must stay, because they keep drivers from continuing.
     """
     plans = checkpoint.plans(query)
     commits = replace(checkpoint, begun={}).commits(query, objects)
@@ -148,7 +148,7 @@ def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:
 
 
 def _before(plans: PlanLog, last: Commit | None) -> Mapping[TopicPartition, int]:
-    """Return the start positions of the batch after a commit."""
+    """Return the first offset of each partition for the batch after a commit."""
     begun = plans.begun()
     return {
         **({} if begun is None else begun.positions),

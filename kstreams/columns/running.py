@@ -45,7 +45,7 @@ def running(form: Merging, state: Columns, runs: Runs) -> Columns:
 
 
 def replaced(column: _Array, rows: _Array, new: _Array) -> _Array:
-    """Return a column with the given rows replaced; Python integers if the new values are."""
+    """Return a column with replaced rows; of Python objects if `column` or `new` has objects."""
     kind = object if "O" in (column.dtype.kind, new.dtype.kind) else column.dtype
     found = column.astype(kind)
     found[rows] = new

@@ -89,8 +89,8 @@ class EmbeddedLog:
             table: `timestamp` (int64 ms since the epoch, not negative), `key` and `value`
                 (binary, null allowed), optionally `headers`; at least one row.
             producer: Name of the producer: any text that is the same in a replay.
-            batch: The producer's number for these rows, from 0. A repeated number is a
-                replay: its rows are ignored.
+            batch: The producer's number for these rows, from 0. If the producer has appended this
+                number before, the call is a replay, and the rows are ignored.
 
         Returns:
             The new segment, or the existing segment of this batch.

@@ -1,10 +1,10 @@
 """One partition: its published segments, and the lock for publishing the next segment.
 
 A publisher holds a `flock` on the file `.head`, writes into it the name of the segment it is about
-to publish, and links the segment's complete file to that name. So a listing whose newest segment is
-the one in `.head` is current, without a comparison of file times: planning reads 128 bytes rather
-than a directory. If a publisher is killed between the two steps, `.head` names a segment that does
-not exist; each other process then scans the directory until the next segment is published.
+to publish, and links the segment's complete file to that name. So a listing is current if its
+newest segment is the segment in `.head`: planning reads 128 bytes rather than a directory, and
+compares no file times. If a publisher is killed between the two steps, `.head` names a segment that
+does not exist; each other process then scans the directory until the next segment is published.
 """
 
 from __future__ import annotations
@@ -106,7 +106,10 @@ class PartitionLog:
 
     @contextmanager
     def _exclusive(self) -> Iterator[int]:
-        """Lock out other publishers; may be nested. The caller holds the mutex."""
+        """Lock the partition against other publishers. The caller must hold the mutex.
+
+        Nested calls are allowed. Yields the file descriptor of `.head`.
+        """
         if self._head is not None:
             yield self._head
             return

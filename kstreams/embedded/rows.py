@@ -238,7 +238,10 @@ def _columns(schema: pa.Schema) -> list[str]:
 
 
 def _row_groups(metadata: pq.FileMetaData, start: int, stop: int) -> tuple[int, int, int]:
-    """Return the row groups with the rows: first, exclusive end, and the rows before the first."""
+    """Find the row groups that contain the rows `start` to `stop`.
+
+    Returns the first group, the exclusive end group, and the number of rows before the first group.
+    """
     first, row, skipped = 0, 0, 0
     for group in range(metadata.num_row_groups):
         if row >= stop:

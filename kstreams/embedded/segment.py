@@ -78,7 +78,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The name parts of a complete file that is not visible yet.
+    """The parts of the file name of a complete segment that is not visible yet.
 
     Args:
         attempt: Hexadecimal digits that are unique to the attempt: 16 for its owner, and 32 more.

@@ -64,7 +64,7 @@ class KafkaOptionsError(CompileError, ValueError):
 
 
 class LostChangesWarning(UserWarning):
-    """A function of a topology changes its own object, and later batches do not see the change.
+    """A function of a topology changes an attribute or variable, and later batches lose the change.
 
     `TopologyBuilder.build` issues this warning. Keep lasting data in a store.
 

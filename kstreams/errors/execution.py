@@ -77,7 +77,7 @@ class ProcessingError(ExecutionError):
 
     @classmethod
     def of(cls, exc: BaseException, *, hint: str = "") -> ProcessingError:
-        """Return the error for an exception of user code, with a bounded length."""
+        """Return the error for an exception of user code; its texts have a bounded length."""
         error = cls(
             f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
             cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME),
@@ -178,7 +178,7 @@ class WorkerDiedError(ExecutionError):
     Args:
         message: The dead worker and the running batch.
         deaths: The number of deaths, over all Spark attempts of the task and repeats of the batch.
-        under_way: The input: topic, partition, first offset, and the offset after the last one.
+        under_way: The input of the batch: topic, partition, first offset, offset after the last.
         hint: The next step.
         where: The group and other known parts of the location.
     """

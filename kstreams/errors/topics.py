@@ -201,7 +201,7 @@ class InvalidTopicError(ExecutionError, ValueError):
 
 
 class RowsRefusedError(ExecutionError, ValueError):
-    """Rows are invalid in a topic. Nothing was written; fix the rows and append them again."""
+    """A topic rejects rows as invalid. Nothing was written; fix the rows and append them again."""
 
 
 class UnknownPartitionError(UnknownTopicError):

@@ -19,13 +19,13 @@ from kstreams.state.log.store_changes import changes_of
 __all__ = ("Marks", "PartitionRows", "advance", "marks_of")
 
 Marks = Sequence[tuple[int, str]]
-"""The state of a copy: number and version id of each partition's version."""
+"""For each partition of a copy, the number and the id of its version."""
 
 _PREFIX_BYTES = 2
 
 
 def marks_of(version: TableVersion) -> list[tuple[int, str]]:
-    """Return the state of a copy at a version."""
+    """Return the number and version id of each partition in a version of a table."""
     return [(pointer.version, pointer.version_id) for pointer in version.pointers]
 
 
@@ -40,7 +40,7 @@ def advance(
     Args:
         store: The copy.
         version: The target version.
-        marks: The current state of the copy; empty for an empty copy.
+        marks: The number and version id of each partition in the copy; empty for an empty copy.
         log_of: Opens the durable log of a task.
 
     Raises:

@@ -40,7 +40,7 @@ class HostCopies:
 
     Args:
         home: A directory that only this user can access.
-        place: The table.
+        place: The storage location of the table.
         backend: The backend of the copies.
     """
 
@@ -117,7 +117,7 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Link the newest earlier copy as a draft; return its marks, empty without such a copy."""
+        """Link the newest earlier copy as a draft; return its partitions' versions, if any."""
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [

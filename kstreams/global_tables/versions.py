@@ -70,10 +70,10 @@ class GlobalVersions:
         return pins
 
     def held(self, query: str) -> set[int]:
-        """Return the batches of a query whose table versions plans still refer to.
+        """Return the batches of a query that wrote table versions to which plans still refer.
 
-        These are the current plans of this driver, and stored plans: those of batches before a
-        crash, and those of a newer driver that has taken over the checkpoint.
+        These plans are the current plans of this driver, and stored plans: those of batches before
+        a crash, and those of a newer driver that has taken over the checkpoint.
 
         Raises:
             StateCorruptError: A plan cannot be read.
@@ -152,11 +152,11 @@ class QueryTables:
         return [store for store in self.reads if store not in pins]
 
     def held(self) -> set[int]:
-        """Return the batches of the query whose table versions plans still refer to."""
+        """Return the batches of the query that wrote table versions to which plans still refer."""
         return set() if self.versions is None else self.versions.held(self.query)
 
     def committed(self, commit: Commit) -> None:
-        """Handle a commit of the query."""
+        """Handle a commit of the query; see `GlobalVersions.committed`."""
         if self.versions is not None:
             self.versions.committed(self.query, commit)
 

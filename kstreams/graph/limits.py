@@ -24,7 +24,7 @@ def limits_of(groups: Iterable[PartitionGroup]) -> dict[str, int]:
 
 
 def ends_by_itself(topology: Topology) -> bool:
-    """Return whether a run may end without being stopped: by a limit, or since all sources end."""
+    """Return whether a run may end by itself: there is a limit, or all sources are bounded."""
     return bool(limits_of(topology.groups)) or all(
         is_bounded(node.log) for node in topology.sources
     )

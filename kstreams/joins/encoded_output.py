@@ -1,4 +1,4 @@
-"""The context of tasks for stages that send encoded records."""
+"""The context of join stages that send encoded records."""
 
 from __future__ import annotations
 

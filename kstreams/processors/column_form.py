@@ -27,7 +27,8 @@ class Need(Flag):
 
     Attributes:
         RECORDS: Encoded records of parents that are sources or repartition edges.
-        DECODED: Such records as typed keys and values, if all downstream nodes accept columns.
+        DECODED: The same records, decoded to typed keys and values, if all downstream nodes accept
+            columns.
         COLUMNS: Tables of a parent that is a column processor.
         RESULTS: Tables of a parent that is an aggregation, if all children are edges and topics.
         BATCH_END: Records of a parent that forwards only when the batch ends.

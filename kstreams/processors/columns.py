@@ -47,7 +47,7 @@ LAST_PLACE = (1 << 40) - 1
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """The source of encoded records for a columnar node: their serdes.
+    """The serdes of the encoded records that a columnar node receives.
 
     Args:
         key: The serde of the keys.
@@ -72,8 +72,8 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
     """Base class of column processors, the columnar forms of record processors.
 
     Directly below sources or repartition edges, `process_batch` receives the columns `key` (binary,
-    as in the topic, checked to be decodable; null if null keys pass), `value` (in the `carried`
-    form, or null unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below
+    as in the topic, checked to be decodable; null if null keys pass), `value` (as `carried` returns
+    it; null unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below
     another column processor, it receives the table that the processor forwards, with keys and
     values of any type. A forwarded table may have a column `stream_time`: a record processor below
     then sees it as the current stream time.

@@ -21,20 +21,23 @@ __all__ = ("EachRow", "each_row", "naming", "replaced", "row_error")
 
 
 class EachRow(ColumnProcessor):
-    """Base class of such processors; holds results that have no Arrow type until the batch ends."""
+    """Base class of column processors that call a user's function for each row.
+
+    Results that have no Arrow type are kept in memory until the batch ends.
+    """
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the function may read values."""
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Create the holder of objects."""
+        """Create the `HeldObjects` for results that have no Arrow type."""
         super().init(context)
         self.held = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the objects to which the batch's columns refer."""
         self.held.clear()
 
     def with_results(self, table: pa.Table, **columns: list[Any]) -> pa.Table:

@@ -33,11 +33,11 @@ class Entered(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the operator may read values."""
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Initialize the operator, and create the holder of objects."""
+        """Initialize the operator, and create the `HeldObjects` for keys and values."""
         super().init(context)
         self._objects = HeldObjects()
         self._operator.init(context)
@@ -51,7 +51,7 @@ class Entered(ColumnProcessor):
         self._operator.process_batch(replaced(table, key=keys, value=values))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the objects to which the batch's columns refer, and advance the operator."""
         self._objects.clear()
         self._operator.advance(stream_time_ms)
 

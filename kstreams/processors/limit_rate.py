@@ -163,7 +163,7 @@ class _Release:
         self._next = -FAR_MS  # a lower bound of all times, which saves reads of the buffer
 
     def after(self, time_ms: int) -> None:
-        """Update the lower bound for a record that is buffered until a time, ms."""
+        """Lower the time of the next release, if a record is buffered until an earlier time, ms."""
         self._next = min(self._next, time_ms)
 
     def due(self, now: int) -> None:

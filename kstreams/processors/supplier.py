@@ -95,7 +95,7 @@ StoreParameters = Mapping[str, Parameters]
 
 @runtime_checkable
 class ParameterSupplier(Protocol):
-    """A supplier with parameters on which the rows of its stores depend; they are recorded."""
+    """A supplier whose stores have rows that depend on parameters; the parameters are recorded."""
 
     @property
     def store_parameters(self) -> StoreParameters:
@@ -150,7 +150,7 @@ class OneStoreSupplier:
 
 
 def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that have a supplier's record keys; empty if it declares none.
+    """Return a supplier's stores whose keys are record keys; empty if none are declared.
 
     A custom processor may use any keys in its stores.
     """
@@ -170,7 +170,7 @@ class ValuedSupplier(Protocol):
 
 
 def valued_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that have a supplier's record values; empty if it declares none."""
+    """Return a supplier's stores whose values are record values; empty if none are declared."""
     if isinstance(supplier, type) or not isinstance(supplier, ValuedSupplier):
         return ()
     return supplier.valued_stores

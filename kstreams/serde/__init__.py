@@ -9,7 +9,7 @@
 - `kstreams.windows.windowed(serde, windows)`: windowed keys in the format of Kafka Streams.
 - `SchemaSerde`: a serde whose bytes a `Schema` describes; `FramedSerde`: a serde whose bytes have a
   frame in a topic, such as a schema's id in a registry.
-- `SerdeByText`: makes a serde of typed text, a `SerdeRequest`, for the command line.
+- `SerdeByText`: creates a serde from the text of a `SerdeRequest`, for the command line.
 - `Serde`: derive from it to write a serde; `kstreams.testing.SerdeContract` tests it. `objects_of`
   turns an Arrow column into Python objects quickly.
 

@@ -144,7 +144,11 @@ class Serde(ABC, Generic[T]):
         return column if column.type == pa.binary() else column.cast(pa.binary())
 
     def _cast(self, column: pa.Array, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
-        """Cast a column of nulls, or of a type that an `accepted` check allows, to `arrow_type`."""
+        """Cast a column to `arrow_type`, if it is null or its type passes an `accepted` check.
+
+        Raises:
+            SerializationError: The type is not accepted, or a value cannot be cast.
+        """
         if column.type == self.arrow_type:
             return column
         if not (pa.types.is_null(column.type) or any(is_it(column.type) for is_it in accepted)):

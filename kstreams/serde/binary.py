@@ -75,6 +75,6 @@ def sortable_column(numbers: Ints) -> pa.Array:
 
 
 def has_all(column: pa.Array, values: Sequence[object]) -> bool:
-    """Return whether a column of one field of values is null only where the value is None."""
+    """Return whether a column with one field of each value is null only where the value is None."""
     nulls = column.null_count
     return not nulls or nulls == sum(value is None for value in values)

@@ -1,4 +1,4 @@
-"""Serdes that are named by a text on a command line."""
+"""Serdes that a user of the command line names by a text, such as `protobuf:FILE#MESSAGE`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ("SerdeByText", "SerdeRequest")
 
 @dataclass(frozen=True)
 class SerdeRequest:
-    """A typed text that names a serde, and the purpose of the serde.
+    """A text from the command line that names a serde, and the purpose of the serde.
 
     Args:
         text: The text after the name and a colon, such as a file; empty without one.
         inner: Returns the serde of another text, for serdes that contain other serdes. Raises
             `ValueError` if the text does not name a serde.
         topic: The topic whose records are read or written, if there is one.
-        part: The part of the records.
+        part: The part of the records that the serde converts: key or value.
         registry: The address of the schema registry, if the command line has one.
     """
 
@@ -36,9 +36,9 @@ class SerdeRequest:
 class SerdeByText:
     """A package's serde for the command line, registered by name in `kstreams.serde_texts`.
 
-    Values are typed and shown as text, numbers and bools if the serde's `type_token` is one of
-    these, else as JSON: with the serde's methods `to_json(value)` and `from_json(content)`, if it
-    has them.
+    The command line reads and prints values as text, numbers and bools if the serde's `type_token`
+    is one of these, otherwise as JSON: with the methods `to_json(value)` and `from_json(content)`
+    of the serde, if it has them.
 
     Args:
         usage: The form of the text, such as `protobuf:FILE#MESSAGE`.

@@ -1,4 +1,4 @@
-"""The form of keys and values in nodes that work by columns.
+"""The form of keys and values in columnar nodes.
 
 Numbers, text and bools are Arrow columns of their type. All other values stay undecoded bytes, and
 are decoded when a node reads a field or the object. Values that a node only forwards cost nothing,
@@ -23,7 +23,7 @@ def stays_bytes(serde: Serde[Any]) -> bool:
 
 
 def carried(serde: Serde[Any], data: pa.Array) -> pa.Array:
-    """Return encoded values as processors by columns get them: decoded, or unchanged as bytes.
+    """Convert encoded values to the form that columnar processors get: decoded, or still bytes.
 
     Raises:
         DeserializationError: Values of the serde are decoded to columns, and an element is invalid.

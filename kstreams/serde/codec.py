@@ -51,7 +51,7 @@ class Codec(ABC):
 
 
 class GzipCodec(Codec):
-    """Gzip (RFC 1952) without a timestamp, so that equal bytes have equal compressed bytes.
+    """Compresses with gzip (RFC 1952), without a timestamp: equal bytes compress to equal bytes.
 
     Args:
         level: The compression level: 1 is fast, 9 is small.

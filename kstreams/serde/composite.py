@@ -89,7 +89,9 @@ class CompositeSerde(Serde[T]):
 
 
 class TupleSerde(CompositeSerde[T]):
-    """A tuple of fixed length: for each element, its length (u32, big-endian) and its bytes.
+    """The serde of tuples of fixed length.
+
+    Writes, for each element, the length (u32, big-endian) of its bytes, then the bytes.
 
     Args:
         parts: Serdes of the elements.
@@ -131,9 +133,9 @@ class TupleSerde(CompositeSerde[T]):
 
 
 class FieldsSerde(TupleSerde[T]):
-    """A tuple whose elements have names, which are part of the serde's name.
+    """The serde of tuples whose elements have names; the names are part of the serde's name.
 
-    Thus a store never reads its state after elements were renamed or exchanged.
+    So after elements were renamed or exchanged, a store does not misread its old state.
 
     Args:
         names: Name of each element.

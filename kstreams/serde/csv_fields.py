@@ -12,7 +12,7 @@ __all__ = ("divided", "has_more_fields")
 
 @lru_cache(16)
 def _parts(mark: bytes) -> re.Pattern[bytes]:
-    """Return a pattern that matches quoted text, and as group 1 the delimiter (`mark`)."""
+    """Return a pattern that matches quoted text, or the delimiter (`mark`) as group 1."""
     return re.compile(rb'"[^"]*(?:"|\Z)|(' + re.escape(mark) + b")")
 
 

@@ -65,7 +65,7 @@ def csv_row(type_: type[T], *, delimiter: str = ",") -> Serde[T]:
 
 
 class RowType(ObjectType):
-    """A column of structs, each of which represents a row's object.
+    """The Arrow type of columns of structs, each of which represents a row's object.
 
     Args:
         row: The class of the objects.

@@ -14,7 +14,7 @@ __all__ = ("EncodedType",)
 
 
 class EncodedType(ObjectType):
-    """An Arrow type for the bytes of a serde.
+    """The Arrow type of columns of objects that a serde has encoded.
 
     Keep a reference to the type as long as its columns: Arrow only has a weak reference.
 

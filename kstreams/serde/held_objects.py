@@ -75,7 +75,10 @@ class HeldObjects:
 
 
 class _HeldType(ObjectType):
-    """Positions in a list of objects: rows can be selected without access to the objects."""
+    """The Arrow type of columns of positions in a list of objects.
+
+    Rows of such a column can be selected without access to the objects.
+    """
 
     def __init__(self, held: Sequence[Any]) -> None:
         self._held = held
@@ -95,7 +98,10 @@ class _HeldType(ObjectType):
 
 
 class _MadeType(_HeldType):
-    """Positions in lists of parts, from which objects are created when they are read."""
+    """The Arrow type of columns of positions in lists of parts.
+
+    Reading such a column creates an object of the parts at each position.
+    """
 
     def __init__(self, make: Callable[..., Any], parts: Sequence[Sequence[Any]]) -> None:
         super().__init__(parts)

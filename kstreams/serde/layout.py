@@ -44,7 +44,7 @@ class FixedLayout:
         self.column_count = len(self._columns)
 
     def encode(self, columns: Columns) -> pa.Array:
-        """Return a `binary` array of the values.
+        """Encode columns of numbers; return a `binary` array with one element per value.
 
         Raises:
             SerializationError: A number is out of its field's range.
@@ -85,7 +85,7 @@ class FixedLayout:
         )
 
     def decode(self, data: Sequence[bytes]) -> Columns:
-        """Decode values.
+        """Decode values; return one column for each number of a value.
 
         Raises:
             DeserializationError: A value does not have `width` bytes, or a length field is wrong.
@@ -120,19 +120,26 @@ class FixedLayout:
 def fixed_layout(serde: Serde[Any]) -> FixedLayout | None:
     """Return the layout of a serde's values, or None if they vary in width.
 
-    Numbers have a layout, and tuples and stamped values of numbers; a timestamp precedes its value.
+    Serdes of numbers have a layout, and so do serdes of tuples and stamped values of numbers. The
+    column of timestamps comes before the columns of their values.
     """
     fields = list(_fields(serde))
     return None if ("", None) in fields else FixedLayout(fields)
 
 
 def span_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of a span (start, end, value) of a `SpansSerde`; None as `fixed_layout`."""
+    """Return the layout of a span (start, end, value) of a `SpansSerde`, given the value's serde.
+
+    Returns None if the values vary in width.
+    """
     return _timed_layout(serde, 2)
 
 
 def slice_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of a slice (time, value) of a sliding store; None as `fixed_layout`."""
+    """Return the layout of a slice (time, value) of a sliding store, given the value's serde.
+
+    Returns None if the values vary in width.
+    """
     return _timed_layout(serde, 1)
 
 
@@ -145,7 +152,10 @@ def _timed_layout(serde: Serde[Any], times: int) -> FixedLayout | None:
 
 
 def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
-    """Yield type and content of each field; an empty type marks a field of variable width."""
+    """Yield the numpy type of each field of a serde's values, and the field's content.
+
+    The content is None unless it is constant. The type is empty for a field of variable width.
+    """
     if isinstance(serde, StampedSerde):
         yield ">i8", None
         yield from _fields(serde.parts[0])

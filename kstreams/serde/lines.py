@@ -22,7 +22,7 @@ _LISTS = pa.list_(pa.string())
 
 
 class LinesType(ObjectType):
-    """A column of lists of lines, each of which represents a tuple."""
+    """The Arrow type of columns of lists of lines; each list represents a tuple."""
 
     def __init__(self) -> None:
         pa.ExtensionType.__init__(self, _LISTS, "kstreams.lines")
@@ -40,7 +40,7 @@ class LinesType(ObjectType):
 
 
 class LinesSerde(Serde["tuple[str, ...]"]):
-    r"""A tuple of lines as UTF-8, each followed by a line feed.
+    r"""The serde of tuples of lines: UTF-8, with a line feed after each line.
 
     A reader also accepts `\r\n` as line end, and a last line without a line end. A line that
     contains `\r` or `\n` is a `SerializationError`.
@@ -62,7 +62,7 @@ class LinesSerde(Serde["tuple[str, ...]"]):
         return TEXT.serialize("".join(f"{line}\n" for line in value))
 
     def deserialize(self, data: bytes) -> tuple[str, ...]:
-        """Divide into lines; bytes that are not UTF-8 are a `DeserializationError`."""
+        """Split the bytes into lines; bytes that are not UTF-8 are a `DeserializationError`."""
         lines = TEXT.deserialize(data).split("\n")
         if not lines[-1]:
             lines.pop()

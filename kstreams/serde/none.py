@@ -14,7 +14,7 @@ __all__ = ("NONE", "NoneSerde")
 
 
 class NoneSerde(Serde[None]):
-    """Writes null for None, and reads any bytes as None.
+    """The serde of None: writes null for None, and reads any bytes as None.
 
     As a topic's key serde it means that the keys do not matter.
     """

@@ -23,7 +23,7 @@ __all__ = ("BOOL", "DOUBLE", "INT32", "INT64", "BoolSerde", "FixedWidthSerde")
 
 
 class FixedWidthSerde(Serde[T]):
-    """A number of fixed width.
+    """The serde of numbers of fixed width.
 
     Args:
         name: Stable name.
@@ -49,7 +49,7 @@ class FixedWidthSerde(Serde[T]):
 
     @property
     def hashes_by_bytes(self) -> bool:  # type: ignore[override]  # constant per instance
-        """True for integers; False for doubles (0.0 equals -0.0, and NaN equals nothing)."""
+        """Whether equal numbers have equal bytes: not for doubles (0.0 equals -0.0; NaN)."""
         return self.type_token is int
 
     @property
@@ -58,7 +58,7 @@ class FixedWidthSerde(Serde[T]):
         return _ORDERED[self.name] if not self._ordered else self
 
     def serialize(self, value: T) -> bytes:
-        """Encode; a wrong type or a number out of range is a `SerializationError`."""
+        """Encode a number; a wrong type or a number out of range is a `SerializationError`."""
         try:
             data = self._struct.pack(value)
         except (struct.error, OverflowError) as exc:
@@ -68,7 +68,7 @@ class FixedWidthSerde(Serde[T]):
         return self._turn(data) if self._ordered else data
 
     def deserialize(self, data: bytes) -> T:
-        """Decode; bytes of another length are a `DeserializationError`."""
+        """Decode a number; bytes of another length are a `DeserializationError`."""
         try:
             (value,) = self._struct.unpack(self._turn_back(data) if self._ordered else data)
         except struct.error as exc:
@@ -98,7 +98,11 @@ class FixedWidthSerde(Serde[T]):
         return values
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decode whole buffers; an element of another length is a `DeserializationError`."""
+        """Decode all elements in one step; an element of another length is an error.
+
+        Raises:
+            DeserializationError: An element does not have the width of a number.
+        """
         width = self._struct.size
         if len(data) == 0:
             return pa.array([], self.arrow_type)
@@ -116,7 +120,7 @@ class FixedWidthSerde(Serde[T]):
         return pa.array(self._numbers(raw), self.arrow_type)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode whole buffers; a column of another type is a `SerializationError`."""
+        """Encode all numbers in one step; a column of another type is a `SerializationError`."""
         column = self._cast(column, self._takes)
         width = self._struct.size
         numbers = column.fill_null(0).to_numpy(zero_copy_only=False).astype(self._dtype)
@@ -171,7 +175,7 @@ class FixedWidthSerde(Serde[T]):
 
 
 class BoolSerde(Serde[bool]):
-    """One byte, 0 or 1, as Kafka's BooleanSerializer."""
+    """The serde of bools: one byte, 0 or 1, like Kafka's `BooleanSerializer`."""
 
     __slots__ = ()
     name = "bool"

@@ -13,7 +13,7 @@ __all__ = ("ObjectType", "TupleType")
 
 
 class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
-    """A column of structs, each of which represents a Python object.
+    """The base of Arrow types for columns of structs, each of which represents a Python object.
 
     Results are passed on as columns, and become objects only when they are read one by one.
     """
@@ -38,7 +38,7 @@ class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
 
 
 class TupleType(ObjectType):
-    """Tuples of fixed length.
+    """The Arrow type of columns of tuples of fixed length.
 
     Args:
         kinds: Types of the elements.

@@ -26,7 +26,9 @@ _LENGTH = struct.Struct(">I")
 
 
 class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
-    """A tuple of any length: for each element, its length (u32, big-endian) and its bytes.
+    """The serde of tuples of any length.
+
+    Writes, for each element, the length (u32, big-endian) of its bytes, then the bytes.
 
     Args:
         element: Serde of the elements.
@@ -50,7 +52,7 @@ class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
 
 
 class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
-    """A set; elements are sorted by their bytes, so that equal sets have equal bytes.
+    """The serde of sets; elements are sorted by their bytes, so that equal sets have equal bytes.
 
     Args:
         element: Serde of the elements.
@@ -74,12 +76,16 @@ class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """Return the pieces as one `bytes`, each preceded by its length."""
+    """Concatenate byte strings, each after its length (u32, big-endian)."""
     return b"".join(part for piece in pieces for part in (_LENGTH.pack(len(piece)), piece))
 
 
 def divided(data: bytes) -> list[bytes]:
-    """Return the pieces of a result of `joined`; truncated data is a `DeserializationError`."""
+    """Return the byte strings that `joined` has encoded.
+
+    Raises:
+        DeserializationError: The data is truncated.
+    """
     pieces = []
     place, size = 0, len(data)
     while place < size:

@@ -19,7 +19,9 @@ _BOUNDS = struct.Struct(">qq")
 
 
 class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
-    """A tuple of `(start_ms, end_ms, value)`: lengths (u32), two int64, then the value.
+    """The serde of tuples of spans, each `(start_ms, end_ms, value)`.
+
+    Writes, for each span, the length (u32) of its bytes, two int64, then the value.
 
     Args:
         value: Serde of the values.

@@ -27,7 +27,9 @@ _STAMP = struct.Struct(">q")
 
 
 class StampedSerde(CompositeSerde["tuple[T, int]"]):
-    """A pair of value and timestamp (ms): 8 bytes of timestamp, big-endian, then the value.
+    """The serde of pairs of value and timestamp (ms).
+
+    Writes 8 bytes of timestamp, big-endian, then the value.
 
     Args:
         value: Serde of the values.

@@ -15,7 +15,7 @@ __all__ = ("BYTES", "TEXT", "BytesSerde", "TextSerde")
 
 
 class BytesSerde(Serde[bytes]):
-    """Bytes as they are."""
+    """The serde of bytes, which stay unchanged."""
 
     __slots__ = ()
     name = "bytes"
@@ -51,7 +51,7 @@ class BytesSerde(Serde[bytes]):
 
 
 class TextSerde(Serde[str]):
-    """Text as UTF-8; the bytes sort by code point, as Python's strings do."""
+    """The serde of text: UTF-8, whose bytes sort by code point, as Python's strings do."""
 
     __slots__ = ()
     name = "text"
@@ -61,7 +61,7 @@ class TextSerde(Serde[str]):
     arrow_type = pa.string()
 
     def serialize(self, value: str) -> bytes:
-        """Encode; anything but text, and lone surrogates, are a `SerializationError`."""
+        """Encode text; any other object, or a lone surrogate, is a `SerializationError`."""
         try:
             return str.encode(value)
         except (TypeError, UnicodeEncodeError) as exc:

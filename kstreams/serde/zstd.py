@@ -1,4 +1,4 @@
-"""Zstandard, with trained dictionaries. Needs the extra `zstd`."""
+"""Compression with Zstandard and trained dictionaries. Needs the extra `zstd`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _WINDOW_BYTES = 8 << 20  # every reader of the format should accept this
 
 
 class ZstdCodec(Codec):
-    """One frame of Zstandard (RFC 8878) with its length.
+    """Compresses to one frame of Zstandard (RFC 8878), whose header has the uncompressed length.
 
-    Contexts of zstandard serve one thread at a time, so each thread has its own.
+    Contexts of the package zstandard are not thread-safe, so each thread has its own.
 
     Args:
         level: The compression level: 1 is fast, 22 is small.

@@ -35,7 +35,7 @@ class BatchHold:
         return len(self._items)
 
     def cut(self, mark: int) -> None:
-        """Discard the items since a mark."""
+        """Discard the items that were added after a mark."""
         items = tuple(self._items[mark:])
         del self._items[mark:]
         if items and self._undo is not None:

@@ -30,8 +30,8 @@ _Item = int | Record[Any, Any]
 class BatchBuffer:
     """Buffers the input of one batch processor, in the order of forwarding.
 
-    Records of entries right above are buffered as row numbers of the entry's table (`feed`), so
-    that their columns have the types of the serdes, partitions and offsets.
+    A record that comes directly from an entry is buffered as a row number of the entry's table
+    (`feed`). Its columns then have the types of the serdes, and its partition and offset are kept.
 
     Attributes:
         form: The form of the entries' tables.
@@ -51,7 +51,7 @@ class BatchBuffer:
         self.take_row = self._items.append
 
     def feed(self, table: pa.Table | None) -> None:
-        """Set the table whose row numbers `take_row` takes, before the records of each batch."""
+        """Set the table to which the row numbers of `take_row` refer; called before each batch."""
         self._feed = table
 
     def take(self, record: Record[Any, Any]) -> None:
@@ -160,7 +160,7 @@ class ColumnBuffer(BatchBuffer):
             self._after()
 
     def _table(self, items: list[_Item]) -> pa.Table:
-        """Return the table of items, which are either all row numbers or all records."""
+        """Return the buffered items as a table; the items are all row numbers, or all records."""
         records = [item for item in items if isinstance(item, Record)]
         if not records:
             return super()._table(items)
@@ -180,7 +180,7 @@ class ColumnBuffer(BatchBuffer):
 
 
 def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
-    """Yield groups of consecutive tables that can be joined and are small enough."""
+    """Yield groups of consecutive tables that can be concatenated and fit into one table."""
     group: list[pa.Table] = []
     held = 0
     for table in tables:
@@ -195,13 +195,16 @@ def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
 
 
 def _fit(one: pa.Table, other: pa.Table) -> bool:
-    """Return whether two tables can be joined: columns of held objects must have equal types."""
+    """Return whether two tables can be concatenated.
+
+    A column whose items refer to Python objects (`HeldObjects`) needs the same type in both.
+    """
     kinds = zip(one.schema.types, other.schema.types, strict=False)
     return all(a == b or not (is_held(a) or is_held(b)) for a, b in kinds)
 
 
 def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-    """Return rows, given in ascending order; a view of the table if they are consecutive."""
+    """Return the table's rows with the given ascending numbers; a slice if they are consecutive."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return table.slice(int(rows[0]), len(rows))
     return table.take(pa.array(rows))

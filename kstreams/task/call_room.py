@@ -77,7 +77,7 @@ _STACK_SIZE = threading.Lock()
 
 
 class _RecursionLimit:
-    """The recursion limit of the process, raised by the most frames that a running task needs."""
+    """Raises the recursion limit of the process by the largest need of all running tasks."""
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
     _raised: ClassVar[list[int]] = []

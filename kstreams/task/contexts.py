@@ -87,8 +87,8 @@ class TaskServices:
     def seal(self) -> None:
         """Reject calls with an effect until the next `open`.
 
-        Contexts replace these methods and restore them, so that allowed calls have no additional
-        cost.
+        Contexts replace the methods by functions that raise, and `open` restores them. An allowed
+        call therefore costs no check.
         """
         self.overlay.seal()
         for context in self._contexts:

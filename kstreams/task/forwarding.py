@@ -26,7 +26,10 @@ def to_each(calls: Sequence[Callable[[T], None]]) -> Callable[[T], None]:
 
 
 def settled(call: Callable[[T], None], joints: Sequence[Joint]) -> Callable[[T], None]:
-    """Return a function that calls `call`, then lets joints join the records that they got."""
+    """Return a function that calls `call`, then `end` of each joint.
+
+    A joint buffers the records of its join during the call, and `end` joins both inputs.
+    """
     if not joints:
         return call
 

@@ -100,7 +100,7 @@ class RecordPass:
             work.wiring.flows.passed[stream.entry.name] += count - stream.failed
 
     def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
-        """Process records if every failure fails the batch."""
+        """Process records without rollback, because every failure fails the batch."""
         cursor, alike = self._work.cursor, rows.alike
         while True:
             cursor.rows = rows
@@ -149,7 +149,7 @@ class RecordPass:
             self._reject_before(stream, len(stream.keys))
 
     def _reject_before(self, stream: Stream, row: int) -> None:
-        """Apply the policy to undecodable rows in order: right before the next good row."""
+        """Apply the policy to the undecodable rows of a stream that come before a good row."""
         while stream.bad and stream.bad[-1].before <= row:
             self._work.reject(stream.bad.pop())
 
@@ -158,7 +158,7 @@ class RecordPass:
         self._work.failed(stream.queue, row, stream.keys[row], exc)
 
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
-        """Return the receiver of each stream's records; feed buffers right below entries."""
+        """Return the receiver of each stream's records; set the tables of buffers below entries."""
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
         buffers = self._work.wiring.buffers
@@ -219,7 +219,7 @@ def _orders(streams: Sequence[Stream], cursor: Cursor) -> list[tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class _Feed:
-    """The merged rows of a batch processor, each with its number in the merged batch."""
+    """The rows of a batch for one batch processor, and their numbers in the merged batch."""
 
     buffer: BatchBuffer
     table: pa.Table
@@ -318,7 +318,15 @@ def _feed(
     numbers: npt.NDArray[np.int32],
     rows: Ints,
 ) -> _Feed:
-    """Merge the tables of some of the `count` queues, by queue number, for one batch processor."""
+    """Merge the rows of the queues that a batch processor reads.
+
+    Args:
+        buffer: The buffer of the processor.
+        tables: The tables of these queues, by queue number.
+        count: The number of all queues of the batch.
+        numbers: The queue number of each record of the batch, in merged order.
+        rows: The row of each of these records in its queue.
+    """
     if count == 1:
         return _Feed(buffer, tables[0], np.arange(len(rows)))
     own = list(tables)

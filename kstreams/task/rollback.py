@@ -21,8 +21,8 @@ __all__ = ("Undo",)
 class Undo:
     """Marks the state of stores, outputs, schedules and counts, and restores it.
 
-    Stream time is not restored, because the record was seen. Effects of the functions of sinks
-    cannot be undone.
+    Stream time keeps the time of the failed record. Effects of functions that sinks call cannot be
+    undone.
     """
 
     def __init__(

@@ -309,15 +309,15 @@ class Task:
         self._call(schedule.node, schedule.fire, now)
 
     def _advance_columns(self) -> None:
-        """Pass the current stream time to column processors, whose records may all be earlier."""
+        """Pass stream time to column processors: it may be later than their last record."""
         now = self._cursor.stream_time
         for node, processor in self._wiring.column_processors:
             self._call(node, processor.advance, now)
 
     def _finish_nodes(self, *, close_windows: bool) -> None:
-        """Let each node close its open windows, if requested, and release buffered records.
+        """Let each node close its open windows, if requested, and release its held items.
 
-        Parents come before their children, which may buffer the records of parents.
+        Parents come before their children, because children may hold records of their parents.
         """
         calls: dict[str, list[Callable[[], None]]] = {}
         if close_windows:
@@ -356,7 +356,10 @@ class Task:
     def _failed_at(
         self, node: str, queue: Queue, row: int, key: object, exc: BaseException
     ) -> None:
-        """Apply the policy to a failed record that a node reports, maybe during other records."""
+        """Apply the policy to a failed record that a node reports.
+
+        The node may be processing another record at that time.
+        """
         raw = as_read(queue.table.slice(row, 1))
         error = located(exc, self._wiring.places, hint=RECORD_HINT)
         if error.where.target is not None:

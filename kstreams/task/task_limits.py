@@ -1,4 +1,4 @@
-"""The limits of a task: the number of records that may pass each limit, and that arrived."""
+"""Count the records that arrive at a task's limits, and the records that may pass."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Allowance(NamedTuple):
 
 @dataclass
 class Exceeded(Exception):
-    """A task has more records than its share of a limit; nothing of its batch is kept.
+    """More records arrived at a limit than its allowance in this task; the batch is discarded.
 
     Attributes:
         arrived: By limit, the total number of records that arrived at it.
@@ -138,7 +138,7 @@ class TaskLimits:
         self._meta.passed = {node: count for node, count in passed.items() if count}
 
     def _look(self) -> None:
-        """Update `stops`: whether no further record of the task can have an effect."""
+        """Update `stops`."""
         reached = [
             node
             for node, (up_to, last) in self._allowed.items()

@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class Meeting(Generic[T]):
-    """Buffers the records of both inputs of a join, and joins them within the calls of its node.
+    """Buffers the records of both join inputs, and joins them inside the join node's wrapped calls.
 
-    Interceptors get each record or table once, left ones first, when all records are there; the
-    join runs within the last of these calls. Only records that interceptors pass on are joined.
+    When all records are buffered, interceptors get each record or table once, the left ones first;
+    the join runs within the last of these calls. Only records that interceptors pass on are joined.
 
     Args:
         around: Returns a call of the left or right input with all wrappers of the node.
@@ -80,9 +80,9 @@ class Meeting(Generic[T]):
 
 
 class Joint:
-    """A join node that one record may reach through both inputs; it joins them together.
+    """Joins the records that reach both inputs of a join node because of one forwarded record.
 
-    Kafka Streams instead calls the join separately for each input, so that one record gives two
+    Kafka Streams instead calls the join separately for each input. One record then gives two
     results, one of which combines a new row with an old row.
 
     Args:
@@ -119,13 +119,13 @@ class Joint:
         self._depth += 1
 
     def end(self) -> None:
-        """Join the buffered records, unless a node above still forwards."""
+        """Join the buffered records, unless an outer `begin` still lacks its `end`."""
         self._depth -= 1
         if not self._depth and (self._both.lefts or self._both.rights):
             self._both.settle()
 
     def mark(self) -> int:
-        """Return the number of buffered records, which is 0 between records."""
+        """Return the number of buffered records: 0 between two input records."""
         return len(self._both.lefts) + len(self._both.rights)
 
     def cut(self, _: int) -> None:

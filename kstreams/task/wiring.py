@@ -77,11 +77,11 @@ class Wiring:
         exceeded: Applies the policy to records with too many passes of a loop.
         call_frames: The number of frames that are reserved for processors that call each other.
         folder: The folder for output that exceeds the memory limit.
-        watch: Observes the input of sinks, edges and loops, if there is one.
+        watch: Observes the input of sinks, edges and loops; None: no observer.
 
     Attributes:
         buffers: The buffers of batch processors, in topological order.
-        inner_buffers: The buffers that other processors forward to.
+        inner_buffers: The buffers of nodes that have a parent other than an entry.
         collectors: The collectors by edge node and by sink node with topics.
         results: The collectors by sink node with another destination.
         lines: The lines by `to_stdout` sink node.
@@ -244,7 +244,7 @@ class Wiring:
     def _watched(
         self, name: str, take: RecordCall, mark: Callable[[], int] = lambda: 0
     ) -> RecordCall:
-        """Return the function that takes output of a node, wrapped by the watch, if it is set."""
+        """Return the function that takes the output of a node, wrapped by the watch if any."""
         if self._watch is None:
             return take
         found = self._watch.bind_output(name, take, mark)

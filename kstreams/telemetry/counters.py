@@ -9,8 +9,9 @@
         "restores": {"by-word": [4, 1.2]}, "rows": {"counts": {"by-word/3": 1200}},
         "log": [5, 13789, 0, 0, 0, 0], "moves": 4}}}
 
-The seconds of nodes are estimated from samples. The restores of a group are their number and their
-seconds. The sums start at zero with each start of the app; exact totals are in the commits.
+The seconds of nodes are estimated from samples. `restores` has the number and the total seconds of
+each group's restores. The sums start at zero with each start of the app; exact totals are in the
+commits.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class QueryCounters:
         restores: By group, the number of restored tasks and the seconds of their restores.
         log: Requests to the durable log.
         rows: By store and task, the number of rows before the last batch of the task.
-        moves: Number of moves of tasks to another worker, without the first worker of a task.
+        moves: Number of moves of tasks to another worker; the first worker of a task is no move.
     """
 
     batches: int = 0

@@ -67,7 +67,7 @@ class Minute:
 
     @classmethod
     def of(cls, report: BatchReport) -> Minute:
-        """Return the minute of a batch report, with only this batch."""
+        """Return a minute that contains only the batch of a report."""
         return cls(
             report.query,
             report.committed_ms // MINUTE_MS * MINUTE_MS,

@@ -45,7 +45,7 @@ class Recorder:
     """A `Watcher` that writes files; see `kstreams.telemetry`.
 
     Events wait in bounded queues. If the files cannot be written in time, reports are dropped and
-    counted. A file that cannot be written is logged, and fails nothing.
+    counted. A failed write is logged and does not fail the app.
 
     Args:
         home: The checkpoint of the app.
@@ -95,19 +95,19 @@ class Recorder:
         self._thread.start()
 
     def opened(self, app: OpenApp) -> None:
-        """Queue the topology for the next write, and start to watch the lag."""
+        """Queue the topology for the next write, and report the lag of the app from now on."""
         self._opened = app
         self._unread = UnreadWatch(app, self._clock)
         self._unread.start()
         self._wake.set()
 
     def entered(self, state: AppState) -> None:
-        """Write the state."""
+        """Write `live.json` with the new state of the app."""
         self._state = state
         self._wake.set()
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Do nothing: each write asks queries for their activity."""
+        """Do nothing: each write gets the current activity from the queries."""
 
     def committed(self, report: BatchReport) -> None:
         """Queue the report for the next write."""
@@ -145,7 +145,7 @@ class Recorder:
                 self._fails = False
             except Exception as exc:  # noqa: BLE001  # it must not end: the disk may get room
                 if not self._fails:
-                    _LOG.warning("what app %s does cannot be written down: %s", self._name, exc)
+                    _LOG.warning("the telemetry of app %s cannot be written: %s", self._name, exc)
                 self._fails = True
             if ends:
                 return

@@ -18,7 +18,7 @@
 `rec` has the processed records, and the records from topics. A node has records in, out and held,
 and dropped records by reason. A task has records, bytes written to the log, worker, attempts,
 whether it was restored, seconds by phase, estimated seconds by node (`""`: outside of nodes), the
-rows of its stores before the batch, and its start by its worker's clock. A line has the longest 256
+rows of its stores before the batch, and its start by its worker's clock. A line has the 256 longest
 tasks. `lat` is `Latency`. A topic has records and bytes in, records and bytes out; a move has the
 previous worker (null: none), the new worker, and whether the state was restored. Earlier versions
 of the library wrote neither topics nor moves. A line is read as a `BatchReport` without `totals`,

@@ -86,7 +86,7 @@ def unread(
         try:
             present = ends.end_offsets(topic)
         except KStreamsError as exc:
-            _LOG.warning("topic %r cannot be asked for its ends: %s", topic, exc.message)
+            _LOG.warning("the end offsets of topic %r cannot be read: %s", topic, exc.message)
             continue
         for place, position in positions.items():
             end = present.get(place.partition)

@@ -73,7 +73,7 @@ class UnreadWatch:
             try:
                 self._look_on()
             except Exception as exc:  # noqa: BLE001  # a broker: the next look may go well
-                _LOG.warning("how far the app is behind is not known: %s", exc)
+                _LOG.warning("the lag of the app is unknown: %s", exc)
                 self._stop.wait(_EVERY_S)
 
     def _look_on(self) -> None:

@@ -4,9 +4,9 @@
 checkpoint and durable log; it takes no lock and writes nothing there. Reads of key ranges return
 `KeyScan` iterators with `seek`, other reads of rows `ViewScan` iterators. `View.follow` calls back
 after each commit and returns a `Following`, which stops the callbacks; `View.follow_rows` passes
-the `RowChanges` of the version to the callback, an iterable of `RowChange`. A view of the results
-that `every` or `at_most_every` holds back has `BufferedResult` values. The source of a view may be
-a `ViewedApp` or a `ViewedQuery`, which returns its committed batches as `QueryVersion`.
+the `RowChanges` of the version to the callback, an iterable of `RowChange`. The values of a view of
+results that `every` or `at_most_every` holds back are `BufferedResult` objects. The source of a
+view may be a `ViewedApp` or a `ViewedQuery`, which returns its committed batches as `QueryVersion`.
 
 `TopicView(topic, connection)` reads any compacted topic as a table, with the `PartitionProgress` of
 each partition. `RemoteView(url, store, token=...)` reads a store over HTTP, from `kstreams serve`.

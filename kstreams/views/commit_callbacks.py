@@ -16,7 +16,7 @@ __all__ = ("Following",)
 class Following:
     """Calls a function at each version of a view, in a thread of its own.
 
-    It is a context manager that stops the thread.
+    As a context manager, it stops the thread at the end of the `with` block.
 
     Args:
         refresh: Moves the view to the newest version and returns its number; None before the first.

@@ -1,4 +1,4 @@
-"""A working copy of one partition of a store, and its readable states."""
+"""A working copy of one partition of a store, and the versions of the partition to read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorkingCopy:
     Args:
         backend: The backend of the store.
         directory: The directory of the store.
-        stores: Names of the stores in it.
+        stores: Names of the stores in the working store.
 
     Attributes:
         closed: Whether the store was closed.
@@ -81,7 +81,7 @@ class State(Generic[S]):
         self._reads = 0
 
     def live(self) -> S:
-        """Return the live store, only for reading, by one thread at a time."""
+        """Return the store's object with its read methods; only one thread at a time may use it."""
         live = self._live
         if live is None or self._overlay is None:
             self._overlay = Overlay(self.stored, times=self.times)
@@ -92,7 +92,10 @@ class State(Generic[S]):
         return live
 
     def without(self, remove: Callable[[S], object]) -> StoreChanges | None:
-        """Return the changes that a function makes to a live store; None if it changes nothing."""
+        """Return the changes that a function makes to the store, without applying them.
+
+        Returns None if the function changes nothing.
+        """
         overlay = Overlay(self.stored, times=self.times)
         remove(self._spec.open(overlay))
         return overlay.changes().get(self._spec.name)
@@ -118,9 +121,9 @@ class State(Generic[S]):
 class LayeredCopy(Generic[S]):
     """A working copy of one store, and the layers of newer changes over it.
 
-    Changes become layers, which readers see at once: a `State` is the copy and its layers at one
-    moment. `fold` writes a layer into the copy when all states that are still held include the
-    layer.
+    Changes become layers, which readers see at once: a `State` is the copy with its layers at one
+    moment. `fold` writes a layer into the copy when all states that are still referenced include
+    the layer.
 
     Only one thread at a time may call the methods; other threads may read states meanwhile.
 
@@ -164,10 +167,10 @@ class LayeredCopy(Generic[S]):
         return self._state(state.copy, state.times)
 
     def fold(self, lock: AbstractContextManager[bool]) -> None:
-        """Write those layers into the copy that all held states include.
+        """Write into the copy each layer that all referenced states include.
 
         Args:
-            lock: Acquired for each slice, to block readers of the copy.
+            lock: Acquired for each slice of changes, to block readers of the copy.
         """
         copy = self._copy
         while copy is not None and self._layers:
@@ -186,7 +189,7 @@ class LayeredCopy(Generic[S]):
             copy.close()
 
     def close(self) -> None:
-        """Delete all copies, including copies of held states."""
+        """Delete all copies, including copies that referenced states use."""
         copies = [*self._retired, *([] if self._copy is None else [self._copy])]
         self._retired, self._copy, self._layers = [], None, ()
         for copy in copies:

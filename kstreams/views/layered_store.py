@@ -58,8 +58,7 @@ class Layer:
 class LayeredStore(WorkingStore):
     """A read-only `WorkingStore` of one store at one version.
 
-    Layers of this store may also be written into the base, which does not change the results of
-    reads.
+    The owner of the base may write the layers into it, which does not change the results of reads.
 
     Args:
         name: Name of the store.
@@ -100,7 +99,7 @@ class LayeredStore(WorkingStore):
         return self._newest(merge(*sources, key=_key, reverse=reverse))
 
     def _newest(self, found: Iterator[tuple[int, Pair]]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield each key once, with the value of its newest layer, unless that deletes the key."""
+        """Yield each key once, with the value of its newest layer; omit keys that it deletes."""
         last: bytes | None = None
         for depth, (key, value) in found:  # of equal keys the newest comes first
             if key == last:
@@ -111,7 +110,7 @@ class LayeredStore(WorkingStore):
             yield key, value
 
     def count(self, store: str) -> int:
-        """Return the number of keys of a store, as exact as the count of the base."""
+        """Return the number of keys of a store; an estimate if the base returns an estimate."""
         if any(layer.changes.ranges for layer in self._layers):
             return sum(1 for _ in self.scan(store, None, None))
         newest: dict[bytes, bytes | None] = {}

@@ -45,8 +45,8 @@ class PinnedFrom(Protocol):
 class Pinned(Generic[S]):
     """A `VersionReader` of one committed version, valid while it is referenced.
 
-    It keeps all changes since that version in memory, so hold it for one read only. After a reset
-    or an upgrade of the app, reads raise `StoreError`.
+    All changes since that version stay in memory while the object is referenced, so keep it for one
+    read only. After a reset or an upgrade of the app, reads raise `StoreError`.
 
     Args:
         reader: The reader that has the version.
@@ -122,7 +122,7 @@ class Pinned(Generic[S]):
     def changed_since(self, older: Pinned[S], partition: int) -> set[bytes] | None:
         """Return the encoded keys of a partition's rows that changed after an older version.
 
-        None if the keys are not known, because the partition was restored in between.
+        Returns None if the keys are not known, because the partition was restored in between.
         """
         with self._lock:
             return self._states[partition].changed_since(older._states[partition])

@@ -28,7 +28,7 @@ class QuerySource:
     viewed: ViewedQuery
 
     def stamp(self) -> str:
-        """Return a constant: the checkpoint of a Spark query keeps its topology."""
+        """Return a constant, because the topology of a Spark checkpoint never changes."""
         return self.viewed.name
 
     def find(self, spec: StoreSpec[Any]) -> QueryStore:
@@ -117,7 +117,7 @@ class QueryStore:
     def routing(self) -> str | None:
         """Return the name of the partitioner of the store's keys; None if it is not known.
 
-        It is not known if an edge has a partition count of its own, because the store may then have
+        Returns None also if an edge has its own partition count, because the store may then have
         fewer partitions than its group has tasks.
         """
         shape = self._viewed.topology.shape()[self.group]
@@ -127,5 +127,8 @@ class QueryStore:
         return routing_of(shape, self._spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return the partitioner of the store's keys; None if it is unknown."""
+        """Return the partitioner of the store's keys: `given`, or Kafka's by default.
+
+        None if the store's keys have another partitioner, or an unknown one.
+        """
         return partitioner_of(self.routing(), given)

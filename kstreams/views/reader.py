@@ -46,7 +46,7 @@ _MACHINE = SystemClock()
 class Reader(MovingReader[S]):
     """Moves working copies of a store's partitions from commit to commit.
 
-    A version is read and decoded without the lock of readers; readers then see all of it at once.
+    A version is read and decoded without blocking reads; then all of it becomes visible at once.
 
     Args:
         spec: The store.
@@ -121,7 +121,7 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version in a background thread; reads raise the error of a failure.
+        """Move to the newest version in a background thread; later reads raise its error.
 
         Returns:
             The version that readers see.
@@ -181,7 +181,7 @@ class Reader(MovingReader[S]):
                 return
 
     def _take(self, commit: Commit) -> None:
-        """Prepare the partitions that were read before at a commit's version, then move to it."""
+        """Bring the restored partitions to a commit's version, then make it the current version."""
         found: Version[S] = Version(commit, self._place.group)
         try:
             for partition in self._version.states:
@@ -296,7 +296,7 @@ class Reader(MovingReader[S]):
         self.read(partitions, len)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
-        """Read partitions at one version, the newest if the current one is too old.
+        """Call a function with partitions at one version: the newest, if the current is too old.
 
         Args:
             partitions: The partitions.

@@ -39,7 +39,10 @@ class ReaderSettings:
     kept: int = 0
 
     def backend_for(self, state_bytes: int) -> StateBackend:
-        """Return the given backend; else RocksDB, if installed, for over 64 MiB, or memory."""
+        """Return the configured backend; by default memory.
+
+        The default is RocksDB, if it is installed, for state of more than 64 MiB.
+        """
         if self.backend is not None:
             return self.backend
         if state_bytes <= _IN_MEMORY_BYTES:

@@ -21,8 +21,8 @@ class Replica(LayeredCopy[S], Generic[S]):
     """A working copy that follows a task's committed versions by their deltas.
 
     A snapshot is read once, into the copy. The decoded deltas of a later version become layers over
-    the copy; no read waits for a delta. Layers that all held versions share are merged into the
-    copy, in slices. The copy has only one store.
+    the copy, so no read waits for a delta. A layer that all referenced versions include is written
+    into the copy, in slices. The copy has only one store.
 
     Only one thread at a time may call `advance`, `fold` and `close`; other threads may read states
     meanwhile.
@@ -86,6 +86,6 @@ class Replica(LayeredCopy[S], Generic[S]):
         return copy
 
     def close(self) -> None:
-        """Delete all copies, including copies of held versions."""
+        """Delete all copies, including copies that referenced versions use."""
         self._at = None
         super().close()

@@ -159,7 +159,7 @@ class _Side(Generic[S, K, T]):
         self._absent = absent
 
     def values(self, keys: Sequence[K]) -> list[Any]:
-        """Return the values of keys; the value for absent keys if there is no version."""
+        """Return the values of keys; without a version, the store's value for absent keys."""
         if self._held is None:
             return [self._absent] * len(keys)
         return self._held.read(

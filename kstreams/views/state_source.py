@@ -76,7 +76,10 @@ class ViewedStore(Protocol):
         ...
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return the partitioner of the store's keys; None if it is unknown."""
+        """Return the partitioner of the store's keys: `given`, or Kafka's by default.
+
+        None if the store's keys have another partitioner, or an unknown one.
+        """
         ...
 
 

@@ -38,7 +38,7 @@ class _KeyRows(Protocol[S_contra, K_contra, T_co]):
 
 
 class StoreReads(Generic[S_co]):
-    """The part of a view that passes the live stores of partitions to functions, for reading only.
+    """The methods of a view that pass the live stores of partitions to functions that only read.
 
     Methods of a custom store kind are called this way: `view.read_key(member, lambda store:
     store.rank(member))`.
@@ -56,7 +56,7 @@ class StoreReads(Generic[S_co]):
         self._reader = reader
 
     def read(self, look: Callable[[Sequence[S_co]], T]) -> T:
-        """Call a function with all partitions at one version, and return its result.
+        """Call a function with the live stores of all partitions at one version; return its result.
 
         Args:
             look: Called with the live stores, by partition.
@@ -64,10 +64,10 @@ class StoreReads(Generic[S_co]):
         return self._reader.read(self._everywhere(), look)
 
     def read_key(self, key: object, look: Callable[[S_co], T]) -> T:
-        """Call a function with the partition of a key, and return its result.
+        """Call a function with the live store of a key's partition, and return its result.
 
-        If the partitioner is not known, all partitions are tried; the result is the first result
-        that is not the kind's value for absent keys, usually None.
+        If the partitioner is not known, the function is called for each partition in turn, until
+        its result is not the kind's value for absent keys, usually None.
 
         Args:
             key: The key that routes the app's records.

@@ -35,7 +35,7 @@ class Version(Generic[S]):
 
     @property
     def state_bytes(self) -> int:
-        """The size of the group's state in the log, in bytes."""
+        """The size of the group's state in the durable log, in bytes."""
         return sum(p.snapshot_bytes + p.delta_bytes for p in self.pointers.values())
 
     @property

@@ -34,5 +34,5 @@ class VersionReader(Protocol[S_co]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S_co]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration over the live stores of partitions; it stays at one version."""
+        """Start an iteration over the live stores of partitions, which stays at one version."""
         ...

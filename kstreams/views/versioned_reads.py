@@ -42,7 +42,10 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
 
     @property
     def wall_ms(self) -> int | None:
-        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
+        """The commit time of the current version by the app's clock, ms since the epoch.
+
+        None before the first commit.
+        """
         ...
 
     def versions(self) -> list[int]:
@@ -54,14 +57,15 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def recovered(self) -> bool:
-        """Return whether all partitions are ready at the newest version, or the fixed one."""
+        """Return whether all partitions are ready at the newest version, or at that of `as_of`."""
         ...
 
     def recover(self, until_ms: int | None) -> bool:
         """Make all partitions ready at the newest version, and return whether they are.
 
         Args:
-            until_ms: The machine's steady time at which to give up between partitions.
+            until_ms: The time of the monotonic clock, ms, after which no further partition is
+                restored; None: no limit.
         """
         ...
 
@@ -105,7 +109,10 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
 
     @property
     def wall_ms(self) -> int | None:
-        """Time of that batch's commit by the app's clock, ms since the epoch; None before any."""
+        """The commit time of the view's version by the app's clock, ms since the epoch.
+
+        None before the app's first commit.
+        """
         return self._versions.wall_ms
 
     def versions(self) -> list[int]:
@@ -196,8 +203,8 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
     def recovered(self) -> bool:
         """Whether the view has caught up: all partitions are ready at the newest commit.
 
-        With `as_of`, at that version instead. Partitions become ready at their first read, or by
-        `wait_recovered`. For a remote view, the partitions of the server's view count.
+        With `as_of`, all partitions must be ready at that version instead. Partitions become ready
+        at their first read, or by `wait_recovered`. A remote view reports the server's view.
 
         Source: goka's `View.Recovered`.
         """

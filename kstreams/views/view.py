@@ -116,7 +116,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
 
 
 def _nothing(_: int) -> None:
-    """Do nothing at a new version, because reads see it anyway."""
+    """Do nothing: the callback of a background thread whose only task is to advance the view."""
 
 
 def _state_source(

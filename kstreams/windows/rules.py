@@ -96,7 +96,7 @@ def close_time(end: T, close_delay_ms: int) -> T:
 
 
 def last_sliding_end(time: T, difference_ms: int) -> T:
-    """Return the end (ms) of a time's last sliding window; if it is closed, the record is late."""
+    """Return the end (ms) of a time's last sliding window; a record is late if that is closed."""
     return time + difference_ms
 
 

@@ -42,13 +42,13 @@ _ROWS_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The progress of rebuilding one task's part of a store.
+    """The progress of rebuilding a store in one task.
 
     Attributes:
         store: The name of the store.
         partition: The partition of the task.
-        records: The number of records so far.
-        done: Whether these are all records.
+        records: The number of changelog records that were read so far.
+        done: Whether all records were read.
     """
 
     store: str
@@ -62,10 +62,10 @@ class ChangelogRestore:
     """Rebuilds stores from their changelogs, up to the last committed batch.
 
     The queries of the stores start a new epoch with the offsets, times and other stores of their
-    last commit; nothing changes before the last step, which is one rename. The old content of a
-    store is not read, so it may be damaged. If all stores of a group are rebuilt, no object of the
-    group is read. The caller must hold the app's lock, and must have published the output of the
-    last commits.
+    last commit. The checkpoint does not change before the last step, which is one rename. The old
+    content of a store is not read, so it may be damaged. If all stores of a group are rebuilt, no
+    object of the group is read. The caller must hold the app's lock, and must have published the
+    output of the last commits.
 
     Attributes:
         checkpoint: The checkpoint of the app.
@@ -74,7 +74,8 @@ class ChangelogRestore:
         backend: The backend of the working copies.
         objects: The durable log of the app.
         run: The id of this run.
-        publish: Publishes the remaining output of a commit, if a query is taken over.
+        publish: Publishes the remaining output of a query's last commit; called before the query
+            is taken over from an older driver.
     """
 
     checkpoint: Checkpoint
@@ -317,7 +318,7 @@ class _Task:
 
 
 def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
-    """Return whether a record belongs to an uncommitted batch, which Kafka shows nevertheless."""
+    """Return whether an uncommitted batch wrote a record; Kafka returns such records, too."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")

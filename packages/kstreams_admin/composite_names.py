@@ -52,7 +52,7 @@ def composite_named(
 def _fields_named(
     name: str, fields: str, part_named: Callable[[str], Serde[Any] | None]
 ) -> Serde[Any] | None:
-    """Return the serde of a name such as `fields(orders: int64, total: double)`, or None."""
+    """Return the serde of a name such as `fields(orders: int64)`; None if a part is unknown."""
     pairs = [field.partition(": ") for field in _divided(fields)]
     parts = [part_named(part) for _, _, part in pairs]
     known = [part for part in parts if part is not None]

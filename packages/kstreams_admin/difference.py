@@ -33,7 +33,7 @@ class ChangedRow(NamedTuple):
 def changed_rows(before: StoreReads[Any], after: StoreReads[Any]) -> Iterator[ChangedRow | None]:
     """Yield the rows that exist in only one version, and None for each row in both.
 
-    Both versions are read in parallel, so memory holds few rows. A changed row is yielded twice,
+    Both versions are scanned together, so memory holds few rows. A changed row is yielded twice,
     the earlier version first. Rows are equal if their values, or the displayed forms of their
     values, are equal.
 

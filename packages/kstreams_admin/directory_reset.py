@@ -145,7 +145,7 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
 
 
 def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
-    """Return the checkpoint's entry that contains the working copies; empty if there is none."""
+    """Return the name of the checkpoint's entry with the working copies; empty if outside."""
     directory = None if state is None else state.directory
     if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):
         return ()
@@ -213,7 +213,7 @@ def _loaded(checkpoints: tuple[Path, ...]) -> Iterator[Checkpoint]:
 
 
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
-    """Delete objects and local state, then the checkpoint, whose description has their names."""
+    """Delete objects and local state, then the checkpoint, which lists their names."""
     gone = (*renamed, *(leftover.path for leftover in found.interrupted))
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))

@@ -124,7 +124,7 @@ def rows_looked_at(
 
 
 def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  # of the kind
-    """Return the flat tuples of one row returned by the kind's method `scan`."""
+    """Return the flat tuples of one row that `StoreKind.scan` of the view's store has yielded."""
     parts = view.spec.kind.flat(row)
     if not _has_windows(view):
         return [*parts]
@@ -133,6 +133,11 @@ def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  
 
 def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_Row]:
     """Yield the rows of a key as flat tuples without the key.
+
+    Args:
+        view: A view of the store.
+        key: The key.
+        times: The selected times, ms since the epoch: start and exclusive end; None for no limit.
 
     Raises:
         StoreKindError: The store kind does not describe its rows; or `times` is given for a store

@@ -21,7 +21,7 @@ class RowText:
     Args:
         spec: The store.
         key: Serde of the rows' keys.
-        columns: Names of the parts of a row.
+        columns: Names of the columns; the first is that of the key.
     """
 
     def __init__(self, spec: StoreSpec[Any], key: Serde[Any], columns: tuple[str, ...]) -> None:
@@ -30,7 +30,7 @@ class RowText:
 
     @classmethod
     def of_key(cls, spec: StoreSpec[Any], key: Serde[Any]) -> RowText:
-        """Return a `RowText` for the results of `flat_of_key`, for `row(..., key=False)`."""
+        """Return a `RowText` for the rows of `StoreKind.flat_of_key`; use `row(..., key=False)`."""
         return cls(spec, key, ("key", *spec.kind.columns_of_key))
 
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
@@ -40,6 +40,6 @@ class RowText:
         return {name: exact(part, serde) for name, serde, part in named}
 
     def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
-        """Return a row as JSON text, and the length of the text."""
+        """Return a row, which begins with its key, as JSON text; and the number of characters."""
         text = json_text(self.row(parts, key=True))
         return text, len(text)

@@ -1,4 +1,4 @@
-"""The status of an app by its last commits, for the command line and metrics."""
+"""The status of an app as of its last commits, for the command line and metrics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ("QueryStatus", "query_statuses")
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """One query at its last commit.
+    """The status of one query as of its last commit.
 
     Attributes:
         query: The name of the query.
-        batch: The batch; None before the first commit.
+        batch: The number of the committed batch; None before the first commit.
         wall_ms: The time of the commit, ms since the epoch; None before the first commit.
         totals: The total counts of the query's nodes.
         counted: Whether the commit has counts; commits of earlier versions have none.
@@ -49,7 +49,7 @@ class QueryStatus:
 
 
 def query_statuses(checkpoint: Checkpoint, objects: ObjectStore) -> list[QueryStatus]:
-    """Return the status of each query by its last commit, sorted by name.
+    """Return the status of each query as of its last commit, sorted by name.
 
     Args:
         checkpoint: The checkpoint of the app.

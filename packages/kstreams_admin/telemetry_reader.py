@@ -59,7 +59,7 @@ class TelemetryReader:
         return self._document(LIVE, Live.from_json)
 
     def counters(self) -> Counters | None:
-        """Return the sums since the start of the app; None if they are not recorded."""
+        """Return the counters, summed since the start of the app; None if they are not recorded."""
         return self._document(COUNTERS, Counters.from_json)
 
     def topology(self) -> Outline | None:
@@ -76,10 +76,10 @@ class TelemetryReader:
         return self._lines(reports_name(query), most, lambda fields: from_line(query, fields))
 
     def minutes(self, most: int = 3 * _MINUTES_A_DAY) -> list[Minute]:
-        """Return the minutes of all queries, oldest first.
+        """Return the telemetry of all queries by the minute, oldest first.
 
         Args:
-            most: Maximum number of lines, one for each minute and query.
+            most: Maximum number of lines to read; each has one query in one minute.
         """
         found: dict[tuple[str, int], Minute] = {}
         for minute in self._lines(MINUTES, most, Minute.from_json):

@@ -160,7 +160,7 @@ def _from_json(token: Any) -> Callable[[object], object] | None:  # noqa: ANN401
 
 
 def _written(writer: Callable[[Any], object] | None, value: object) -> object:
-    """Return the result of a serde's own writer; the value itself if the writer fails."""
+    """Return a value as converted by a serde's writer; unchanged if the writer fails or is None."""
     if writer is None or isinstance(value, _SCALARS):
         return value
     try:

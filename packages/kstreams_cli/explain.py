@@ -1,4 +1,4 @@
-"""`kstreams explain`: why does a key have its value?"""
+"""`kstreams explain`: the batches and records that gave a key its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kstreams forecast`: what will an app cost, and how long will it take to come back?"""
+"""`kstreams forecast`: the cost of an app, and the time to restore its state."""
 
 from __future__ import annotations
 

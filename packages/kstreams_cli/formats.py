@@ -228,7 +228,7 @@ def find_serde(
     Args:
         text: The text.
         topic: The topic of the records, if there is one.
-        part: The part of the records.
+        part: The side of the records, `key` or `value`.
         registry: The address of a schema registry, if there is one.
 
     Raises:

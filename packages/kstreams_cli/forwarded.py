@@ -27,7 +27,7 @@ ForwardedOption = Annotated[
 
 
 def networks_of(given: str | None) -> tuple[str, ...]:
-    """Return the networks of the option.
+    """Parse the value of the option, and return the networks; none without a value.
 
     Raises:
         WrongUsageError: An item is neither an address nor a network.

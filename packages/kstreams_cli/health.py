@@ -84,7 +84,7 @@ class _Told:
     """The telemetry of an app about sources other than topics.
 
     Attributes:
-        logs: The names of its logs.
+        logs: The names of the app's logs, which are its sources other than topics.
         live: The current activity; None if the telemetry is outdated or missing.
     """
 
@@ -99,8 +99,8 @@ class _Query:
     Attributes:
         status: The last commit.
         waiting: The number of unread records, if the last commit is too old.
-        unknown: The logs with an unknown number of unread records.
-        kept: The retained data of its logs.
+        unknown: The names of logs with an unknown number of unread records.
+        kept: The size of the uncommitted data that the source of each log retains, by log.
     """
 
     status: QueryStatus
@@ -112,7 +112,7 @@ class _Query:
     def of(
         cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
     ) -> _Query:
-        """Return the health of a query, from the ends of topics and the telemetry of logs."""
+        """Return the health of a query, from end offsets of topics and telemetry of logs."""
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
         live = None if told.live is None else told.live.queries.get(status.query)
@@ -158,7 +158,7 @@ class _Query:
 
 
 def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
-    """Return the telemetry of an app about logs; without telemetry, no logs are known."""
+    """Return the telemetry of an app's logs; no logs are known without telemetry."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()
     logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}

@@ -1,4 +1,4 @@
-"""The text that shows the user's files for executors."""
+"""The text that lists the user's files that executors receive."""
 
 from __future__ import annotations
 

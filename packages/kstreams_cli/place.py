@@ -108,7 +108,7 @@ class Place:
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
-        """Return this place, with exactly-once results also on Kafka."""
+        """Return this place with exactly-once delivery, which embedded topics always have."""
         if isinstance(self.connection, Embedded):
             return self
         from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use

@@ -116,7 +116,7 @@ def _changes_state(made: UpgradePlan) -> bool:
 
 
 def _sizes(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, int]:
-    """Return, by group, the number of bytes that a restore of all its tasks reads."""
+    """Return the number of bytes that a restore of all tasks of a group reads, by group."""
     found: dict[str, int] = {}
     for status in query_statuses(checkpoint, objects):
         for task, size in status.state_bytes.items():

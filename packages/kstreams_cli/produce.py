@@ -135,7 +135,7 @@ class _Reader:
 
 
 def _times(text: str | None, separator: str) -> tuple[int | None, bool]:
-    """Return the timestamp of all records, and whether each line has its own."""
+    """Return the timestamp of all records, and whether each line has its own timestamp."""
     if text is None or text == _FIELD:
         if text == _FIELD and not separator:
             raise WrongUsageError('"field" needs a --separator that is not empty', "--timestamp")

@@ -1,4 +1,4 @@
-"""The common part of commands that replay committed batches: their code and topics."""
+"""Shared options of commands that replay committed batches: the app's code and topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kstreams reset`: start an app fresh."""
+"""`kstreams reset`: remove the checkpoint of an app, so that the app starts fresh."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _show_gone(sentence: str) -> None:
 
 
 def _tell_nothing(_: str) -> None:
-    """Do nothing: the question to the user had the same text."""
+    """Ignore a sentence of `reset`, because the user has already been asked with this text."""
 
 
 def _show(found: Survey) -> None:

@@ -228,7 +228,7 @@ def _spec(
 def _code(
     checkpoint: str, topology: str | None, log: str | None, connection: str | None
 ) -> tuple[str, ...] | None:
-    """Return the options with which a child process finds an app and its code; or None."""
+    """Return the options by which `kstreams explain` finds the app's code; None without code."""
     if topology is None:
         return None
     place = checkpoint if is_url(checkpoint) else str(checkpoint_of(checkpoint).named)

@@ -1,4 +1,4 @@
-"""The option with limits of `kstreams serve`."""
+"""The option of `kstreams serve` that sets limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMIT = "--limit"
 
 
 def limits_of(given: Iterable[str]) -> Limits:
-    """Return the limits of a server: the given ones, as `NAME=VALUE`, and defaults.
+    """Return the limits of a server: defaults, replaced by options of the form `NAME=VALUE`.
 
     Raises:
         WrongUsageError: A name is not that of a limit, or a value is not positive.

@@ -104,7 +104,7 @@ AsOfOption = Annotated[
 
 @dataclass(frozen=True)
 class AppState:
-    """The state for a command.
+    """The committed state of an app, as a command reads it.
 
     Attributes:
         checkpoint: The checkpoint of the app.

@@ -1,4 +1,4 @@
-"""The checks of `kstreams state verify`, part by part."""
+"""The checks of `kstreams state verify`: of each query and each savepoint."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Part:
     """The result of checking a query or a savepoint.
 
     Attributes:
-        label: The name.
-        versions: The number of versions.
-        objects: The number of their objects.
-        size_bytes: The size of the objects.
+        label: The name of the query or the savepoint.
+        versions: The number of checked versions.
+        objects: The number of objects of the versions.
+        size_bytes: The total size of the objects.
     """
 
     label: str
@@ -48,7 +48,7 @@ class Verification:
     Attributes:
         problems: The problems, by the name of the faulty object.
         strays: The names of files and objects that do not belong to the app.
-        checked: The version ids of the objects that were read, by object name.
+        checked: The version id of each object that was read, by object name.
     """
 
     def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
@@ -128,7 +128,7 @@ class Verification:
     def _check_gap(
         self, query: str, log: CommitLog, plans: PlanLog, commits: Sequence[Commit]
     ) -> None:
-        """Check the start of the retained commits: cleanup has removed the plan before it, too."""
+        """Check that no commit is missing before the first retained commit."""
         if not commits:
             return
         first = commits[0]

@@ -108,7 +108,7 @@ class RemoteReader(VersionReader[S]):
             return self.version
 
     def _look(self) -> _Place:
-        """Request the current state of the store."""
+        """Request the description of the store, and check it against the view's definition."""
         self._check_open()
         said = self._client.get(*self._route)
         schema = said.mapping("schema")
@@ -148,7 +148,7 @@ class RemoteReader(VersionReader[S]):
         *,
         looked: bool = False,
     ) -> T:
-        """Call a function with partitions at one version; repeat it if the version was deleted.
+        """Call a function with partitions at one version; call it again if the version was deleted.
 
         Args:
             partitions: The partitions.
@@ -209,13 +209,13 @@ class RemoteReader(VersionReader[S]):
                 self.version, self.wall_ms = reading.version, reading.wall_ms
 
     def recovered(self) -> bool:
-        """Return whether reads see the newest version: True without an open iteration."""
+        """Return whether reads see the newest version; an open iteration may keep an older one."""
         with self._lock:
             held, version = self._scans > 0, self.version
         return self._as_of is not None or not held or self._look().version == version
 
     def recover(self, until_ms: int | None) -> bool:
-        """Move to the newest version; return whether reads see it. `until_ms` is not used."""
+        """Move to the newest version; return the result of `recovered`. `until_ms` is ignored."""
         self.refresh()
         return self.recovered()
 
@@ -265,7 +265,7 @@ class RemoteReader(VersionReader[S]):
 
 
 class _Reading(Generic[S]):
-    """One read: its first request determines the version of its further requests.
+    """One read of a store; the first request determines the version of all later requests.
 
     Args:
         client: The client of the server.
@@ -303,7 +303,7 @@ class _Reading(Generic[S]):
         self.wall_ms: int | None = None
 
     def stores(self, partitions: Sequence[int]) -> list[S]:
-        """Return live stores of partitions, which send requests when they are read."""
+        """Return the live stores of partitions; each read of a live store sends requests."""
         return [self._store(partition) for partition in partitions]
 
     def _store(self, partition: int) -> S:

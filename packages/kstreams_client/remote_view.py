@@ -29,8 +29,8 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
     store. A read sends the necessary requests: one for `get`, pages for ranges. All requests of a
     read or an iteration see one version. Threads may share a view; their requests are sequential.
 
-    The function that is passed to `read` or `read_key` is called again if its version was deleted
-    meanwhile.
+    The function that is passed to `read` or `read_key` is called again if the version that it reads
+    was deleted meanwhile.
 
     Args:
         url: The URL of the server: `https://HOST:PORT`; `http://` only for this machine.
@@ -49,7 +49,7 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
         StoreError: The version is not retained.
         SavepointError: The savepoint does not exist.
 
-    Source: the remote part of Kafka Streams' interactive queries, which its users implement.
+    Source: the remote part of interactive queries, which users of Kafka Streams must implement.
     """
 
     def __init__(

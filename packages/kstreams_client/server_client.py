@@ -148,7 +148,7 @@ class ServerClient:
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send a request, once more if the connection breaks, because reads change nothing."""
+        """Send a request; send it again if the connection breaks, because reads change nothing."""
         with self._lock:
             for tried in range(1, _TRIES + 1):
                 try:

@@ -27,9 +27,9 @@ _FORMAT = 1
 class EmbeddedRedelivery:
     """Redelivers the records of one embedded topic exactly once, also across crashes.
 
-    A file in the topic's directory records the redelivered offsets and the open work: staged files
-    with the number under which they are published. The next `open` publishes them, which changes
-    nothing if they are already published.
+    A file in the topic's directory records the redelivered offsets and an unfinished `send`: its
+    staged files, each with the number under which it is published. The next `open` publishes these
+    files, which changes nothing if they are already published.
 
     Args:
         log: The embedded topics.
@@ -48,10 +48,10 @@ class EmbeddedRedelivery:
         self._state: dict[str, Any] = {"next": 0, "done": {}, "under_way": None}
 
     def open(self) -> dict[int, str]:
-        """Lock out other processes, finish open work, and return the redelivered offsets.
+        """Lock out other processes, finish an interrupted `send`, and return redelivered offsets.
 
         Returns:
-            The redelivered offsets by partition, as text: the `done` of the last `send`.
+            The redelivered offsets by partition: the texts of the last `send`'s `done`.
 
         Raises:
             AppLockedError: Another process redelivers records of the topic.
@@ -75,7 +75,7 @@ class EmbeddedRedelivery:
         return self.peek()
 
     def peek(self) -> dict[int, str]:
-        """Return the redelivered offsets by partition, without a change."""
+        """Return the redelivered offsets by partition, without a lock and without changes."""
         if self._lock is None:
             self._read()
         return {int(partition): str(text) for partition, text in self._state["done"].items()}

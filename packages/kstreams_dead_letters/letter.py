@@ -55,12 +55,12 @@ class Letter:
 
     @property
     def partition(self) -> int | None:
-        """The partition of the record; None for a result, which had no partition yet."""
+        """The partition of the record; None for a result that a topic has rejected."""
         return self._number("partition")
 
     @property
     def offset(self) -> int | None:
-        """The offset of the record; None for a result."""
+        """The offset of the record; None for a result that a topic has rejected."""
         return self._number("offset")
 
     @property
@@ -79,7 +79,7 @@ class Letter:
         return int(text) if _NUMBER.fullmatch(text) else None
 
     def matches(self, wanted: Mapping[str, str]) -> bool:
-        """Return whether the failure headers match patterns by name, with wildcards.
+        """Return whether the failure headers match the patterns, which are given by header name.
 
         `*` matches any text, and `?` one character.
         """
@@ -88,7 +88,7 @@ class Letter:
     def back(
         self, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> RawRecord:
-        """Return the record to write back, with its own headers and the number of replays.
+        """Return the record to write back, with the given headers and the number of replays.
 
         Args:
             partition: The partition to write to.

@@ -23,8 +23,8 @@ class LetterPage(Generic[T]):
     """A page of dead letters.
 
     Attributes:
-        letters: The results of `make`, newest first.
-        before: The end of the next page, by partition; empty on the last page.
+        letters: The letters as converted by `letters_before(make=...)`, newest first.
+        before: The exclusive end offsets of the next page, by partition; empty on the last page.
         total: Number of offsets of the topic; on Kafka, the maximum number of records.
     """
 

@@ -25,11 +25,11 @@ class Redelivery(Protocol):
     """Writes records of one topic to other topics and stores their offsets, atomically."""
 
     def open(self) -> dict[int, str]:
-        """Lock out other processes, finish their open work, and return the replayed offsets."""
+        """Lock out other processes, finish an interrupted `send`, and return replayed offsets."""
         ...
 
     def peek(self) -> dict[int, str]:
-        """Return the replayed offsets by partition, without a change."""
+        """Return the replayed offsets by partition, without a lock and without changes."""
         ...
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
@@ -60,8 +60,8 @@ class ReplayReport:
     """The result of a replay or of a dry run.
 
     Attributes:
-        sent: Number of records by failure class and topic.
-        left: Number of letters that were not replayed by reason: `brought back before`,
+        sent: Number of replayed records, by failure class and topic.
+        left: Number of letters that were not replayed, by reason: `brought back before`,
             `not chosen`, ...
     """
 

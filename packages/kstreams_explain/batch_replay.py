@@ -30,7 +30,7 @@ __all__ = ("BatchReplay", "TaskView", "why_not")
 
 @dataclass(frozen=True)
 class TaskView:
-    """The observation of a task during a replay.
+    """The way in which a replay observes a task.
 
     Attributes:
         watch: The observer. With None, the task is not observed and runs by columns if possible.
@@ -115,11 +115,11 @@ class BatchReplay:
         tasks: Collection[TaskId],
         view: Callable[[TaskId], TaskView] = lambda _: TaskView(),
     ) -> dict[TaskId, ReplayedState]:
-        """Replay tasks, with all tasks of earlier stages, whose output they read.
+        """Replay tasks, after all tasks of earlier stages, whose output these tasks read.
 
         Args:
             tasks: The tasks. In the last stage that is needed, only these tasks run.
-            view: Returns how to observe a task.
+            view: Returns the `TaskView` of a task.
 
         Returns:
             The state of each task that ran, with its changes.
@@ -180,7 +180,7 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Return the messages to tasks that run, without messages to the driver and other tasks."""
+    """Return only the messages to tasks that the replay runs."""
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload

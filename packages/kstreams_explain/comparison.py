@@ -87,7 +87,7 @@ def _compared(
 
 
 def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
-    """Return the delta between two successive versions, identified by the version id, or None."""
+    """Return the delta between two successive versions; None if it is not stored by itself."""
     prefix = f"{log.task.prefix}{after.version:020d}-"
     for name in log.objects.list(prefix):
         if not name.endswith(".delta"):

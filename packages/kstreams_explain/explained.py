@@ -56,7 +56,7 @@ class ExplainedChange:
 
     Attributes:
         change: The change of the batch, from its commit.
-        steps: The effects of its records in order, dropped records included.
+        steps: The effects of the batch's records on the key in order, dropped records included.
         end: The rows of the key after the replay.
         not_run: The reason why the replay was not possible; empty if it was.
         ranges: The offset ranges that the batch read.
@@ -78,11 +78,11 @@ class ExplainedChange:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a key has its value, for the command line, the server and its pages.
+    """The explanation of a key's value, for the command line, the server and its pages.
 
     Attributes:
         app: The app id.
-        rows: The key in its store.
+        rows: The key and its store.
         history: The retained batches that changed the key.
         explained: The replayed batches, newest first.
     """
@@ -272,7 +272,7 @@ def _watch(query: ReplayedQuery, rows: KeyRows, task: TaskId) -> KeyWatch:
 
 
 def _views(watch: KeyWatch) -> Callable[[TaskId], TaskView]:
-    """Return how to observe each task: the task of the key, and the tasks that feed it."""
+    """Return a function from a task to its `TaskView`; `watch` observes the task of the key."""
 
     def view(task: TaskId) -> TaskView:
         if task == watch.task:

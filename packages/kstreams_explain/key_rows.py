@@ -35,7 +35,7 @@ class KeyRows:
         return tuple(self.spec.kind.flat_of_key(live, self.key, (None, None)))
 
     def stored(self, store: WorkingStore, times: Times) -> Rows:
-        """Return the rows of the key in a working store that have not expired by `times`."""
+        """Return the key's rows in a working store; omit rows that have expired at `times`."""
         return self.of(self.spec.open(Overlay(store, times=times)))
 
     def to_json(self, rows: Rows) -> list[dict[str, object]]:

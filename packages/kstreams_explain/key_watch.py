@@ -67,7 +67,7 @@ class _ObservedOverlay(Overlay):
 
 
 class _ObservedStore(StoreOverlay):
-    """A store's part of the overlay that reports each write before applying it."""
+    """The overlay of one store, which reports each write before applying the write."""
 
     def __init__(
         self, touched: TouchedKey, name: str, known: CachedRows, base: WorkingStore
@@ -112,7 +112,7 @@ class _ObservedStore(StoreOverlay):
 
 
 def _mentions(handle: object, key: object) -> bool:
-    """Return whether the key of a row is the key or contains it, usually with a time."""
+    """Return whether a row's key (`handle`) is the given key, or a tuple that contains it."""
     if isinstance(handle, tuple):
         return handle == key or any(_mentions(part, key) for part in handle)
     return bool(handle == key)
@@ -178,7 +178,7 @@ class KeyWatch(EdgeWatch):
         return self._touched.overlay(base)
 
     def begin(self, services: TaskServices) -> None:
-        """Store the cursor and the live store of the task, and read the current rows of the key."""
+        """Keep access to the task's current row and live store, and read the rows of the key."""
         super().begin(services)
         self._live = partial(services.store, self._rows.spec)
         if self._base is not None:

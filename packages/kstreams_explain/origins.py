@@ -68,11 +68,11 @@ class Edges:
 
     @classmethod
     def between(cls, groups: Iterable[PartitionGroup]) -> Edges:
-        """Return an object for the edges of groups, without records yet."""
+        """Return an `Edges` for the edges between groups, still without records."""
         return cls(frozenset(edge.name for group in groups for edge in group.entries))
 
     def of(self, edge: str, task: int) -> list[Row | None]:
-        """Return the input rows of the records that a task writes to an edge, for appending."""
+        """Return the input rows of a task's records to an edge, as a list that callers extend."""
         return self._rows.setdefault((edge, task), [])
 
     def origin(self, row: Row | None) -> Origin | None:
@@ -118,7 +118,7 @@ class EdgeWatch:
         self.cursor = Cursor(-1, 0)
 
     def begin(self, services: TaskServices) -> None:
-        """Store the cursor of the task."""
+        """Keep the cursor of the task, which knows the current input row."""
         self.cursor = services.cursor
 
     def present(self) -> Row | None:

@@ -98,7 +98,7 @@ class RecordWatch(EdgeWatch):
         self._why = ""
 
     def begin(self, services: TaskServices) -> None:
-        """Store the cursor and the services of the task."""
+        """Keep the services of the task, and its cursor, which knows the current input row."""
         super().begin(services)
         self._services = services
 

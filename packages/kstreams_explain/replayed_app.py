@@ -48,7 +48,7 @@ class ReplayedQuery:
 
 @dataclass(frozen=True)
 class ReplayedApp:
-    """An app, running or stopped, whose batches can be replayed. It is not changed or locked.
+    """An app, running or stopped, whose batches can be replayed without locking the app.
 
     Args:
         checkpoint: The checkpoint of the app.

@@ -77,7 +77,7 @@ class ReplayedState:
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return the records in loops for the task."""
+        """Read the records of loop parts from the durable log, one table for each `LoopPart`."""
         return read_loops(self._objects, parts)
 
     @property

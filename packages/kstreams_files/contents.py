@@ -1,4 +1,4 @@
-"""The content of a file log: it finds new files, scans them, and plans."""
+"""The driver's side of a file log: find new files, scan them, and plan their records."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class FileContents:
         return entry is None
 
     def _portions(self, new: Iterable[FileInfo]) -> Iterator[list[Scanned]]:
-        """Scan files, and yield groups to add to the index together."""
+        """Scan files, and yield groups of scanned files to add to the index together."""
         some: list[Scanned] = []
         size = 0
         for file in new:
@@ -143,11 +143,11 @@ class FileContents:
         return Scanned(file, end.record, marks, end.place, head)
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time (ms) of the first record at or after a time, or None."""
+        """Return offset and time (ms) of the first record at or after a time; None without one."""
         return self._index.first_since(partition, timestamp_ms)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield one piece for each file."""
+        """Yield one `Piece` for each file with records in the offset range."""
         for entry in self._index.since(partition, start):
             low = max(entry.first, start)
             if low >= stop:
@@ -155,7 +155,7 @@ class FileContents:
             yield Piece(partition, low, min(entry.stop, stop), str(entry.place(low)))
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean bytes of the records of the file that has an offset; None without one."""
+        """Return the mean record size of the file that has an offset; None if no file has it."""
         for entry in self._index.since(partition, offset)[:1]:
             return max(entry.end, entry.file.size) / entry.records
         return None
@@ -191,7 +191,7 @@ class FileContents:
 
 
 def _kept(marks: Iterable[Mark]) -> tuple[tuple[Mark, ...], Mark]:
-    """Return the marks to store, and the mark of the end."""
+    """Return the marks to store in the index, and the mark of the file's end."""
     kept: list[Mark] = []
     last = Mark(0, 0)
     for mark in marks:

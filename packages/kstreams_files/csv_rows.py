@@ -31,12 +31,13 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Csv(TextRecords[None, V]):
-    """Each row after the first is an object of a type; keys are null (RFC 4180, UTF-8).
+    """The format of CSV files: each row after the first is an object; keys are null.
 
-    The first row has the column names: fields of the type are matched by name, in any order, and
-    other columns are ignored. A field without a column needs a default. A row with another number
-    of fields than the first row cannot be decoded; an empty line is dropped and counted as a null
-    value. Errors number the rows after the header from 1, as `record`.
+    Files follow RFC 4180, in UTF-8. The first row has the column names: fields of the type are
+    matched by name, in any order, and other columns are ignored. A field without a column needs a
+    default. A row with another number of fields than the first row cannot be decoded; an empty line
+    is dropped and counted as a null value. Errors number the rows after the header from 1, as
+    `record`.
 
     Args:
         type_: As for `csv_row`.

@@ -23,9 +23,9 @@ class Entry:
 
     Attributes:
         file: The scanned version of the file.
-        partition: The partition of its records.
-        first: The offset of its first record.
-        records: The number of its records; 1 if the file cannot be read.
+        partition: The partition of the file's records.
+        first: The offset of the file's first record.
+        records: The number of the file's records; 1 if the file cannot be read.
         marks: The positions of some records, including the first.
         end: The position of the file's end, in the units of the format.
         head: The data about the file's beginning that readers need.
@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def stop(self) -> int:
-        """The offset after its last record."""
+        """The offset after the file's last record."""
         return self.first + self.records
 
     def place(self, offset: int) -> Place:
@@ -82,7 +82,7 @@ class Place:
 
     Attributes:
         file: The version of the file.
-        first: The offset of its first record.
+        first: The offset of the file's first record.
         mark: The position to start reading at.
         head: The data about the file's beginning that readers need.
         problem: The reason if the file cannot be read; otherwise empty.

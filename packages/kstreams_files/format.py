@@ -79,7 +79,7 @@ class Format(ABC, Generic[K, V]):
 
     @abstractmethod
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Scan a file; yield marks, first that of the first record, last that of the file's end.
+        """Scan a file; yield marks, from the mark of the first record to that of the file's end.
 
         Raises:
             DeserializationError: The file cannot be read to its end, or exceeds a limit.

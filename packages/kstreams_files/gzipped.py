@@ -27,12 +27,12 @@ _SLICE_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class Gzip(Packed[K, V]):
-    """Each file is compressed, as one or more gzip members.
+    """The format of gzip files; each file has one or more gzip members.
 
     Args:
         format: The format of the content.
-        max_ratio: The maximum growth of a file above 16 MiB; beyond it a file cannot be read,
-            because it is meant to exhaust memory or time.
+        max_ratio: The maximum ratio of decompressed to compressed size. A file that exceeds the
+            ratio and 16 MiB cannot be read, because it may be meant to exhaust memory or time.
     """
 
     packing: ClassVar[str] = "gzip"

@@ -181,7 +181,7 @@ class FileIndex:
         return [each for each in self._entries[partition][first:] if each.stop > offset]
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time (ms) of the first record at or after a time, or None."""
+        """Return offset and time (ms) of the first record at or after a time; None without one."""
         place = bisect_left(self._times[partition], timestamp_ms)
         if place == len(self._entries[partition]):
             return None

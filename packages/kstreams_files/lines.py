@@ -23,7 +23,7 @@ V = TypeVar("V")
 @checks_options
 @dataclass(frozen=True)
 class Lines(TextRecords[None, V]):
-    r"""Each line is a value, without its `\n` or `\r\n`; keys are null.
+    r"""The format of text files: each line is a value, without `\n` or `\r\n`; keys are null.
 
     JSON lines are `Lines(json_serde(Order), blank="drop")`.
 

@@ -53,7 +53,7 @@ class LocalFiles(FinishedFiles):
 
     @property
     def label(self) -> str:
-        """The directory and the pattern."""
+        """The text in diagrams: the directory and the pattern."""
         return f"{self.root}/{'**/' if self.recursive else ''}{self.pattern}"
 
     def list(self) -> Iterator[FileInfo]:

@@ -66,7 +66,7 @@ class ObjectFiles(FinishedFiles):
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its version, or rename it; return whether the new name is free.
+        """Delete an object at its version, or rename it; return False if another object has `to`.
 
         An object with another version is left unchanged, and a missing object is ignored. A copy
         that a killed process made counts as renamed.

@@ -30,10 +30,11 @@ class Packed(Format[K, V]):
 
     Args:
         format: The format of the content.
-        max_ratio: The maximum growth of a file above 16 MiB; beyond it a file cannot be read.
+        max_ratio: The maximum ratio of decompressed to compressed size. A file that exceeds the
+            ratio and 16 MiB cannot be read.
 
     Attributes:
-        packing: The prefix of the format's name.
+        packing: The name of the compression, which precedes the name of the inner format.
     """
 
     packing: ClassVar[str]
@@ -78,7 +79,7 @@ class Unpacked(FileData):
 
     Args:
         data: The file; closed with this object.
-        name: The name.
+        name: The name of the content, for records and error texts.
         size: The size of the content in bytes if it is known; else the size of the file.
     """
 

@@ -1,4 +1,4 @@
-"""Parquet files."""
+"""The format of Parquet files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BATCH_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Parquet(Format[None, V]):
-    """Each row is an object of a type; keys are null.
+    """The format of Parquet files: each row is an object of a type; keys are null.
 
     Columns are fields of the type, matched by name; other columns are not read. A field without a
     column needs a default. Numbers of other widths are accepted, such as an int32 column for `int`;
@@ -159,7 +159,7 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _text_bytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of dictionary texts if each row had its own copy."""
+    """Return the total bytes of the dictionary texts of all rows, counting repeated texts."""
     return sum(
         pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
         for column in batch.columns

@@ -53,7 +53,7 @@ class _Footer:
         self._at = 0
 
     def check(self) -> None:
-        """Check the schema, which is the second field."""
+        """Check the schema, which is the second field of the footer."""
         number = 0
         while (field := self._field(number)) is not None:
             number, kind = field

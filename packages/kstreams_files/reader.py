@@ -34,7 +34,7 @@ class FileReader:
         self._open: dict[int, _OpenFile] = {}
 
     def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
-        """Return the records of a piece.
+        """Return the records of a `Piece`; the first records only, if they exceed `max_bytes`.
 
         Raises:
             FileChangedError: The file was deleted or has changed.
@@ -83,12 +83,12 @@ class _OpenFile:
         self.left = True
 
     def goes_on(self, place: Place, record: int) -> bool:
-        """Return whether a record of a file is the next record to read here."""
+        """Return whether the next record to read is this record of this file."""
         own = self._place
         return (own.file, own.first) == (place.file, place.first) and record == self._next
 
     def take(self, start: int, stop: int, max_bytes: int) -> tuple[list[Rows], bool]:
-        """Return the records `start` to `stop`, and whether they are complete.
+        """Return the records from `start` to before `stop`, and whether all of them fit the limit.
 
         Raises:
             FileChangedError: The file has changed, or does not have the records any more.
@@ -134,7 +134,7 @@ class _OpenFile:
 
 
 def _part(rows: Rows, start: int, stop: int) -> Rows:
-    """Return the rows from `start` to `stop`."""
+    """Return the rows from `start` to before `stop`."""
     return Rows(
         rows.values.slice(start, stop - start),
         None if rows.keys is None else rows.keys.slice(start, stop - start),

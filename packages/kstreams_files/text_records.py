@@ -48,7 +48,7 @@ def record_ends(
 
 
 class TextRecords(Format[K, V]):
-    """Records that end with a line feed, optional after the last record, or with CR LF.
+    """The base of formats whose records end with LF or CR LF, optional after the last record.
 
     Attributes:
         quoted: Whether line ends between quotes belong to the record.

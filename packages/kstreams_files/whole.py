@@ -1,4 +1,4 @@
-"""Files of which each is one value."""
+"""Files that are read as one value each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _PATH = "kstreams-file"
 
 @dataclass(frozen=True)
 class Whole(Format[str, V]):
-    """A file is a value; its path in the folder is the key and the header `kstreams-file`.
+    """The format of files that are one value each.
+
+    The path of a file in the folder is the key, and the value of the header `kstreams-file`.
 
     Args:
         value: Serde of the file's bytes.

@@ -36,7 +36,7 @@ _ENTRY_BYTES = 640
 
 @dataclass(frozen=True)
 class Zip(Packed[K, V]):
-    """Each file is an archive, whose members are files, in the order of its directory.
+    """The format of ZIP archives; the members are read in the order of the archive's directory.
 
     No member is extracted to a disk. Keys that are file names, such as the keys of `Whole`, are
     `archive/member`. An archive cannot be read if a member is encrypted or its name leads out of
@@ -44,8 +44,8 @@ class Zip(Packed[K, V]):
 
     Args:
         format: The format of the members.
-        max_ratio: The maximum growth of an archive above 16 MiB; beyond it an archive cannot be
-            read, because it is meant to exhaust memory or time.
+        max_ratio: The maximum ratio of decompressed to compressed size. An archive that exceeds
+            the ratio and 16 MiB cannot be read, because it may be meant to exhaust memory or time.
         max_members: The maximum number of members.
     """
 

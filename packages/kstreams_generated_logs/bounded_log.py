@@ -1,4 +1,4 @@
-"""A log of which a run reads only the records that exist at its start."""
+"""A log that ends, for each run, with the last record at the start of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class BoundedLog(Log[K, V]):
-    """A `Log` that is bounded; made by `bounded`.
+    """The `Log` that `bounded` returns.
 
     Attributes:
         log: The log that is read.

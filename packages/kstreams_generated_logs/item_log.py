@@ -58,7 +58,7 @@ class ItemLog(Generic[V]):
 
     @property
     def label(self) -> str:
-        """The number of values."""
+        """The text in diagrams: the number of values."""
         return f"{len(self.given)} items"
 
     def count(self, clock: Clock) -> int:

@@ -19,7 +19,7 @@ _AT_ONCE = 10_000
 
 
 class NumberedLog(Protocol):
-    """The interface of a generated log: number `n` is in partition `n % partitions`."""
+    """The interface of a generated log: record number `n` is in partition `n % partitions`."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class NumberedLog(Protocol):
 
     @property
     def log_id(self) -> str:
-        """An id that changes if a number would mean another record."""
+        """An id of the log, which changes if the record of any number changes."""
         ...
 
     def count(self, clock: Clock) -> int:
@@ -85,7 +85,7 @@ class NumberedContents:
         return {part: (self._count - part + parts - 1) // parts for part in range(parts)}
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time (ms) of the first record at or after a time, or None."""
+        """Return offset and time (ms) of the first record at or after a time; None without one."""
         parts = self._log.partitions
         low, high = 0, (self._count - partition + parts - 1) // parts
         end = high
@@ -98,7 +98,7 @@ class NumberedContents:
         return None if low == end else (low, self._log.time_ms(partition + low * parts))
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield all records as one piece."""
+        """Yield one `Piece` with the whole offset range."""
         if start < stop:
             yield Piece(partition, start, stop)
 
@@ -121,7 +121,7 @@ class NumberedReader:
         self._log = log
 
     def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
-        """Return the records of a piece.
+        """Return the records of a `Piece`.
 
         Raises:
             DataLossError: The log has fewer records than the plan.

@@ -78,7 +78,7 @@ class Appender:
         self._writer = connection.writer()
 
     def checked(self, record: _Bytes) -> _Bytes:
-        """Return the record of a message in the form of the topic.
+        """Check that a topic's readers can read a record, and return the record as it is written.
 
         Raises:
             SerdeError: The serdes of the topic cannot read key or value.

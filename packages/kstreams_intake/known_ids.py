@@ -15,7 +15,7 @@ __all__ = ("KnownIds", "TopicEnd", "read_end")
 
 
 class KnownIds:
-    """The set of the latest ids.
+    """The set of the latest ids of messages.
 
     Args:
         most: The maximum number of ids.

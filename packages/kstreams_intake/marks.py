@@ -51,7 +51,7 @@ class Mark:
 
 
 def marked(delivery: Delivery, intake: str, place: Place) -> Headers:
-    """Return the headers of a message's record: the message's headers, and the mark."""
+    """Return the headers of a message's record: those of the message and those of its `Mark`."""
     own = tuple((name, value) for name, value in delivery.headers if not name.startswith(_OURS))
     text = f"{place.batch} {place.row} {place.count} {place.before or ''}".rstrip(" ")
     found = (*own, (_NAME, intake.encode()), (_BATCH, text.encode()))
@@ -59,7 +59,7 @@ def marked(delivery: Delivery, intake: str, place: Place) -> Headers:
 
 
 def mark_in(headers: Headers) -> Mark | None:
-    """Return the mark of a record; None if it has no mark or an invalid one."""
+    """Return the `Mark` in the headers of a record; None if it is missing or invalid."""
     found = {name: value for name, value in headers if value is not None}
     name, place, known = found.get(_NAME), found.get(_BATCH), found.get(MESSAGE_ID)
     if name is None or place is None:

@@ -14,7 +14,7 @@ _LONGEST_PAUSE_S = 5.0
 
 
 class Patience:
-    """Returns the pause before each retry, and the end of retries.
+    """Returns the pause before each retry, and raises the error when retries must end.
 
     Args:
         give_up_after: The maximum time without an answer.

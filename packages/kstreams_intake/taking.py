@@ -44,7 +44,7 @@ class NotWritten(KStreamsError):
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for messages.
+    """The rules by which an intake processes messages.
 
     Attributes:
         intake: The name of the intake.
@@ -106,7 +106,7 @@ class Rules:
 
 @dataclass
 class _Round:
-    """Messages with distinct ids by outcome; `later` has messages with repeated ids."""
+    """Messages with distinct ids, by outcome; `later` has those whose id is repeated."""
 
     again: list[Delivery] = field(default_factory=list)
     later: list[Delivery] = field(default_factory=list)
@@ -115,7 +115,7 @@ class _Round:
     failed: _Failed = field(default_factory=list)
 
     def fail(self, delivery: Delivery, error: KStreamsError) -> None:
-        """Record that a message is not in the topic."""
+        """Add a message that was not written, with the error."""
         (self.refused if is_of_message(error) else self.failed).append((delivery, error))
 
 

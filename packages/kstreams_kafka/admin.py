@@ -313,7 +313,7 @@ class KafkaAdmin:
         self._link.wait_until(lambda: topic not in self.topics(), f"topic {topic!r} is still there")
 
     def close(self) -> None:
-        """Do nothing: the client ends with its last reference, whichever thread holds it."""
+        """Do nothing: the client closes when its last reference is dropped, by any thread."""
 
     def _describe(self, topics: Iterable[str]) -> dict[str, Any]:
         names = list(dict.fromkeys(topics))

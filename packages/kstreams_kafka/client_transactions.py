@@ -11,7 +11,7 @@ __all__ = ("ClientTransactions",)
 
 
 class ClientTransactions(Transactions):
-    """A `Transactions` by the Python client.
+    """Implements `Transactions` with the Python client.
 
     Args:
         producer: A producer with a transactional id.

@@ -57,8 +57,8 @@ _POLL_S = 0.05
 class AdminConnection:
     """An admin client that waits for answers and raises typed errors.
 
-    It connects at the first request. Neither its errors nor their causes contain a secret of its
-    options.
+    The client connects at the first request. Neither errors nor their causes contain a secret of
+    the options.
 
     Args:
         options: librdkafka's options, including `bootstrap.servers`.

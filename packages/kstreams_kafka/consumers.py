@@ -114,7 +114,7 @@ class Consumers:
         )
 
     def silence(self, reason: str, where: Where | None = None) -> Exception:
-        """Return the error for missing records, with the client's last error."""
+        """Return the error for records that did not arrive, with the client's last error."""
         last = self._said[0] if self._said else None
         if last is not None and last.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return self.failure(last, where or Where())

@@ -81,6 +81,6 @@ class KafkaFeed:
 
 
 def _tables(objects: ObjectStore, parts: Sequence[LoopPart]) -> Iterator[pa.Table]:
-    """Yield staged output, prefetching some parts."""
+    """Yield staged output, one table for each `LoopPart`; read several parts at a time."""
     for first in range(0, len(parts), _AT_ONCE):
         yield from read_loops(objects, parts[first : first + _AT_ONCE])

@@ -30,7 +30,7 @@ class Outgoing:
             MB.
         partitions: The partition of each row.
         id_prefix: The prefix of the rows' ids; None if rows have no ids.
-        first: The number of the first row, for its id.
+        first: The number of the first row in the call; ids contain the numbers of rows.
     """
 
     table: pa.Table
@@ -85,7 +85,7 @@ class TableProducer(Protocol):
     """Writes many records and reports the first failure; one thread at a time."""
 
     def transactions(self) -> Transactions:
-        """Return the producer's transactions; it needs a transactional id."""
+        """Return the producer's transactions; the producer needs a transactional id."""
         ...
 
     def send(self, piece: Outgoing) -> None:

@@ -219,9 +219,9 @@ class Publisher:
         self._await(written)
 
     def _await(self, written: Iterable[tuple[str, int]]) -> None:
-        """Wait until readers can see the commit.
+        """Wait until `read_committed` readers can read the committed records.
 
-        If open transactions of other producers hide it for long, stop waiting.
+        If open transactions of other producers hide the records for long, stop waiting.
         """
         ends = self._admin.ends_of(written, committed=False)
         deadline = time.monotonic() + _SEEN_S
@@ -237,7 +237,7 @@ class Publisher:
             ends = {place: ends[place] for place in waiting}
 
     def _fit(self, table: pa.Table) -> None:
-        """Check that the producer's batches are not larger than the topics accept."""
+        """Raise `_SmallerBatchError` if the producer's batches are larger than a topic accepts."""
         names = table.column("topic").unique().to_pylist()
         least = min(topic_limits(self._connection, name).max_bytes or BATCH_BYTES for name in names)
         if least < self._batch_bytes:
@@ -247,7 +247,7 @@ class Publisher:
     # ------------------------------------------------------------ producers
 
     def _know(self, topic: str) -> None:
-        """Add a topic that the group's offset may belong to."""
+        """Add a topic for which the group may have an offset."""
         if topic not in self._topics:
             self._topics.add(topic)
             if self._producer is not None:
@@ -286,7 +286,7 @@ class Publisher:
                     raise self._failure(error) from None  # the cause could show a secret
 
     def _fatal(self, steps: Transactions) -> KStreamsError | None:
-        """Return the producer's fatal error, which also failed its records; None without one."""
+        """Return the producer's fatal error, the cause of failed records; None without one."""
         try:
             steps.begin()
         except KafkaException as exc:
@@ -344,7 +344,7 @@ class Publisher:
 
 
 class _SmallerBatchError(Exception):
-    """A topic accepts only smaller batches than the producer's."""
+    """A topic only accepts batches that are smaller than those of the producer."""
 
 
 def _timeout_ms(options: ClientOptions) -> int:

@@ -65,9 +65,9 @@ class _Progress:
         start: The first offset of the range.
         end: The offset after the range.
         next: The next offset: the consumer has returned all earlier records that exist.
-        pieces: The records read so far, in order; the last may be beyond the end.
-        held: The bytes of the pieces.
-        rows: The number of records in the pieces.
+        pieces: The records read so far, in order; the last records may be beyond the end.
+        held: The bytes of the records in `pieces`.
+        rows: The number of records in `pieces`.
         topic_end: The end of the partition, as last reported by the consumer.
         paused: Whether fetching is paused, because other partitions are far behind.
     """
@@ -113,7 +113,7 @@ class _Progress:
         return whole.slice(0, inside).combine_chunks()
 
     def size(self) -> tuple[int, int]:
-        """Return the number of offsets read of the range, and the bytes of their records."""
+        """Return the number of offsets read of the range, and the bytes of the records read."""
         size = 0
         for piece in self.pieces:
             offsets = piece.column("offset")
@@ -125,11 +125,11 @@ class _Progress:
         return min(self.next, self.end) - self.start, size
 
     def followed_by(self, end: int) -> _Progress:
-        """Return the progress of the range that begins where this one ends."""
+        """Return the progress of the next range, which begins where this range ends."""
         return self._of(self.end, end)
 
     def until(self, end: int) -> _Progress:
-        """Return the progress of a range with the same start, if no records were returned yet."""
+        """Return the progress of a range with this start and another end; keep the records read."""
         return self._of(self.start, end)
 
     def _of(self, start: int, end: int) -> _Progress:
@@ -206,8 +206,8 @@ class RangeReader:
     def read_ahead(self) -> None:
         """Continue after the end of the last `read` in the background, until the next `read`.
 
-        Reads as much of each partition as the last `read`, so that most of the work for a record is
-        done then. After a failure the next `read` starts again, and raises the error if it
+        Reads as many offsets of each partition as the last `read`, so that the next `read` has
+        less to do. After a failure the next `read` starts again, and raises the error if it
         persists.
         """
         if self._consumer is None or self._ahead is not None or self._refused:
@@ -252,7 +252,7 @@ class RangeReader:
             consumer.close()
 
     def _begin(self, ranges: Sequence[OffsetRange]) -> tuple[TableConsumer, dict[Place, _Progress]]:
-        """Assign the ranges to the consumer, unless it continues at its position."""
+        """Return the consumer, assigned to the ranges if needed, and the progress of each range."""
         reading: dict[Place, _Progress] = {}
         same = self._consumer is not None and len(ranges) == len(self._last)
         for each in ranges:
@@ -297,7 +297,7 @@ class RangeReader:
         return not one and sum(sizes) > self._max_bytes
 
     def _at_once(self, reading: dict[Place, _Progress]) -> int:
-        """Return the number of records to take at once: fewer if records are large."""
+        """Return the number of records to fetch at once: fewer if records are large."""
         held = sum(progress.held for progress in reading.values())
         rows = sum(each.rows for each in reading.values())
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)

@@ -1,4 +1,4 @@
-"""Writes records of one topic to other topics, in transactions that record the done offsets."""
+"""Writes records of one topic to other topics, in transactions that store their offsets."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _MOST_TEXT = 4_000
 class KafkaRedelivery:
     """Redelivers the records of one topic; `read_committed` readers see each record once.
 
-    The group `kstreams-redelivery/<topic>` stores the done offsets as metadata of its offsets, in
-    the same transaction as the records. Opening a redelivery fences another one and ends its open
-    transaction. If the cluster has deleted the group (`offsets.retention.minutes`, a week by
-    default), all records are redelivered again.
+    The group `kstreams-redelivery/<topic>` stores the redelivered offsets as text, in the metadata
+    of its own offsets, in the same transaction as the records. Opening a redelivery fences another
+    one and ends its open transaction. If the cluster has deleted the group
+    (`offsets.retention.minutes`, a week by default), all records are redelivered again.
 
     Args:
         connection: The cluster.
@@ -60,10 +60,10 @@ class KafkaRedelivery:
         self._failed: list[tuple[KafkaError, Message]] = []
 
     def open(self) -> dict[int, str]:
-        """Fence other redeliveries, end their open transactions, and return the done offsets.
+        """Fence other redeliveries, end their open transactions, and return redelivered offsets.
 
         Returns:
-            The last text that was passed to `send`, by partition.
+            The redelivered offsets by partition: the texts of the last `send`'s `done`.
 
         Raises:
             TransactionError: The cluster does not support transactions.
@@ -79,7 +79,7 @@ class KafkaRedelivery:
         return self.peek()
 
     def peek(self) -> dict[int, str]:
-        """Return the done offsets without changes to the cluster."""
+        """Return the redelivered offsets by partition, without changes to the cluster."""
         consumer = self._opened()
         places = [TopicPartition(self._topic, number) for number in self._partitions]
         deadline = time.monotonic() + _STEP_S
@@ -93,14 +93,14 @@ class KafkaRedelivery:
                 return {each.partition: each.metadata or "" for each in found if each.offset >= 0}
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
-        """Write records and store their offsets as done, in one transaction.
+        """Write records and store the redelivered offsets, in one transaction.
 
         Args:
             records: The records with their targets, in order.
-            done: The text of the done offsets, by partition of the topic.
+            done: All redelivered offsets as text, by partition of the topic.
 
         Raises:
-            LimitError: The text of the done offsets is longer than brokers keep.
+            LimitError: The text of the redelivered offsets is longer than brokers store.
             RecordRefusedError, UnknownTopicError: A topic does not accept a record.
             TransactionError: It is unknown whether the records were written: try again.
             FencedError: Another process redelivers the topic.

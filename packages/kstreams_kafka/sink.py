@@ -197,7 +197,7 @@ class _Sink:
     def _pieces(
         self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None
     ) -> Iterator[Outgoing]:
-        """Yield the rows in pieces, with the partition of each row."""
+        """Yield the rows in groups of limited size, with the partition of each row."""
         first, written = 0, dict[str, int]()
         for piece in pieces(table):
             yield Outgoing(piece, self._targets(piece, partitioner, written), id_prefix, first)

@@ -79,7 +79,7 @@ class TableConsumer(Protocol):
 
 
 class ClientTableConsumer(TableConsumer):
-    """A `TableConsumer` by the Python client, with a call for each field of each message.
+    """Implements `TableConsumer` with the Python client: a call for each field of each message.
 
     Args:
         consumer: An open consumer without partitions.

@@ -131,7 +131,7 @@ class KafkaIO(TopicIO):
         refused: Mapping[int, RecordRefusedError],
         output: TaskOutput,
     ) -> None:
-        """Count rejected results; write dead letters if the sink has the policy."""
+        """Count rejected results; write dead letters if that is the policy of the sink."""
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         refusals = Refusals(sink, output, self.limits)
@@ -141,13 +141,13 @@ class KafkaIO(TopicIO):
 
 
 def _id_prefixes(group: PartitionGroup, batch: BatchId) -> Callable[[str], str | None]:
-    """Return a function that returns a sink's prefix of result ids; None for a sink without ids."""
+    """Return a function from a sink to its prefix of result ids; None for a sink without ids."""
     bare = {node.name for node in group.sinks if not node.result_ids}
     return lambda sink: None if sink in bare else batch.prefix(sink)
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:
-    """Move the topic of a result to the target of its error; the location is that of the input."""
+    """Store an error's topic as its target, because its location is that of the input record."""
     where = error.where
     if where.partition is not None:
         error.message = f"{error.message}; it was for partition {where.partition}"

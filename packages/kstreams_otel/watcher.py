@@ -113,7 +113,7 @@ class OtelWatcher:
         self._take_in(app.outline)
 
     def entered(self, state: AppState) -> None:
-        """Store the state for the next collection of metrics."""
+        """Store the state of the app for the next collection of metrics."""
         self._state = state
 
     def began(self, query: str, batch: int, planned_s: float) -> None:

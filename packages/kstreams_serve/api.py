@@ -1,4 +1,4 @@
-"""Health, metrics, apps and their stores."""
+"""HTTP actions for health, metrics, apps and stores."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Api:
         )
 
     async def live(self, _: Request) -> Response:
-        """Say that the server runs."""
+        """Report that the server runs."""
         return json_answer({"live": True})
 
     async def ready(self, _: Request) -> Response:
-        """Say whether each app's checkpoint can be read."""
+        """Report whether each app's checkpoint can be read."""
         for app in self._context.apps.values():
             await asyncio.to_thread(app.schemas)
         return json_answer({"ready": True})

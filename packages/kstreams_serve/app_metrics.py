@@ -52,7 +52,7 @@ def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
 
 
 def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
-    """Add to metrics the uncommitted data that sources retain for an app's logs.
+    """Add to metrics the size of uncommitted data that sources retain for an app's logs.
 
     Args:
         found: The metrics, by name.
@@ -70,13 +70,13 @@ def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
 def add_counters(
     found: Mapping[str, Family], app: str, query: str, counters: QueryCounters
 ) -> None:
-    """Add to metrics the sums of a query since the start of the app.
+    """Add to metrics the counters of a query, summed since the start of the app.
 
     Args:
         found: The metrics, by name.
         app: The app id.
         query: The name of the query.
-        counters: The sums.
+        counters: The counters.
     """
     own = {"app": app, "query": query}
     found["kstreams_batches_total"].add(counters.batches, **own)

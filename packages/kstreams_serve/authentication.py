@@ -55,7 +55,8 @@ class Doors:
         """Return the visitor of `Authorization` headers; without any, one with the role `OPEN`.
 
         Raises:
-            Problem: The token is unknown: 401, or 429 if this address has sent too many of them.
+            Problem: The token is unknown: 401, or 429 after too many unknown tokens from this
+                address.
         """
         if not authorization or not self._tokens:
             return _ANYBODY

@@ -25,8 +25,8 @@ class News(Generic[T]):
     """A change of a followed store or key.
 
     Attributes:
-        standing: The new version of the store.
-        rows: The result for the key's rows; None if each version is followed.
+        standing: The store at its new version.
+        rows: The key's rows, as converted by `Changes(make=...)`; None if each version is followed.
     """
 
     standing: Standing
@@ -41,7 +41,8 @@ class Changes(Generic[T]):
         app: The app.
         store: The store.
         wanted: The key; None follows each version, without rows.
-        make: Returns a comparable result for the rows of a key, and its bytes.
+        make: Called with the reads of the store; returns a function that converts the rows of a key
+            to a comparable result, and returns its size in bytes too.
         seen: The tag of the last version that the follower has; this version is not sent again.
     """
 

@@ -62,7 +62,8 @@ class CodeRuns:
             request: The request: if its client disconnects, the process is killed.
             app: The name of the app.
             command: `explain` or `trace`.
-            arguments: The arguments: options, then values that could be mistaken for options.
+            arguments: The arguments of the command, after the server's own options. `--` must
+                precede values that could be mistaken for options.
 
         Raises:
             Problem: The server does not have the topology of the app; another command runs; the

@@ -1,4 +1,4 @@
-"""Why a key has its value, and where a record went, over HTTP."""
+"""HTTP actions that explain a key's value, and that trace a record."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Guard:
 
 
 def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a response with security headers."""
+    """Add security headers to response headers; CORS headers if `shared` has an origin."""
     names = dict(given)
     html = names.get(b"content-type", b"").startswith(b"text/html")
     more = [*_ALWAYS, (b"content-security-policy", _OUR_OWN if html else _NOTHING)]

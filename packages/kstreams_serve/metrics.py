@@ -1,4 +1,4 @@
-"""The commits of apps as metrics."""
+"""Metrics from the commits of apps, and from the lag of their topics."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LagWatch:
         self._thread.start()
 
     def look(self) -> None:
-        """Measure the lag of all apps once; forget that of apps that cannot be measured."""
+        """Measure the lag of all apps once; remove the lag of apps whose measurement fails."""
         for name, app in self._apps.items():
             try:
                 logs = _logs(app.told())
@@ -201,7 +201,7 @@ class Metrics:
 
 
 def _logs(told: Told) -> frozenset[str]:
-    """Return the names of an app's logs that its telemetry has."""
+    """Return the names of the logs in an app's telemetry."""
     nodes = () if told.topology is None else told.topology.logs()
     return frozenset(node.topic for node in nodes)
 

@@ -1,4 +1,4 @@
-"""Lookup of the apps and stores in a request among the existing ones."""
+"""Find the app and the store that a request path names."""
 
 from __future__ import annotations
 

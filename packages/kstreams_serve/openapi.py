@@ -23,7 +23,7 @@ _PROBLEM_SCHEMA = {
 
 
 def openapi(actions: Sequence[Action]) -> dict[str, Any]:
-    """Return the OpenAPI document of actions, without those of web pages."""
+    """Return the OpenAPI document of actions; actions of web pages are omitted."""
     paths: dict[str, Any] = {}
     for each in actions:
         if not each.page:

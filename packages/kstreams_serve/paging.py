@@ -71,7 +71,7 @@ class Page(Generic[T]):
     """A page of rows.
 
     Attributes:
-        rows: The results of `Make`, one per row.
+        rows: The rows, as converted by a `Make`.
         ended: Whether no rows follow.
     """
 
@@ -125,7 +125,7 @@ async def take_page(
 
 
 async def _breath(since: float, limits: Limits) -> float:
-    """Let other tasks run if this slice is over; return the start of the current slice, in s."""
+    """Let other tasks run after `slice_seconds`; return the start of the current slice, in s."""
     loop = asyncio.get_running_loop()
     if loop.time() - since <= limits.slice_seconds:
         return since
@@ -150,7 +150,7 @@ class OpenScans:
             self._open.popitem(last=False)
 
     def take(self, name: str, looked: int) -> OpenRows | None:
-        """Return and remove the scan if it is at this position; None without such a scan."""
+        """Remove and return the scan of this name; None unless it has read `looked` items."""
         self._drop()
         found = self._open.get(name)
         if found is None or found[0].looked != looked:

@@ -56,12 +56,12 @@ class Standing:
         return self._one.wall_ms
 
     def reads(self, store: str) -> StoreReads[Any]:
-        """Return reads of a store."""
+        """Return the read methods of a store at the pinned version."""
         return StoreReads(self.stores[store].spec, self.pins[store])
 
     @property
     def tag(self) -> str:
-        """A unique text of the version, also unique after a reset; without quotes."""
+        """A text, without quotes, that identifies the version; unique even after a reset."""
         return _tag(self.epoch, self.batch)
 
     @property
@@ -133,7 +133,7 @@ async def stand(
 
 
 def _common(stores: Sequence[ServedStore]) -> int | None:
-    """Return the newest version that all stores have."""
+    """Return the newest version that all stores have; None if a store has no version yet."""
     versions = [store.newest.version for store in stores]
     known = [version for version in versions if version is not None]
     return min(known) if len(known) == len(versions) else None

@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """Rows of a store.
+    """The result of a query.
 
     Attributes:
-        standing: The version.
-        rows: The result for the rows.
+        standing: The stores at the version that was read.
+        rows: The converted rows: one item per row of a page, or one item per key.
         cursor: The position of the next page; None if there is no next page.
     """
 
@@ -49,7 +49,7 @@ class Wanted:
     Attributes:
         store: The store.
         key: The key.
-        times: The selected rows, for kinds with times.
+        times: The times of the rows to select, for store kinds whose rows have times.
     """
 
     store: ServedStore

@@ -1,4 +1,4 @@
-"""The routes of a server: the `Action`s of all parts."""
+"""The routes of a server: the `Action`s of all classes in `PARTS`."""
 
 from __future__ import annotations
 

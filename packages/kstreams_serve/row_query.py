@@ -32,8 +32,9 @@ _Row = tuple[Any, ...]
 class RowQuery:
     """The rows of one store that a request and its cursors select.
 
-    If rows are in the order of their keys, a next page starts at the last key. Otherwise, and in
-    reverse, it continues with the open rows of the previous page, or counts to the same position.
+    If rows are in the order of their keys, a next page starts at the last key of the previous page.
+    Otherwise, and in reverse, the next page continues with the open rows of the previous page, or
+    reads rows from the start up to the same position.
 
     Attributes:
         place: The names of the app and the store.
@@ -41,7 +42,7 @@ class RowQuery:
         as_of: The version.
         epoch: The epoch of a cursor's versions; None without a cursor.
         last_key: The bytes of the first key of a next page.
-        skip: The number of rows to skip there.
+        skip: The number of rows to skip at the start of a next page.
         name: The name under which `OpenScans` keeps the rows.
         key_bytes: The maximum bytes of a key.
     """

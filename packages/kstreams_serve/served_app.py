@@ -67,9 +67,9 @@ class AppSource:
         home: The checkpoint.
         find_spec: Returns the definition of a store; see `FindSpec`.
         log: The durable log, if it differs from that of the checkpoint.
-        partitioner: The partitioner of its keys, if it is not Kafka's default.
-        code: The options of `kstreams explain` with its topology and connection; None if its code
-            is not run.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
+        code: The options of `kstreams explain` with the app's topology and connection; None if the
+            server must not run the app's code.
     """
 
     home: CheckpointHome
@@ -193,7 +193,7 @@ class Told(NamedTuple):
 
     Attributes:
         live: The current activity.
-        counters: The sums since its start.
+        counters: The counters, summed since the start of the app.
         topology: The nodes.
     """
 
@@ -259,7 +259,7 @@ class ServedApp:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The current description of the app."""
+        """The app's checkpoint, read again after a reset or an upgrade."""
         stamp = self._source.home.stamp()
         if stamp != self._stamp:
             self._checkpoint = Checkpoint.load(self._source.home)

@@ -1,4 +1,4 @@
-"""The settings of a server, and the settings that it rejects."""
+"""The settings of a server, with checks that reject insecure settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that a test may write to between batches, when processors may not write."""
+"""Stores that a test may write to between batches, although processors may not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ByHand(Overlay):
         self.__dict__ = overlay.__dict__
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return the part of a store, which accepts puts at any time."""
+        """Return the overlay of a store, which accepts puts at any time."""
         part: Any = _Unsealed(super().store(name, key, value))
         found: StoreOverlay = part
         return found

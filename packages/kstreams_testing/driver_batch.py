@@ -78,7 +78,7 @@ class DriverBatch:
     def _attempt(
         self, call: TaskCall, looped: Sequence[LoopPart], number: int, shares: Granted
     ) -> tuple[list[TaskStatus], Counts]:
-        """Run the tasks; return their statuses, and the records of tasks that exceed their shares.
+        """Run the tasks; return statuses, and record counts of tasks that exceed their shares.
 
         If a task exceeds its share of a limit, its stage is completed, and later stages do not run.
         """

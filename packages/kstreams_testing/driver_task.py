@@ -38,7 +38,7 @@ class DriverTask:
     Args:
         settings: The settings of the task.
         working: The stores.
-        objects: The records in loops until the next batch.
+        objects: Stores the records in loops until the next batch.
         wall_ms: The wall time at the start, ms since the epoch.
 
     Attributes:
@@ -61,7 +61,7 @@ class DriverTask:
         self.runner.prepare(self.state, wall_ms)
 
     def takes(self, part: LoopPart) -> bool:
-        """Return whether a part of loop records is for this task."""
+        """Return whether a `LoopPart` has records for this task."""
         loops = (loop.name for loop in self.group.loops)
         return part.task == self.partition and part.loop in loops
 

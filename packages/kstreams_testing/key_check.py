@@ -103,7 +103,7 @@ class _Check:
             self._serde, self._partitioner, self._source = entry.key, entry.partitioner, entry.name
 
     def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
-        """Check one key, without its windows; a wrong partition is a `TopologyError`."""
+        """Check one key, without its windows; raise `TopologyError` for a wrong partition."""
         key = _without_windows(key, self._serde)
         if key is None:
             return
@@ -145,7 +145,7 @@ class _Check:
 
 
 def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
-    """Remove those windows from a key that the keys of the node's entry do not have."""
+    """Return a key without the windows that keys of `serde` do not have."""
     given = key
     while serde.tail_bytes and isinstance(given, Windowed):
         given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite
@@ -155,7 +155,7 @@ def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # era
 
 
 def _is_anywhere(topic: Topic[Any, Any]) -> bool:
-    """Return whether keys of a topic are not checked: by its policy, or because of frames."""
+    """Return whether a topic may have keys in any partition: by its policy or by its key serde."""
     return topic.misplaced == "count" or topic.key.plain is not topic.key
 
 

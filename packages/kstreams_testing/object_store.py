@@ -83,7 +83,7 @@ class ObjectStoreContract:
             assert list(store.list(prefix)) == expected, prefix
 
     def test_names_are_kept_as_they_are(self, tmp_path: Path) -> None:
-        """Checkpoints have objects with such names."""
+        """Names with the special characters that checkpoints use are kept unchanged."""
         store = self.open(tmp_path)
         names = [
             "commits/app.1f%2Fin!0001/-0000000000000000001.json",

@@ -75,11 +75,11 @@ class ResidentState:
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return the task's pending loop records: results for topics that its query reads."""
+        """Return the pending loop records of the task, one table for each `LoopPart`."""
         return read_loops(self._objects, parts)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write the records that the task sends to loops, and return their parts."""
+        """Write the records that the task sends to loops, and return them as `LoopPart`s."""
         attempt = Attempt(new_attempt(), 0)
         return write_loops(self._objects, "loops/", attempt, self._partition, records)
 

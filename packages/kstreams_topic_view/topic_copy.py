@@ -90,7 +90,7 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
         self.state = self.evict(state, changes)
 
     def save(self) -> None:
-        """Write all layers and close the copy; its directory stays."""
+        """Write all pending changes to the copy, and close it; the directory of the copy stays."""
         name = self._spec.name
         for layer in reversed(self._layers):
             for part in slices(layer.changes):
@@ -121,7 +121,7 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
             _LOG.warning("the view of a topic skips the record at %s: %s", place, reason)
 
     def _check_place(self, record: RawRecord, partitions: int) -> None:
-        """Check the partition of one of the first keys, and set `misplaced` if it differs."""
+        """Set `misplaced` if a record's key is in another partition; checks only the first keys."""
         if self._checked < _CHECKED_KEYS and not self.misplaced:
             self._checked += 1
             rule: Partitioner = self._topic.partitioner

@@ -43,7 +43,7 @@ class SavedTopic:
     mark: str
 
     def to_json(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the bytes of the file that stores this data."""
         content = {
             "f": _FORMAT,
             "topic": self.topic_id,
@@ -56,7 +56,7 @@ class SavedTopic:
 
     @classmethod
     def from_json(cls, data: bytes) -> SavedTopic | None:
-        """Parse the file's bytes; return None if they have another format."""
+        """Parse the result of `to_json`; return None for bytes of another format."""
         try:
             fields = Fields(json.loads(data))
             if fields.integer("f") != _FORMAT:

@@ -1,4 +1,4 @@
-"""Working copies of a topic's partitions, moved to the end of the topic."""
+"""Working copies of a topic's partitions, which are updated to the end of the topic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MACHINE = SystemClock()
 
 
 class _Looked(tuple[int, ...]):
-    """Partitions of a key, chosen after the copies were updated: a read need not update again."""
+    """The partitions of a key, for which the copies were just updated: reads skip the update."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class TopicReader(Generic[K, V]):
 
     @property
     def epoch(self) -> str:
-        """An id of the topic and its copies, which changes when they start over."""
+        """An id of the topic and its copies, which changes when the copies start over."""
         return f"{self._ends.topic_id}/{self._epoch_number}"
 
     @property
@@ -140,7 +140,7 @@ class TopicReader(Generic[K, V]):
             }
 
     def recovered(self) -> bool:
-        """Return whether all partitions were read to the end that the topic once had."""
+        """Return whether each partition was once read to the end that it had at that time."""
         self._check_open()
         return len(self._reached) == len(self._copies)
 

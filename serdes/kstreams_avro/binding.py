@@ -1,7 +1,7 @@
 """Binds a schema to a type: the class of each record, and the conversion of each logical type.
 
-If the type asks for the value without the logical type, it prevails: a field of type `int` gets the
-number of a timestamp.
+The Python type decides whether a logical type is converted: a field of type `int` gets the number
+of a timestamp.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The branch of a union that a value belongs to."""
+"""Find the branch of a union to which a value belongs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Avro on the command line."""
+"""The Avro serdes that options of the command line can name."""
 
 from __future__ import annotations
 

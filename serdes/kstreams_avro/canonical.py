@@ -1,7 +1,8 @@
 """The canonical text of a schema: equal trees have equal texts.
 
-Unlike Avro's parsing canonical form, it keeps what evolution needs: defaults, aliases and
-logical types. Names are full; documentation, sort order and unknown properties are omitted.
+Unlike Avro's parsing canonical form, the text keeps the properties that schema evolution needs:
+defaults, aliases and logical types. Names are full; documentation, sort order and unknown
+properties are omitted.
 """
 
 from __future__ import annotations

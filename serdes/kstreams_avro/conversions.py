@@ -80,7 +80,7 @@ class Conversion(ABC):
 
 
 def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
-    """Return the logical type of a schema; None without a known one.
+    """Return the logical type of a schema; None if the schema has no known logical type.
 
     Args:
         kind: `int`, `long`, `bytes`, `string` or `fixed`.
@@ -113,7 +113,7 @@ def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
 
 
 class Timestamp(Conversion):
-    """An instant, as a `datetime` in UTC; or a local time, as a `datetime` without a time zone.
+    """Timestamps: an instant is a `datetime` in UTC, a local time a `datetime` without time zone.
 
     Times are rounded down to the unit, as in Java.
     """
@@ -151,14 +151,14 @@ class Timestamp(Conversion):
         return raw.view(self.arrow)
 
     def objects(self, column: pa.Array) -> list[datetime]:
-        """Convert by way of numpy, which has no time zones."""
+        """Return the times of a column, converted by numpy, which has no time zones."""
         numbers = column.view(pa.int64()).to_numpy(zero_copy_only=False)
         times: list[datetime] = numbers.view(f"datetime64[{self._unit}]").tolist()
         return times if self._local else [each.replace(tzinfo=_UTC) for each in times]
 
 
 class Days(Conversion):
-    """A `date`."""
+    """The logical type `date`, whose values are Python's `date`."""
 
     name = "date"
     kind = date
@@ -189,7 +189,7 @@ class Days(Conversion):
 
 
 class DayTime(Conversion):
-    """A `time` of a day, without a time zone, rounded down to the unit."""
+    """Times of day: Python's `time` without a time zone, rounded down to the unit."""
 
     kind = time
 
@@ -226,7 +226,7 @@ class DayTime(Conversion):
 
 
 class Decimals(Conversion):
-    """A `Decimal` of a fixed scale: its digits as a number of big-endian bytes."""
+    """Decimals of a fixed scale: the digits are written as a big-endian number."""
 
     name = "decimal"
     kind = decimal.Decimal
@@ -311,7 +311,7 @@ class Decimals(Conversion):
 
 
 class TextUuid(Conversion):
-    """A `UUID`, written as 36 characters."""
+    """UUIDs that are written as 36 characters."""
 
     name = "uuid"
     kind = UUID
@@ -341,7 +341,7 @@ class TextUuid(Conversion):
 
 
 class BytesUuid(Conversion):
-    """A `UUID`, written as 16 bytes."""
+    """UUIDs that are written as 16 bytes."""
 
     name = "uuid"
     kind = UUID

@@ -62,7 +62,7 @@ def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
 
 
 def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:
-    """Return how a class creates values from their fields.
+    """Return the `Shape` by which values of a class are created from their fields.
 
     Args:
         info: The class.

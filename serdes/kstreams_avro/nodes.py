@@ -60,7 +60,7 @@ class Primitive:
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """A fixed number of bytes."""
+    """The type `fixed`: a fixed number of bytes."""
 
     name: str
     size: int
@@ -70,7 +70,7 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Enum:
-    """A symbol from a list.
+    """The type `enum`: a symbol from a list.
 
     Args:
         name: The full name.
@@ -91,7 +91,7 @@ class Enum:
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """Any number of items.
+    """The type `array`: any number of items.
 
     Args:
         items: The type of the items.
@@ -106,7 +106,7 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """A map from text to values."""
+    """The type `map`: a map from text to values."""
 
     values: Node
     check: Check = None
@@ -114,7 +114,7 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Union:
-    """One of several types.
+    """A union: each value has one of several types.
 
     Args:
         branches: The branches, in the order of their numbers.
@@ -152,7 +152,7 @@ class Shape:
 
 @dataclass(eq=False)
 class Record:
-    """A record; its fields are set after its creation, because they may refer to the record.
+    """The type `record`. Its fields are set after its creation, as they may refer to the record.
 
     Args:
         name: The full name.

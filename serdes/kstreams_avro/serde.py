@@ -192,7 +192,7 @@ class _Decoding(Serde[T]):
             ) from exc
 
     def _part(self, column: pa.Array, name: str) -> pa.Array | None:
-        """Return a field as a column; None if it has no column."""
+        """Return a field as a column; None if the field has no column type."""
         if pa.types.is_binary(column.type):
             found = self._reading.field(column, name)
             if found is not None or self.arrow_type == pa.binary():

@@ -1,4 +1,4 @@
-"""MessagePack on the command line."""
+"""The MessagePack serde that options of the command line can name."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ def decode_as_lines(
     """Decode all documents together; None if they could be confused with each other.
 
     `decode_lines` treats a line feed as white space, so two truncated documents could be one value,
-    and a document with two values could hide it. Here each document is an object or a list from its
-    first byte to its last, without a line feed: a truncated document then ends in a closing
-    bracket, after which the next opening bracket is an error. So each document has at least one
-    value, and an equal number of values and documents means one each.
+    and a document with two values could hide this error. Here each document is an object or a list
+    from its first byte to its last, without a line feed: a truncated document then ends in a
+    closing bracket, after which the next opening bracket is an error. So each document has at least
+    one value, and an equal number of values and documents means one each.
 
     Args:
         decode_lines: The method of a decoder.

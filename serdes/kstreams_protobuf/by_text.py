@@ -1,4 +1,4 @@
-"""Protobuf on the command line."""
+"""The protobuf serde that options of the command line can name."""
 
 from __future__ import annotations
 

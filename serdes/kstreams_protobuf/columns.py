@@ -107,7 +107,7 @@ class MessageColumns:
         return _spread(found, column) if column.null_count else found
 
     def field(self, column: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
-        """Return a number field of each message, with the value that objects have.
+        """Return a number field of each message, with defaults as in message objects.
 
         Raises:
             AttributeError: The field does not exist.
@@ -186,7 +186,7 @@ class MessageColumns:
 
 
 def _rewritten(data: pa.Array, parse: Callable[[bytes], Message], *, known: bool) -> pa.Array:
-    """Return messages encoded again from objects; `known` omits fields without a schema."""
+    """Parse and encode messages again; `known` removes fields that the schema does not have."""
     found = []
     for item in objects_of(data):
         message = parse(item)
@@ -212,7 +212,7 @@ def _is_refusal(exc: BaseException) -> bool:
 
 
 def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
-    """Return whether all fields have a column type for all of their values."""
+    """Return whether each field has a column type that can hold all values of the field."""
     if message in above:
         return False
     for field in message.fields:

@@ -28,7 +28,7 @@ WRAPPERS = tuple(
 
 
 def descriptor_of(message: type[Message]) -> Descriptor:
-    """Return the descriptor of a message class; the stubs have two types of the same form."""
+    """Return the descriptor of a message class, with the type that this package uses."""
     return cast("Descriptor", message.DESCRIPTOR)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:  # a checker would take any name then
 
     def __getattr__(name: str) -> object:
-        """Load what needs more than the standard library at its first use."""
+        """Import a name whose module needs other packages, at the first use of the name."""
         if name == "json_schema":
             from kstreams_registry.validated_json import json_schema  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Serdes of a schema registry on the command line."""
+"""The serdes of a schema registry that options of the command line can name."""
 
 from __future__ import annotations
 

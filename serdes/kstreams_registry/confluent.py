@@ -113,7 +113,7 @@ class ConfluentSerde(FramedSerde[T]):
 
     @property
     def frame(self) -> bytes:
-        """The id of the serde's schema; looked up now if no app has been started yet."""
+        """The frame with the schema's id; requested now if `prepare` was not called."""
         if self._written is None:
             self.prepare(writes=True)
         return self._written or b""
@@ -268,7 +268,7 @@ class ConfluentSerde(FramedSerde[T]):
                 self._registry.schema(frame.name)
 
     def to_plain(self, data: pa.Array) -> pa.Array:
-        """Remove the ids; convert rows of other schemas to this serde's schema."""
+        """Remove the schema ids; convert rows of other schemas to this serde's schema."""
         found = self._frames(data)
         bad = np.flatnonzero(found.numbers == -2)
         if len(bad):
@@ -291,7 +291,7 @@ class ConfluentSerde(FramedSerde[T]):
         return frames_of(data, indexed=self._indexed, zigzag=self._options[2])
 
     def _converted(self, frame: Frame, data: pa.Array) -> pa.Array:
-        """Convert rows that are null or have the same frame."""
+        """Convert rows with the same frame, or null, to plain bytes of this serde's schema."""
         rest = pc.binary_slice(data, len(frame.data), _END)
         reading = self._reading(frame)
         return rest if reading is None else reading(rest)

@@ -10,7 +10,7 @@ __all__ = ("SchemaRefusedError",)
 class SchemaRefusedError(CompileError, ValueError):
     """A schema is not registered, is incompatible, or cannot be read.
 
-    Nothing was written. The message has the difference.
+    Nothing was written. The message has the difference to the schema in the registry, if any.
 
     Attributes:
         subject: The subject.

@@ -200,7 +200,7 @@ def _text_of(serde: Serde[Any], schema: str | Mapping[str, Any] | None) -> str:
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """Replace the top-level reference to a schema's own type by the definition."""
+    """Replace the top-level reference to a schema's own type by the definition of the type."""
     prefix, own = "#/$defs/", schema.get("$ref", "")
     if set(schema) != {"$ref", "$defs"} or not own.startswith(prefix):
         return schema

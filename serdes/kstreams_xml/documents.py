@@ -21,7 +21,7 @@ _THREAD = threading.local()
 
 
 def parsed(data: bytes) -> etree._Element:
-    """Return the root of a document without a DTD or entities other than XML's own five.
+    """Parse a document without a DTD, with no entities except XML's own five; return its root.
 
     Raises:
         ValueError: The document is invalid, has a DTD, or is nested deeper than 255 elements.

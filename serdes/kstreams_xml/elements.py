@@ -1,4 +1,4 @@
-"""Types as elements: read from lxml's trees to plain objects, and written as text."""
+"""Types as XML elements, which are read from lxml's trees and written as text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
 
 @dataclass
 class Element:
-    """The content of a type's elements.
+    """The content of the XML elements of a type.
 
     Attributes:
         is_text: Whether the type is a scalar, whose element has only text.
@@ -121,7 +121,7 @@ class Element:
         Args:
             value: The content.
             tag: The name, with the rest of the opening tag.
-            out: The pieces of text.
+            out: The list to which the text is appended, in pieces.
             enc_hook: Converts an object of an unsupported type to a supported one.
         """
         name = tag.partition(" ")[0]
@@ -174,7 +174,7 @@ class _Field:
 
 
 def element_of(shape: inspect.Type, namespace: str) -> Element:
-    """Return the content of a type's elements.
+    """Return the `Element` that describes the XML elements of a type.
 
     Args:
         shape: msgspec's description of the type.

@@ -1,4 +1,4 @@
-"""The errors of Google Cloud Storage, by the operator's next step."""
+"""The errors of Google Cloud Storage, one class for each next step of the operator."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def objects(
     """Return the log of the objects below a prefix of a bucket.
 
     Like `kstreams.sources.folder`, with objects instead of files and the storage's versions (ETags
-    of S3, epochs of Google Cloud Storage) instead of modification times. Names with a segment
+    of S3, generations of Google Cloud Storage) instead of modification times. Names with a segment
     that begins with `.` or `_`, or that end with `/`, are ignored. If a bucket of Google Cloud
     Storage keeps old versions, an overwritten object can still be read.
 

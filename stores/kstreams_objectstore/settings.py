@@ -72,7 +72,7 @@ class BucketSettings(ABC):
 
     @property
     def place(self) -> str:
-        """The name of the storage in texts: the URL, and the endpoint if it is given."""
+        """The name of the storage in logs and errors: the URL, and the endpoint if it is given."""
         at = f" at {self.endpoint_url}" if self.endpoint_url else ""
         return f"{self.scheme}://{self.bucket}/{self.prefix}{at}"
 
@@ -85,7 +85,7 @@ class BucketSettings(ABC):
         return type(self).__name__
 
     def _check_size(self, name: str) -> None:
-        """Raise `ValueError` if a size is smaller than the least part."""
+        """Raise `ValueError` if the size option `name` is below the minimum size of a part."""
         if getattr(self, name) < self.least_part_bytes:
             raise ValueError(
                 f"{self._title}({name}={getattr(self, name)}): must be at least "
@@ -128,7 +128,7 @@ class BucketSettings(ABC):
 
 
 def _has_login(parts: SplitResult, url: str) -> bool:
-    """Return whether a URL contains a name and a password, also if it is parsed wrongly.
+    """Return whether a URL contains a name and a password, even if the parser misread the URL.
 
     A secret key may contain slashes, which end the host part.
     """

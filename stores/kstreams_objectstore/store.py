@@ -66,9 +66,12 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its version, or rename it; return whether the new name is free.
+        """Delete an object at its version, or rename it.
 
-        A repeated call does nothing, also after a kill.
+        A repeated call does nothing, also if a process was killed during the first call.
+
+        Returns:
+            False if another object has the new name, which then stays; else True.
 
         Raises:
             SourceError: The storage rejects the request, or could not be reached.

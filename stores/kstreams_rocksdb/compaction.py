@@ -19,9 +19,9 @@ _IDLE_POLLS = 400
 def wait_until_merged(family: rocksdict.Rdict, max_runs: int) -> None:
     """Wait for the merges that are due after the last flush; usually there are none.
 
-    Universal compaction reports itself pending at `max_runs`, but merges from one more run on. The
-    wait ends (and leaves the merge to the next batch) if RocksDB does not start a due merge, for
-    example after a disk error.
+    A merge is due if there are more than `max_runs` runs; RocksDB itself reports a pending merge
+    one run too early. If RocksDB does not start a due merge, for example after a disk error, the
+    wait ends, and the next batch waits for the merge.
     """
     idle = 0
     while idle < _IDLE_POLLS:

@@ -62,7 +62,7 @@ def origin_of(client: S3Client) -> str:
 def _held(client: S3Client) -> dict[str, Any]:
     """Return the fields of the credentials in use.
 
-    It does not read the properties, because these would refresh temporary credentials here.
+    Reading the public properties instead would refresh temporary credentials.
     """
     signer = getattr(client, "_request_signer", None)
     held: dict[str, Any] = getattr(getattr(signer, "_credentials", None), "__dict__", {})

@@ -1,4 +1,4 @@
-"""The errors of S3 storage, by the operator's next step."""
+"""The errors of S3 storage, one class for each next step of the operator."""
 
 from __future__ import annotations
 

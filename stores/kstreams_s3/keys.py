@@ -34,7 +34,7 @@ DELETED_AT_ONCE = 1000
 def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
     """Return the keys that start with a prefix, sorted.
 
-    The order of the storage is not relied on: some storages sort folder by folder.
+    The function sorts the keys, because some storages list them folder by folder.
     """
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return sorted(
@@ -50,9 +50,10 @@ def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool)
 
 
 def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> bool:
-    """Delete an object with an ETag, or rename it; return whether the new key is free.
+    """Delete an object with an ETag, or rename it; return False if another object has the new key.
 
-    The copy records its original, so that the copy of a killed process is recognized.
+    The copy records the ETag of its original, so that a repeated call recognizes the copy of a
+    killed process.
 
     Args:
         client: The client of the bucket.

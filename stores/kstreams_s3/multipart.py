@@ -128,7 +128,12 @@ def _abort(client: S3Client, bucket: str, key: str, upload: str) -> None:
         client.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
     except (exceptions.ClientError, exceptions.BotoCoreError) as error:
         if answer(error).code != "NoSuchUpload":
-            _LOG.warning("an upload of %s/%s is left over: %s", bucket, key, _safe(client, error))
+            _LOG.warning(
+                "the upload of %s/%s is not aborted: %s",
+                bucket,
+                key,
+                _safe(client, error),
+            )
 
 
 def _safe(client: S3Client, error: Exception) -> str:

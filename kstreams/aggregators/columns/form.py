@@ -58,7 +58,7 @@ class ColumnForm(Protocol):
         """Return the results, as an Arrow column.
 
         Raises:
-            SerializationError: A number is not an int64.
+            SerializationError: An integer does not fit into int64.
         """
         ...
 
@@ -69,7 +69,7 @@ class AnyOrder:
     exact = True
 
     def scan(self: Merging, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         return running(self, state, runs)
 
 

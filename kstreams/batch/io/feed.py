@@ -1,4 +1,4 @@
-"""The interface between a query and its kinds of sources and topics."""
+"""The interface through which the driver plans the input of a query and publishes its output."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def publish_receipts(sinks: Mapping[str, Sink[Any, Any]], found: Sequence[Receip
         sink = sinks.get(name)
         if sink is None:
             _LOG.warning(
-                "there is no sink %r any more: what was staged for it is not shown: %s",
+                "sink %r no longer exists: its staged results are not published: %s",
                 name,
                 ", ".join(map(str, receipts)),
             )

@@ -60,7 +60,7 @@ class SinkWriters:
         try:
             known[1].close()
         except Exception as exc:  # noqa: BLE001  # of a plugin; what counts was said before
-            _LOG.warning("the writer of sink %r does not close: %s", name, text_of(exc))
+            _LOG.warning("the writer of sink %r cannot be closed: %s", name, text_of(exc))
 
     def close(self) -> None:
         """Close all writers."""

@@ -20,7 +20,7 @@ def outputs_of(
 ) -> Iterator[tuple[str, Partitioner, pa.Table]]:
     """Yield name, partitioner and table of each sink, dead-letter topic and changelog.
 
-    Sinks come first, so dead letters that are added meanwhile are yielded, too.
+    Sinks come first: dead letters that are added while the caller writes them are yielded, too.
     """
     partitioners = {
         node.name: node.target.partitioner

@@ -1,7 +1,7 @@
-"""Convert the library's errors to plain JSON and back: registered classes, simple fields, bounded.
+"""Convert the library's errors to JSON of bounded size and back.
 
-No parsed data becomes code: a class is found by its name among the classes that the library and its
-plugins define, and fields are numbers, text, or lists of these.
+Parsed data never becomes code: a class is looked up by its name among the error classes of the
+library and its plugins, and fields are numbers, text, or lists of these.
 """
 
 from __future__ import annotations

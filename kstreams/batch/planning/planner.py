@@ -129,7 +129,7 @@ class BatchPlanner:
         else:
             found = self._admin.beginning_offsets(topic)
             if node.log is not None and any(found.values()):
-                _LOG.warning("log %r begins at %s: what came before is gone", topic, found)
+                _LOG.warning("log %r begins at %s: earlier records were deleted", topic, found)
         return {place: found[place.partition] for place in fresh}
 
     def _check_beginnings(self) -> None:
@@ -290,10 +290,10 @@ class BatchPlanner:
     def cut(self, plan: Plan, refusals: Iterable[Refusal]) -> Plan:
         """Plan an uncommitted batch smaller; moves the positions back.
 
-        A refused part is reduced by the sizes that its worker has read, in proportion to the
-        records of its tasks. If all partitions of a batch end at one time, this time becomes
-        earlier for all tasks. Otherwise the other tasks read their input as before, so that they
-        write their output again unchanged.
+        If all partitions of a batch end at one time, this time becomes earlier for all tasks.
+        Otherwise only the tasks of workers that refused read less, in proportion to their records
+        and by the sizes that the workers have read. The other tasks read the same input, so that
+        they write the same output again.
 
         Args:
             plan: The previous plan of the batch.

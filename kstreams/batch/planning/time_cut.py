@@ -49,7 +49,15 @@ class TimeCut:
 
 @dataclass(frozen=True)
 class _Probe:
-    """The number of records before a time, the load of a batch with them, and the next times."""
+    """A possible batch: all records before a time.
+
+    Attributes:
+        time: The time, ms since the epoch.
+        counts: The number of these records, by partition.
+        load: The load of a batch with these records; 1 is full.
+        times: By partition, the time of the first record that is not before `time`.
+        asked: Whether the records were counted by a request for this time.
+    """
 
     time: int
     counts: dict[TopicPartition, int]
@@ -119,7 +127,10 @@ class TimeCuts:
         load: Callable[[Counts], float],
         top: int,
     ) -> tuple[_Probe, _Probe | None]:
-        """Return the latest probe that fits, and the earliest found that does not fit, or None."""
+        """Return the latest probe that fits into a batch, and the earliest known one that does not.
+
+        The second one is None if all records fit.
+        """
 
         def probe(time: int) -> _Probe:
             found = self._first_since(starts.keys(), time)
@@ -158,7 +169,10 @@ class TimeCuts:
     def _filled(
         self, low: _Probe, high: _Probe, load: Callable[[Counts], float]
     ) -> dict[TopicPartition, int]:
-        """Add records of the first time that does not fit, by partition rank, up to the limit."""
+        """Return counts of a full batch: those of `low`, and some of the further records of `high`.
+
+        The further records are added by partition rank, until the batch is full.
+        """
         counts = dict(low.counts)
         for place in sorted(counts, key=self._rank):
             before, more = counts[place], high.counts[place] - counts[place]
@@ -205,7 +219,11 @@ def _is_enough(load: float, asked: int) -> bool:
 
 
 def _between(low: _Probe, high: _Probe, asked: int) -> int:
-    """Return a time between two: usually in proportion, else near the lower one, or half-way."""
+    """Return the next time to probe, between two probes.
+
+    Of four consecutive times, two are in proportion to the loads of the probes, one is near the
+    lower probe, and one is in the middle.
+    """
     gap = high.time - low.time
     step = (int(gap * (_AIM - low.load) / (high.load - low.load)), isqrt(gap), gap // 2)
     return low.time + min(max(step[(0, 0, 1, 2)[asked % 4]], 1), gap - 1)

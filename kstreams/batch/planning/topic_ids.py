@@ -1,4 +1,4 @@
-"""Checks, by topic id, that the topics of a query are those of its positions."""
+"""Checks topic ids: a topic that was created again has another id than the stored positions."""
 
 from __future__ import annotations
 

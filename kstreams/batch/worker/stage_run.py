@@ -71,7 +71,7 @@ class StageRun:
         settings: The settings of the stage.
         worker: The state of the worker.
         batch: The number of the batch.
-        cuts: The cuts of the batch's plan.
+        cuts: By stage and task, the revision of the batch's plan that changed the task's input.
         versions: The versions of global tables in the batch's plan.
         attempt: The number of the Spark attempt.
     """
@@ -274,7 +274,7 @@ class StageRun:
         )
 
     def _revision(self, task: int) -> int:
-        """Return the plan revision that changed the input of a task."""
+        """Return the last plan revision that changed the input of a task or of an earlier stage."""
         own = self._settings.number
         return max(
             (

@@ -122,9 +122,9 @@ class QuerySettings:
 
     @property
     def first_topic(self) -> str:
-        """The first topic, in order of names, that the query reads; without any, that it writes.
+        """The alphabetically first topic that the query reads, or else the first that it writes.
 
-        Empty if the query reads no topic, and its output topics depend on records.
+        Empty if the query reads no topic, and records determine the topics that it writes.
         """
         read = [topic for _, topic in read_topics(self.groups)]
         return min(read or [topic for _, topic in written_topics(self.groups)], default="")
@@ -209,11 +209,11 @@ class StageSettings:
     exits: Mapping[str, int]
 
     def changelog_ends(self, partition: int) -> dict[str, int]:
-        """Return the end offset of a task's partition of each changelog at the start, by store."""
+        """Return the end of a task's partition of each changelog at the app's start, by store."""
         return {name: ends.offsets[partition] for name, ends in self.query.changelogs.items()}
 
     def changelog_ids(self) -> dict[str, str]:
-        """Return the topic id of each changelog at the start, by store; empty without ids."""
+        """Return the topic id of each changelog at the app's start, by store; empty without ids."""
         return {name: ends.topic_id for name, ends in self.query.changelogs.items()}
 
 

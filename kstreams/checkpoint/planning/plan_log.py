@@ -48,7 +48,7 @@ class PlanLog:
     Args:
         objects: The object store.
         prefix: The prefix of the names.
-        log_name: The epoch of the query, which is unique.
+        log_name: The unique name of the query's epoch; see `Checkpoint.log_name`.
     """
 
     def __init__(self, objects: ObjectStore, prefix: str = "", log_name: str = "") -> None:
@@ -210,7 +210,7 @@ class PlanLog:
         self._objects.delete([f"{self._prefix}{_inherited(number, run)}"])
 
     def inherited(self) -> set[int]:
-        """Return the numbers of the batches that have notes of `inherit`, also of ended drivers."""
+        """Return the numbers of the batches with a note of `inherit`, including ended drivers'."""
         found = map(_INHERITED.fullmatch, self._names("inherited/"))
         return {int(match[1]) for match in found if match is not None}
 

@@ -138,7 +138,7 @@ class Plan:
 
     @property
     def record_count(self) -> int:
-        """The maximum number of records of the batch."""
+        """The number of offsets in all slices: the maximum number of records of the batch."""
         return sum(len(each) for slices in self.tasks.values() for each in slices)
 
     def counts_after(self, commit: CommitName | None) -> bool:

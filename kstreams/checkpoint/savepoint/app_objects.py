@@ -46,7 +46,7 @@ def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
 
 
 def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
-    """Return the names of all objects that retained commits and savepoints of an app name."""
+    """Return the names of all objects that an app's retained commits and savepoints refer to."""
     named = {
         name
         for query in checkpoint.queries

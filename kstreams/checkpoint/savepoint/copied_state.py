@@ -1,4 +1,4 @@
-"""Copies of task state for another task, which has the objects under its own names."""
+"""Copies a task's state for another task; the copied objects are named after the new task."""
 
 from __future__ import annotations
 

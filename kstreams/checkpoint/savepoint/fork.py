@@ -91,8 +91,7 @@ def fork(
 
     The copy shares nothing with the original, which may keep running, be reset or be deleted. An
     app on the copy starts with the state of the savepoint, and reads from the offsets of that
-    state.
-    An interrupted fork leaves no checkpoint: call it again.
+    state. An interrupted fork leaves no checkpoint: call it again.
 
     Args:
         source: The savepoint.
@@ -197,7 +196,7 @@ def _seed(
     *,
     offsets: bool,
 ) -> Commit:
-    """Copy the state of a query's tasks; return the first commit of the query's log."""
+    """Copy the state of a query's tasks; return the first commit of the fork's query."""
     tasks = {
         task: copied_state(
             source, target, pointer, made.task_key(query, task), offsets=offsets

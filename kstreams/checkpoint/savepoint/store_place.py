@@ -134,7 +134,7 @@ def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
 
 
 def partitioner_of(name: str | None, given: Partitioner | None) -> Partitioner | None:
-    """Return the given partitioner, or Kafka's by default, if it has this name; else None."""
+    """Return `given`, or Kafka's default partitioner, if its name is `name`; None otherwise."""
     known = given or Murmur2Partitioner()
     return known if known.name == name else None
 

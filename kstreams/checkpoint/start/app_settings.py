@@ -78,7 +78,7 @@ class AppSettings:
     telemetry: Telemetry = field(default_factory=Telemetry)
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check that the settings are in range."""
         if (
             self.max_records_per_batch < 1
             or self.max_bytes_per_batch < 1

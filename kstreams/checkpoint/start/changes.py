@@ -57,7 +57,7 @@ class StoreChange:
     action: str = ""
 
     def __str__(self) -> str:
-        """Return a line of the plan."""
+        """Return the change as one line of the upgrade plan."""
         text = f"store {self.store!r}: {self.verdict.value}"
         text += f" ({self.detail})" if self.detail else ""
         return f"{text}: {self.action or 'DECIDE WHAT TO DO'}"
@@ -136,7 +136,7 @@ class _Planner:
         self._read = {m.old.name for m in settings.migrate.values()}
 
     def plan(self, tables: tuple[str, ...]) -> UpgradePlan:
-        """Return the plan; `tables`, the notes on tables, follow its own notes."""
+        """Return the plan; `tables` are notes on new tables, to be added to the plan's notes."""
         new = {s.name: (g.name, s.schema()) for g in self._topology.groups for s in g.stores}
         stores = tuple(self._change(name, new) for name in sorted({*self._old, *new}))
         problems = [self._problem(change) for change in stores if not change.action]

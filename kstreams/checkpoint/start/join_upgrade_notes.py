@@ -13,7 +13,7 @@ _SPANS = ("before", "after", "grace")
 
 
 def join_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the notes about the joins of a group.
+    """Yield notes about new, removed and changed joins of a group.
 
     Args:
         group: Name of the group.

@@ -80,9 +80,10 @@ def open_for_running(
 ) -> tuple[OpenedQuery, ...]:
     """Open an app's checkpoint, and create, fork or upgrade it first if necessary.
 
-    Hold the checkpoint's lock, if it has one; otherwise the queries are taken over from
-    the driver that runs them. Nothing is changed before all existing parts have been checked
-    against each other, and each step is atomic: an interrupted start can be repeated.
+    The caller must hold the checkpoint's lock. If the checkpoint has no lock, this driver takes
+    over the queries from the driver that runs them. Nothing is changed before all existing parts
+    have been checked against each other, and each step is atomic: an interrupted start can be
+    repeated.
 
     Args:
         settings: The settings of the app.

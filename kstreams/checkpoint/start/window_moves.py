@@ -107,7 +107,7 @@ def joined_windows(
 
 
 def window_moves(old: StoreSpec[Any], new: TimeWindows | None) -> WindowMoves | None:
-    """Return a function from old windows to new windows; None if windows stay unchanged.
+    """Return a function that finds the new windows of an old window; None if windows stay the same.
 
     Args:
         old: Definition of the old store.

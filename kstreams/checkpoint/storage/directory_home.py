@@ -64,13 +64,13 @@ class DirectoryHome(CheckpointHome):
     @property
     @override
     def directory(self) -> Path:
-        """The directory."""
+        """The directory of the checkpoint."""
         return self.path
 
     @property
     @override
     def named(self) -> Path:
-        """The directory."""
+        """The directory of the checkpoint, which users pass to name the checkpoint."""
         return self.path
 
     @property
@@ -138,7 +138,10 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
-        """Return the notes in the folder `done`; earlier library versions used Spark's notes."""
+        """Return the notes of finished batches, in the folder `done`.
+
+        Earlier library versions used Spark's own notes.
+        """
         folder = self.query(query, epoch_number)
         return DoneNotes(folder / "done", folder / "spark" / "commits")
 

@@ -14,9 +14,9 @@ _KEPT = 2
 
 
 class DoneNotes:
-    """Empty files in a folder, each named by the number of a batch; the newest two are kept.
+    """Notes of finished batches: empty files, each named by a batch number; the newest two stay.
 
-    The files are not synced to disk: if a loss of power removes them, only this check is lost.
+    The files are not synced to disk: after a loss of power, a lost commit may remain unnoticed.
 
     Args:
         folder: The folder; None writes no notes.

@@ -48,7 +48,7 @@ class PlansPlace:
 
 
 class CheckpointHome(ABC):
-    """The storage of one app's checkpoint: small and picklable, without secrets in its text.
+    """The storage of one app's checkpoint: small and picklable, without secrets in its `repr`.
 
     Each document is written atomically.
     """

@@ -40,7 +40,7 @@ class Exclusion(Protocol):
         ...
 
     def release(self) -> None:
-        """Let go; a second call does nothing."""
+        """Release the checkpoint; a second call does nothing."""
         ...
 
 
@@ -139,7 +139,7 @@ class CheckpointLock:
             return False
 
     def release(self) -> None:
-        """Let go; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._file is not None:
             self._file.close()
             self._file = None

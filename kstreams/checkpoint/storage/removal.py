@@ -1,4 +1,4 @@
-"""The mark of a started reset, for storage where a checkpoint cannot be moved atomically."""
+"""The record of a started reset, for storage where a checkpoint cannot be moved atomically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("Removal",)
 
 @dataclass(frozen=True)
 class Removal:
-    """The mark of a removed app in the checkpoint's description.
+    """The entry in a checkpoint's description which records that a reset has started.
 
     Attributes:
         claims: The names of plans that stay, to keep a running driver from continuing.

@@ -38,7 +38,7 @@ class Telemetry:
     otel: bool = False
 
     def __post_init__(self) -> None:
-        """Check the range."""
+        """Check that `sample_hz` is in range."""
         if not 0 <= self.sample_hz <= _MOST_HZ:
             raise CompileError(f"sample_hz is {self.sample_hz}, expected 0 to {_MOST_HZ}")
 

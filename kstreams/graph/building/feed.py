@@ -22,7 +22,11 @@ class Feed(Generic[K, S]):
 
 
 class FeedSupplier(Protocol[K, S]):
-    """Creates a feed. Type checkers infer callable arguments last, and so infer its lambda."""
+    """Creates a feed.
+
+    `cogroup` accepts this callable instead of a `Feed`: type checkers infer callable arguments
+    last, so they know the types of a lambda in `feed(node, lambda ...)`.
+    """
 
     def __call__(self) -> Feed[K, S]:
         """Return the feed."""

@@ -34,7 +34,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Meeting:
-    """A join or a store, and the entries whose records reach it.
+    """A join or a store, and the entries (sources, edges and loops) whose records reach it.
 
     Attributes:
         place: The join or the store, as error messages name it.
@@ -101,7 +101,7 @@ def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield a problem for each pair of entries that meet but have different key serdes."""
+    """Yield a problem for each two entries of one join or store whose key serdes differ."""
     known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries
@@ -120,7 +120,7 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield warnings for sources with framed keys that meet: partitioners hash the frame, too."""
+    """Yield warnings for joins and stores of framed keys, whose frame partitioners hash, too."""
     for meeting in meetings(nodes):
         framed = [
             f"{entry.name!r} ({_key(entry).name})"

@@ -42,8 +42,8 @@ def repartition_hint(
 ) -> str:
     """Return a hint, with code, for co-partitioning inputs.
 
-    The largest topic keeps its partitions. The size is the number of records if it is known,
-    otherwise the number of partitions.
+    The largest topic keeps its partitions. A topic's size is its number of records if that is
+    known, otherwise its number of partitions.
 
     Args:
         group: The group.

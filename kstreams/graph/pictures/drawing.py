@@ -66,7 +66,7 @@ class Drawing:
 
 
 def draw(topology: Topology) -> Drawing:
-    """Create the drawing of a topology. Ids number the boxes, so equal topologies look equal."""
+    """Create the drawing of a topology. Box ids are numbered, so equal topologies look equal."""
     ids = {name: f"n{number}" for number, name in enumerate(topology.nodes)}
     topics = {name: f"t{number}" for number, name in enumerate(_topics(topology))}
     stores = {spec.name: f"s{number}" for number, spec in enumerate(topology.stores)}

@@ -25,7 +25,7 @@ __all__ = ("BatchJoin", "Near", "Outcome", "Stored")
 
 @dataclass(frozen=True)
 class Stored:
-    """The stored rows that a batch may need.
+    """The stored rows that a batch reads: rows of possible partners, and rows of due entries.
 
     Attributes:
         handles: The keys of the rows in the store.
@@ -50,7 +50,7 @@ class Near:
         places: The positions of the elements in the tail.
         codes: The key number of each element; includes keys that do not occur in the batch.
         elements: The elements.
-        closes: The stream time that makes a waiting element final, ms.
+        closes: The stream time at which a waiting element becomes final, ms.
         ends: Whether an element waits for a partner, and its wait ends in this batch.
     """
 
@@ -73,7 +73,7 @@ class Outcome:
         closes: The stream time at which the wait of each closed record ended, ms.
         headers: The headers of the closed records.
         late: The number of dropped late records.
-        keys: All keys by number, encoded as in the store.
+        keys: The keys of the known records by key number, encoded as in the store.
         elements: The stored records.
     """
 
@@ -89,10 +89,10 @@ class Outcome:
 
 
 class BatchJoin:
-    """Joins the records of a batch with the retained ones, and stores them.
+    """Joins a batch's records with the retained records, and stores the batch's records.
 
-    The latest records are in the store's tail, in memory; older ones may be in rows, which are read
-    by key.
+    The latest records are in the store's tail, in memory. Older records may be in rows of the
+    store, which are read by key.
 
     Args:
         rows: The rows of the store.
@@ -182,7 +182,7 @@ class BatchJoin:
         return meet(self.arrivals, known, self.setup, self._clocks, self._keeps)
 
     def _fates(self, paired: Bools) -> tuple[Bools, Bools, Bools, int]:
-        """Return masks of records forwarded now, waiting and stored; and how many are late."""
+        """Return masks of forwarded, waiting and stored records, and the number of late records."""
         came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
         kept = self._kept[sides] & ~paired
@@ -198,13 +198,17 @@ class BatchJoin:
         return delays
 
     def _is_gone(self, sides: Ints, elements: StoredElements | Elements) -> Bools:
-        """Return which waiting elements have been forwarded unmatched."""
+        """Return a mask of the waiting elements that have been forwarded unmatched."""
         finals = np.array([self._clocks.final_left, self._clocks.final_right])
         gone: Bools = (elements.fates == WAITING) & (elements.times < finals[sides])
         return gone
 
     def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
-        """Return all keys, and the tail's elements that have such a key or whose wait ends now."""
+        """Select the tail's elements that have one of the keys, or whose wait ends in this batch.
+
+        Returns:
+            The keys, extended by the keys of other selected elements; and the selected elements.
+        """
         codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
         codes = codes.astype(np.int64)
         closes = elements.times + self._delays(elements.sides)
@@ -218,7 +222,7 @@ class BatchJoin:
         return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
 
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
-        """Return all keys of the batch and of the due entries, and the latter's key numbers."""
+        """Return the keys of the batch and of due entries, and each due entry's key number."""
         stored = self._came.keys.stored
         if due is None or not due.keys:
             return stored, np.zeros(0, np.int64)
@@ -226,7 +230,7 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows in which partners may be, and the rows of due entries."""
+        """Read the rows in which the batch may have partners, and the rows of due entries."""
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
@@ -335,7 +339,7 @@ class BatchJoin:
         self._tail.advance(tail, partnered, fresh, clocks)
 
     def _advanced(self, count: int) -> Clocks:
-        """Advance the stored clocks of the join, and return them."""
+        """Store and return the join's progress after a batch that stores `count` records."""
         clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):

@@ -30,7 +30,7 @@ def both(news: Objects, olds: Objects) -> Objects:
 
 
 def there(values: Objects) -> Bools:
-    """Return which values are not None."""
+    """Return a mask of the values that are not None."""
     return np.fromiter(map(is_not, values.tolist(), repeat(None)), np.bool_, len(values))
 
 

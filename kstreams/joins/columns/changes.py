@@ -55,7 +55,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table) -> Changes:
-        """Return the changes that a columnar node, or a node at a batch's end, has forwarded."""
+        """Return the changes in the column `value` of a table that a node has forwarded."""
         values = table.column("value")
         parts = parts_of(values)
         if parts is None:
@@ -126,16 +126,16 @@ class ChangesProcessor(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: changes contain values."""
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Create the holder of objects."""
+        """Create the `HeldObjects` for values that have no Arrow type."""
         super().init(context)
         self._objects = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the objects to which the batch's columns refer."""
         self._objects.clear()
 
     @abstractmethod

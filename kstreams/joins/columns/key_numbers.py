@@ -59,14 +59,14 @@ class KeyNumbers:
 
     @property
     def first(self) -> Ints:
-        """Return the first row of each key, by number."""
+        """Return the row number of each key's first row, in the order of the key numbers."""
         rows = np.empty(self.count, np.int64)
         rows[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
         return rows
 
     @property
     def last(self) -> Ints:
-        """Return the last row of each key, by number."""
+        """Return the row number of each key's last row, in the order of the key numbers."""
         rows = np.empty(self.count, np.int64)
         rows[self.codes] = np.arange(len(self.codes))
         return rows

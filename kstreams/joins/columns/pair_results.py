@@ -30,7 +30,9 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return a batch's results: per record, first those of windows it closed, then its own.
+    """Return the results of a batch in the order of its records; None if there are none.
+
+    The unmatched results of windows that a record closes precede the results of that record.
 
     Args:
         came: The records of the batch.
@@ -108,7 +110,10 @@ def ended_results(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results of windows closed by time alone, in closing order; see `results_of`."""
+    """Return the results of windows that stream time closed without a record, in closing order.
+
+    Returns None if there are no results. See `results_of` for the arguments.
+    """
     closed, known = outcome.closed, outcome.known
     numbers = outcome.elements.numbers[closed]
     order = np.lexsort((numbers, known.times[closed], known.sides[closed], outcome.closes))
@@ -166,7 +171,7 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return numbers for the batch's records; they are higher than those of stored records."""
+    """Return sort numbers for records of the batch: higher than those of all stored records."""
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -61,7 +61,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
-        """Count dropped records: those without a value, or without a key unless forwarded alone."""
+        """Count the dropped records: without a value, or without a key and not forwarded alone."""
         no_value = int((came.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)

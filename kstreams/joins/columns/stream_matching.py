@@ -26,8 +26,8 @@ class Arrivals:
         codes: The key number of each record; negative for a null key or value.
         times: Timestamps, ms.
         stream: The task's stream time as of each record, ms.
-        newest: By side, the newest timestamp of the side before each record, and after the last
-            record, ms.
+        newest: For each side, its newest timestamp before each record, and after the last record,
+            ms.
     """
 
     sides: Ints
@@ -80,10 +80,10 @@ class Met:
     Attributes:
         left: The left record of each pair.
         right: The right record of each pair.
-        earlier: The record of each pair that arrived first.
-        places: The batch position of the record of each pair that arrived second.
+        earlier: In each pair, the record that arrived first.
+        places: In each pair, the batch position of the record that arrived second.
         settled: For each known record, the batch position at which it first had a partner; -1 if
-            that was in an earlier batch.
+            it does not wait for a first partner, `NEVER` if it has had no partner.
         turns: The sort order of the pairs of a record: 1 for a self-join's pairs in which it is the
             right record, otherwise 0.
     """
@@ -106,8 +106,8 @@ def meet(
     """Return the matched pairs of known records.
 
     A record matches the records that the other side retains when it arrives. A record that was
-    forwarded unmatched when its window closed is not matched again. Whether it was depends on
-    earlier pairs, so such late pairs, which are rare, are checked one by one.
+    forwarded unmatched when its window closed is not matched again. Earlier pairs determine whether
+    it was forwarded, so pairs of such records, which are rare, are checked one by one.
     """
     left, right = _candidates(known, setup)
     is_later = known.places[left] > known.places[right]

@@ -80,7 +80,7 @@ class TableMeeting:
         olds: The old values.
         partners: The other table's value at each change's position; None for no row.
         times: The later time of the change and its partner, ms.
-        order: The columns of `_ORDER`.
+        order: The batch positions and stream times, by column name, if the tables have them.
     """
 
     keys: pa.Array

@@ -20,7 +20,7 @@ __all__ = ("ForeignAnswerColumns",)
 
 
 class ForeignAnswerColumns(ColumnJoinProcessor):
-    """The columnar form of `ForeignAnswer`; joins at the end of a batch. No record may be skipped.
+    """The columnar form of `ForeignAnswer` if no record may be skipped; joins when a batch ends.
 
     Args:
         source: The source of the subscriptions.
@@ -41,7 +41,7 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the values are subscriptions and changes."""
         return True
 
     def init(self, context: BatchContext) -> None:

@@ -33,11 +33,11 @@ a change to which many left rows refer.
 
 @dataclass
 class Came:
-    """Columns of left rows that arrive at foreign keys, or whose results are removed.
+    """Columns of left rows that refer to foreign keys, or whose results are deleted.
 
     Attributes:
         keys: The foreign keys; may contain duplicates.
-        says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
+        says: The kind of each row's subscription: `ENTER`, `MOVE` or `LEAVE_RESULT`.
         foreign: The index of the foreign key in `keys`.
         prefix: The length of the encoded foreign key with which `row` begins.
         row: The row's key in the subscription store.
@@ -145,7 +145,7 @@ class ForeignAnswers:
                 self._to_each(piece, *rights)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
-        """Send results for all left rows that refer to changed right rows, given by prefix."""
+        """Send results for all left rows that refer to right rows, given by encoded foreign key."""
         prefixes = sorted(changed)
         items = [changed[prefix] for prefix in prefixes]
         sizes = list(map(len, prefixes))
@@ -203,7 +203,7 @@ class ForeignAnswers:
     def _forward(
         self, owns: Sequence[bytes], results: Sequence[Any], now: Bools, times: Ints
     ) -> None:
-        """Send responses."""
+        """Send a response for each left key in `owns`."""
         values = responses(now, self._result.serialize_many(results))
         table = encoded_table(pa.array(owns, pa.binary()), values, pa.array(times))
         self._context.forward_encoded(self._edge, table)

@@ -2,8 +2,8 @@
 
 A left row sends a subscription to the task of its foreign key. The subscription contains the kind
 of the change, the row's key in the subscription store (the foreign key's prefix and the left key),
-and the left value. The task of the foreign key sends a response to the task of the left key; a left
-row without a foreign key sends it directly.
+and the left value. The task of the foreign key sends a response to the task of the left key. For a
+left row without a foreign key, the first stage sends the response.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class ForeignResults:
 
     Args:
         store: The store of results.
-        how: The kind of join: which left rows without a right row have a result.
+        how: The kind of join: `inner` or `left`.
 
     Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left values
     instead and is eventually consistent.

@@ -65,7 +65,7 @@ class ForeignResultColumns(StoredChanges):
         return table.filter(mask), results.filter(mask)
 
     def _note(self, changed: Collection[object]) -> None:
-        """Record changed rows until the end of the batch."""
+        """Remember the keys of changed rows until the end of the batch."""
         self._told.append(changed)
         self._at_end(None)
 

@@ -53,7 +53,7 @@ _caches: WeakKeyDictionary[Service[object, object], AnswerCache[object, object]]
 
 
 def cache_of(service: Service[Q, A]) -> AnswerCache[Q, A] | None:
-    """Return the process's cache for a service, shared by its tasks; None if it has none."""
+    """Return the process's cache for a service, shared by all tasks; None without a cache."""
     if service.cache is None:
         return None
     caches: WeakKeyDictionary[Service[Q, A], AnswerCache[Q, A]] = _caches  # type: ignore[assignment]

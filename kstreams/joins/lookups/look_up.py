@@ -135,7 +135,7 @@ class _Asking(ClosureProcessor[K, V, K, VO]):
     def _known(
         self, questions: list[Any]
     ) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, BaseException]]:
-        """Return answers and failures; asks the service only what store and cache lack."""
+        """Return answers and failures; calls the service if store and cache have no answer."""
         known: dict[Any, tuple[Any, ...]] = {}
         store, now_ms = self._answers, self.context.wall_time
         if store is not None:

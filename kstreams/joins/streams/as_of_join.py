@@ -42,7 +42,7 @@ class AsOfJoin:
         joiner: An inner or a left joiner.
         grace_ms: Waiting time of records, ms.
         waiting: The `queue_store` of the waiting records.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStreamKTableJoinProcessor` with `Joined#gracePeriod` (KIP-923).
     """
@@ -149,7 +149,7 @@ class _AsOfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         return join
 
     def _release(self, until: int) -> None:
-        """Join the waiting records up to a time (ms), included, in order."""
+        """Join the waiting records with a timestamp up to `until` (ms), in order."""
         if until >= self._upcoming.next:
             queue = self._queue
             released = queue.progress().released

@@ -51,7 +51,7 @@ class Closing:
     Attributes:
         keeps: Whether the left and the right side have unmatched results.
         setup: The join's time spans.
-        forgets_at: By side, the record time (ms) from which further rows expire.
+        forgets_at: For each side, a time (ms): records of this time or later expire further rows.
         next: Stream time (ms) up to which no window closes.
     """
 
@@ -148,10 +148,10 @@ class Closing:
                 del self._closed[kept:]
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """End a pass over the waiting records: store those that wait on, delete expired rows.
+        """At the end of a batch, store the entries that still wait, and delete expired rows.
 
         Args:
-            held: The entries that still wait for a match or for the end of their window.
+            held: The buffered items of the batch: entries, data for `_undo`, and None from `note`.
         """
         for entry in held:
             if entry is not None and len(entry) == 7 and entry[0] >= self._done:

@@ -23,7 +23,12 @@ GONE: Final = 2
 
 
 def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
-    """Return a function that finds the records of a side and key within a time range."""
+    """Return a function that finds the records of a side and key within a time range.
+
+    Args:
+        rows: The rows of the join's store.
+        width: The length of a row's time bucket, ms.
+    """
     readers, chunks = (rows.reader(0), rows.reader(1)), rows.chunks
 
     def find(
@@ -57,7 +62,7 @@ def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
 def settle(
     rows: JoinRows[Any, Any, Any], handles: list[Any], first: int, last: int, final: int
 ) -> None:
-    """Mark records within a time range as joined, except records that were forwarded unmatched."""
+    """Mark waiting records within a time range as joined, unless they were forwarded unmatched."""
     overlay = rows.overlay
     for handle in handles:
         row: Row = overlay.get(handle)
@@ -109,7 +114,7 @@ def remembering(
 def _chosen(
     elements: tuple[Element, ...], first: int, last: int, final: int, found: list[Element]
 ) -> bool:
-    """Add matching elements that are not final to `found`; return whether any of them waits."""
+    """Add the elements that match to `found`; return whether any of them is a waiting record."""
     waits = False
     for element in elements:
         if first <= element[0] <= last:

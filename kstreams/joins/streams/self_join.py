@@ -39,7 +39,7 @@ class SelfJoin(WithinSupplier):
         joiner: An inner joiner.
         within: The window and the grace.
         store: The `join_store`; only its left side is used.
-        execution: By records or by columns.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`, where late records
     join themselves.

@@ -142,7 +142,7 @@ def _step(aggregator: InvertibleAggregator[Any, Any, Any, Any]) -> _Step:
 
 
 def _counting(step: _Step) -> _Changed:
-    """Wrap a step so that the entry of a group is its number of rows; None for no rows."""
+    """Adapt a step to groups whose entry is the number of rows; None for a group without rows."""
 
     def counting(
         kept: int | None, state: object, change: Change[Any], record: Record[Any, Any]
@@ -154,7 +154,7 @@ def _counting(step: _Step) -> _Changed:
 
 
 def _rounding(step: _Step, rounded: Callable[[Any], Any]) -> _Changed:
-    """Wrap a step so that the entry of a group also has the exact state; states are rounded."""
+    """Adapt a step to groups whose entry is the number of rows and the exact, unrounded state."""
 
     def rounding(
         kept: tuple[int, Any] | None, _: object, change: Change[Any], record: Record[Any, Any]

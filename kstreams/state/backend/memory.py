@@ -26,7 +26,8 @@ class Memory:
     """The settings of the in-memory backend; state must fit into the workers' memory.
 
     Args:
-        directory: The parent of the markers of local versions; None: the library's default.
+        directory: The parent of the empty directories that mark local versions; None: the library's
+            default.
         log: The durable log of deltas and snapshots; None: in the checkpoint.
     """
 
@@ -39,13 +40,16 @@ class Memory:
         return "memory"
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open the store that this process closed under a directory, or else an empty store."""
+        """Open the store that this process closed in a directory, or create an empty store."""
         _forget_removed()
         closed = _CLOSED.pop(str(directory), None)
         return MemoryStore(stores, directory, closed.tables if closed else None)
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Move the contents of `source` to `target`; return False if this process has none."""
+        """Move the closed store of `source` to `target`; return False if there is none.
+
+        Only a store that this process has closed can be moved.
+        """
         _forget_removed()
         closed = _CLOSED.pop(str(source), None)
         if closed is None:
@@ -55,7 +59,10 @@ class Memory:
         return True
 
     def copy(self, source: Path, target: Path) -> bool:
-        """Copy the dictionaries of `source`; return False if this process has none."""
+        """Copy the closed store of `source` to `target`; return False if there is none.
+
+        Only a store that this process has closed can be copied.
+        """
         closed = _CLOSED.get(str(source))
         if closed is None:
             return False
@@ -131,7 +138,10 @@ class MemoryStore(WorkingStore):
             table.write(changed.pairs)
 
     def close(self) -> None:
-        """Keep the contents in the process, by directory; a second call does nothing."""
+        """Keep the contents in this process under the directory's path; a second call does nothing.
+
+        The next `Memory.open` of the directory returns a store with these contents.
+        """
         if self._closed:
             return
         self._closed = True
@@ -151,7 +161,7 @@ class MemoryStore(WorkingStore):
 
 
 class _Table:
-    """One store: its pairs, and from the first scan on, an index of its keys.
+    """The pairs of one store, and an index of its keys, which the first scan creates.
 
     The index has the keys of `data` and the deleted keys in `dead`, each once.
     """
@@ -213,7 +223,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Closed:
-    """A closed store of this process, and whether its directory marks it."""
+    """The tables of a closed working store. `marked`: whether the store has a directory on disk."""
 
     tables: dict[str, _Table]
     marked: bool

@@ -32,7 +32,7 @@ class ObjectStore(Protocol):
         ...
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Return an object's bytes, or a range of them.
+        """Return the bytes of an object from `start` on: at most `length` bytes, or all by default.
 
         Raises:
             ObjectMissingError: The object does not exist.

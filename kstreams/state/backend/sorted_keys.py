@@ -67,7 +67,7 @@ class SortedKeys:
 
 
 def _spans(low: int, high: int, *, reverse: bool) -> Iterator[tuple[int, int]]:
-    """Yield ranges of positions that cover `low` to `high`, small ranges first."""
+    """Yield ranges of positions that together cover `low` to `high`; the ranges grow."""
     size = _FIRST_KEYS
     while low < high:
         if reverse:

@@ -21,7 +21,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class TaskKey:
-    """One task of an app: a partition group at one partition.
+    """Identifies one task of an app, which processes one partition of a partition group.
 
     Args:
         app: The name of the app; any text.
@@ -47,7 +47,7 @@ class TaskKey:
 
     @cached_property
     def local(self) -> Path:
-        """Return the task's directory below the local home."""
+        """Return the path of the task's directory, relative to the worker's state directory."""
         return Path(_quoted(self.app), _quoted(self.group), str(self.partition))
 
 
@@ -57,12 +57,12 @@ def app_prefix(app: str) -> str:
 
 
 def garbage_prefix(app: str) -> str:
-    """Return the name prefix of an app's garbage collection notes; no task has this name."""
+    """Return the name prefix of an app's garbage collection notes; no task uses this prefix."""
     return f"{app_prefix(app)}garbage/"
 
 
 def loops_prefix(app: str, epoch: str = "") -> str:
-    """Return the name prefix of an app's loop records; no task has this name.
+    """Return the name prefix of an app's loop records; no task uses this prefix.
 
     Args:
         app: The app, as in `TaskKey.app`.
@@ -72,9 +72,9 @@ def loops_prefix(app: str, epoch: str = "") -> str:
 
 
 def table_copies(app: str, checkpoint_id: str) -> Path:
-    """Return an app's directory of copies of global tables, below the local home.
+    """Return the directory for an app's copies of global tables, relative to the state directory.
 
-    Its name is that of the state of a query with an empty name, and no query has an empty name.
+    No query uses this directory: it belongs to an empty query name, and query names are not empty.
     """
     return Path(_quoted(f"{app}.{checkpoint_id}."))
 

@@ -1,4 +1,4 @@
-"""A store's part of an overlay as bytes, for columnar operations."""
+"""Access to a store's rows as encoded keys and values, for columnar operations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ("EncodedRows",)
 class EncodedRows:
     """Reads and writes many encoded rows at a time.
 
-    The overlay caches bytes from then on. Its other methods still work with objects, which they
-    encode and decode at each call.
+    Creating this object switches the overlay's caches from objects to bytes. The overlay's own
+    methods still accept and return objects, which they encode and decode at each call.
 
     Args:
-        overlay: The store's part of an overlay.
+        overlay: The store's write-back cache.
 
     Attributes:
         name: Name of the store.
         scan: Returns an iterator over the encoded pairs with `start <= key < end`, in order; its
             arguments are those of `StoreOverlay.scan`.
         delete_range: Deletes all keys with `start <= key < end`, without reading them.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
     """
 
     def __init__(self, overlay: StoreOverlay) -> None:
@@ -45,7 +45,7 @@ class EncodedRows:
         return [dirty[key] if key in dirty else clean[key] for key in keys]
 
     def put_many(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
-        """Set the values of many keys; None deletes a key."""
+        """Set the values of many keys, one value per key; None deletes a key."""
         dirty, journal = self._overlay.dirty, self._overlay.journal
         if journal is not None:
             before = dirty.get

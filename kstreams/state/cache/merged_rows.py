@@ -22,7 +22,7 @@ _MISSING: Final = object()
 
 
 class MergedRows:
-    """Scans of a store; see `StoreOverlay` for handles and the two caches.
+    """Scans a store's rows in key order; see `StoreOverlay` for handles and the two caches.
 
     Args:
         dirty: The put rows, by handle.
@@ -30,8 +30,8 @@ class MergedRows:
         stored: The rows of the backend.
         order: The encoded keys of `dirty`, sorted.
         coding: Encodes and decodes rows.
-        by_object: Whether handles are keys; otherwise they are the bytes of keys.
-        objects: Whether the caches have values; otherwise they have the bytes of values.
+        by_object: Whether handles are keys as objects; otherwise handles are encoded keys.
+        objects: Whether the caches contain values as objects; otherwise encoded values.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class MergedRows:
     def scan_encoded(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Return the iterator of `scan`, with encoded pairs; the caches must have bytes."""
+        """Return the iterator of `scan`, with encoded pairs; the caches must contain bytes."""
         written = self._order.within(start, end)
         if reverse:
             written.reverse()
@@ -90,8 +90,8 @@ class MergedRows:
     ) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield encoded pairs of several ranges, each with the number of its range.
 
-        The caches must have bytes. If a range begins few pairs after the previous range, these
-        pairs are skipped one by one; otherwise the backend seeks.
+        The caches must contain bytes. If only few pairs lie between a range and the previous range,
+        the scan skips these pairs one by one; otherwise it seeks in the backend.
 
         Args:
             ranges: Starts and ends, ascending and disjoint.
@@ -116,13 +116,13 @@ class MergedRows:
                 yield number, key, value
 
     def first(self, start: bytes | None, end: bytes | None) -> bytes | None:
-        """Return the encoded first key with a value and `start <= key bytes < end`, or None."""
+        """Return the first encoded key with `start <= key < end` that has a value, or None."""
         own = next(filter(self._is_put, self._order.walk(start, end)), None)
         stored = self._stored.scan(start, end if own is None else own)
         return next((data for data, _ in stored if self._is_put(data) is not False), own)
 
     def _is_put(self, data: bytes) -> bool | None:
-        """Return True for a put key, False for a deleted key, None for neither, by `_order`."""
+        """Return whether an encoded key was put (True) or deleted (False); None for neither."""
         found = self._dirty.get(self._order.handle(data, _MISSING), _MISSING)
         return None if found is _MISSING else found is not None
 
@@ -152,7 +152,7 @@ class MergedRows:
                 yield pair
 
     def _pair(self, data: bytes, stored: bytes | None) -> tuple[Any, Any] | None:
-        """Return a key and its current value; None if the key has no value."""
+        """Return an encoded key's pair of key and current value; None if the key has no value."""
         key = self._order.handle(data, _MISSING) if self._by_object else _MISSING
         if key is _MISSING:
             key = self._coding.key(data)
@@ -170,7 +170,7 @@ class MergedRows:
 
 
 class _Walk:
-    """Reads ascending ranges of stored rows.
+    """Reads ascending ranges of a store's rows in the backend, without a new scan for each range.
 
     Args:
         stored: The rows of the backend.

@@ -36,7 +36,7 @@ class CachedRows:
         value: The serde of the values.
         rows: Values by handle; None for a key that is known to be absent.
         encoded: Whether handles and values are bytes, regardless of the serdes.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
     """
 
     key: Serde[Any]
@@ -56,7 +56,7 @@ class CachedRows:
 
 
 class Overlay:
-    """All stores of one attempt of a task, over its opened working store.
+    """The write-back caches of all stores in one attempt of a task, on top of its working store.
 
     Args:
         base: The working store.
@@ -83,7 +83,7 @@ class Overlay:
         self._sealed = False
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return the store's part of the overlay; each call returns the same object."""
+        """Return the write-back cache of a store; each call returns the same object."""
         found = self._stores.get(name)
         if found is None:
             known = self._cached.get(name)
@@ -94,7 +94,7 @@ class Overlay:
         return found
 
     def new_store(self, name: str, known: CachedRows) -> StoreOverlay:
-        """Return a new part for a store; subclasses override this to observe the store's writes.
+        """Create the write-back cache of a store; subclasses override this to observe writes.
 
         Args:
             name: The name of the store.
@@ -111,12 +111,12 @@ class Overlay:
         )
 
     def seal(self) -> None:
-        """Reject puts from now on, because no batch is running."""
+        """Reject puts until the next call of `open`, because no batch is running."""
         self._sealed = True
         self.end()
 
     def open(self) -> None:
-        """Accept puts."""
+        """Accept puts again after `seal`."""
         self._sealed = False
         self.end()
 
@@ -132,7 +132,7 @@ class Overlay:
             store.journal = []
 
     def end(self) -> None:
-        """Close the journal; the puts stay."""
+        """Close the journal; the puts since `begin` can no longer be rolled back."""
         self._journaling = False
         for store in self._stores.values():
             store.journal = self._journal()
@@ -156,7 +156,7 @@ class Overlay:
         return self._base.multi_get(store, keys)
 
     def stored_in(self, store: str, ranges: Sequence[KeyRange]) -> Iterator[bytes]:
-        """Yield the encoded keys that ranges have in the working store, range by range."""
+        """Yield the encoded keys of the working store that lie in ranges, range by range."""
         for start, end in ranges:
             for key, _ in self._base.scan(store, start, end):
                 yield key
@@ -166,19 +166,19 @@ class Overlay:
         return self._base.scan(store, None, None)
 
     def committed(self) -> None:
-        """Treat all changes as stored."""
+        """Move all changes to the read cache, after they were written to the working store."""
         for store in self._stores.values():
             store.committed()
 
     def cached(self) -> Mapping[str, CachedRows]:
-        """Return the cached rows of each store, without the changes."""
+        """Return the cached rows of each store, without uncommitted changes."""
         found = dict(self._cached)
         for name, store in self._stores.items():
             found[name] = replace(found[name], encoded=store.encoded, resident=store.resident.found)
         return found
 
     def forget_read(self) -> None:
-        """Drop the read rows from the cache, but not the changes."""
+        """Drop the rows that were read from the cache; keep the changes."""
         for name, known in self._cached.items():
             known.rows.clear()
             self._cached[name] = replace(known, resident=None)

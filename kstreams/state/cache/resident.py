@@ -1,4 +1,4 @@
-"""Data that a kind of store keeps in memory from batch to batch, in any form."""
+"""Data that a store keeps in memory between batches, in any form that its kind defines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ("Resident", "ResidentSlot")
 
 
 class Resident(Protocol):
-    """Data that a kind of store keeps in memory from batch to batch."""
+    """Data of a store that its kind keeps in memory between batches, such as decoded rows."""
 
     @property
     def size_bytes(self) -> int:
@@ -17,13 +17,13 @@ class Resident(Protocol):
 
 
 class ResidentSlot:
-    """Holds the resident data of a store's part of an overlay.
+    """Holds the data that a store keeps in memory between batches (`Resident`).
 
     The data is dropped after a batch that changes rows without a call of `keep`, and after a failed
     batch.
 
     Args:
-        inherited: The data at the first version of the overlay.
+        inherited: The data that an earlier overlay kept at the same version; None without data.
     """
 
     def __init__(self, inherited: Resident | None) -> None:
@@ -32,20 +32,20 @@ class ResidentSlot:
 
     @property
     def found(self) -> Resident | None:
-        """The data of the current rows, or None if there is none."""
+        """The data that reflects the current rows, or None without data."""
         return self._inherited if self._kept is None else self._kept
 
     def take(self) -> Resident | None:
-        """Return the data, or None, and remove it."""
+        """Remove and return the data; None without data."""
         found = self.found
         self._inherited = self._kept = None
         return found
 
     def keep(self, found: Resident) -> None:
-        """Keep data that reflects all puts so far, for this batch and the next batch."""
+        """Set the data for this batch and the next batch; it must reflect all puts so far."""
         self._kept = found
 
     def committed(self, *, changed: bool) -> None:
-        """Move to the next batch, given whether this batch has changed rows."""
+        """End a batch: drop the data if the batch `changed` rows without a call of `keep`."""
         if changed or self._kept is not None:
             self._inherited, self._kept = self._kept, None

@@ -21,7 +21,7 @@ _BYTES_OR_NONE = {bytes, type(None)}
 
 
 class RowCoding:
-    """Encodes and decodes keys and values, one or many; errors have the store and the key.
+    """Encodes and decodes a store's keys and values; errors name the store and the key.
 
     Args:
         store: Name of the store.
@@ -39,7 +39,7 @@ class RowCoding:
         return self._encode(self._key, key, key)
 
     def encode_value(self, value: Any, key: Any) -> bytes:  # noqa: ANN401  # as above
-        """Return the bytes of a key's value."""
+        """Return the bytes of a value; `key` is only used in errors."""
         return self._encode(self._value, value, key)
 
     def encode_keys(self, keys: list[Any]) -> list[Any]:
@@ -55,7 +55,7 @@ class RowCoding:
         return [self._encode(self._key, key, key) for key in keys]
 
     def encode_values(self, values: list[Any], keys: list[Any]) -> list[Any]:
-        """Return the bytes of values, given their keys for errors; None, a deletion, stays None."""
+        """Return the bytes of values; None, a deletion, stays None. `keys` are for errors."""
         if _as_they_are(self._value, values):
             return values
         try:
@@ -67,11 +67,11 @@ class RowCoding:
             ]
 
     def key(self, data: bytes) -> Any:  # noqa: ANN401  # as above
-        """Decode a key."""
+        """Return the key that the bytes encode."""
         return self._key.deserialize(data)
 
     def value(self, data: bytes, key: Any) -> Any:  # noqa: ANN401  # as above
-        """Decode a value; `key` is for errors."""
+        """Return the value that the bytes encode; `key` is only used in errors."""
         try:
             return self._value.deserialize(data)
         except SerdeError as exc:
@@ -81,7 +81,13 @@ class RowCoding:
     def values(
         self, data: list[bytes | None], keys: Sequence[Any], *, encoded: bool = True
     ) -> list[Any]:
-        """Decode values; None stays None. `keys`, for errors, are bytes if `encoded`."""
+        """Return the values that the bytes encode; None stays None.
+
+        Args:
+            data: The encoded values.
+            keys: The key of each value, for errors.
+            encoded: Whether `keys` are encoded.
+        """
         try:
             array = pa.array(data, pa.binary())
             if isinstance(array, pa.Array):
@@ -110,7 +116,7 @@ class RowCoding:
 
 
 def _as_they_are(serde: Serde[Any], items: list[Any]) -> bool:
-    """Return whether the encoded items equal the items: bytes of valid size, or None."""
+    """Return whether items need no encoding: the serde is `BYTES`, and their sizes are valid."""
     if serde is not BYTES or not _BYTES_OR_NONE.issuperset(map(type, items)):
         return False
     return max(map(len, filter(None, items)), default=0) <= MAX_ROW_BYTES

@@ -11,9 +11,10 @@ __all__ = ("SealedJournal",)
 
 
 class SealedJournal(list[tuple[Any, Any]]):
-    """A journal that raises on each new entry; a put adds its entry first, so it changes nothing.
+    """A journal that rejects each new entry with an error, so that a put changes nothing.
 
-    While the store is open, puts need no extra check.
+    A put adds its entry to the journal before it changes the store. During a batch, the store has
+    another journal or none, so puts need no extra check.
     """
 
     def append(self, _: tuple[Any, Any]) -> NoReturn:

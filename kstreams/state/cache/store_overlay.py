@@ -1,4 +1,4 @@
-"""One store's part of an attempt's write-back cache.
+"""The write-back cache of one store during an attempt.
 
 It caches Python objects, so that a hot key costs a dict lookup with any backend, or bytes for
 columnar operations (`EncodedRows`).
@@ -34,7 +34,7 @@ _SINGLE_LOOKS = 8
 
 
 class StoreOverlay:
-    """One store's part of an overlay.
+    """The write-back cache of one store during an attempt: its part of an `Overlay`.
 
     Keys are cached as objects if equal objects have equal bytes, otherwise as their bytes; values
     as objects if they are immutable, otherwise as bytes. The cached form of a key is called its
@@ -48,11 +48,12 @@ class StoreOverlay:
         journal: For rollbacks, each put's handle and previous value in `dirty`; None: no journal.
         stored: The rows of the backend.
         merged: The stored rows with the puts, in key order.
-        resident: The other data that the kind of store keeps in memory.
+        resident: Data that the store keeps in memory between batches; see `Resident`.
         is_only_scanned: Whether keys are only read by scans, so that no row needs caching.
 
-    Keys of a deleted range become deletions in `dirty`, and the backend is not read for them. They
-    stay in `clean` until `clean` has been read often enough, or is read as a whole.
+    When a range is deleted, its keys in `dirty` become deletions, and the backend is no longer read
+    for keys in the range. The range's rows in `clean` are dropped later: by the next bulk read, or
+    after several single reads.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class StoreOverlay:
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
     def _arrange(self) -> None:
-        """Set up the order of puts for the current handles."""
+        """Create the key order of puts and the merged scans, for the current form of handles."""
         self._order = WrittenKeys(self.dirty, self._coding.encode_keys if self._by_object else None)
         self.merged = MergedRows(
             self.dirty,
@@ -119,7 +120,7 @@ class StoreOverlay:
         return dict(zip(keys, values, strict=True))
 
     def reader(self, bound: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a handle
-        """Return a form of `get` that reads the backend only for keys below a bound.
+        """Return a function like `get` that reads the backend only for keys below a bound.
 
         Args:
             bound: A value above every handle with a value in the backend; None if the backend is
@@ -170,7 +171,7 @@ class StoreOverlay:
         return self._opened(found, key)
 
     def _load(self, key: Any, handle: Any) -> Any:  # noqa: ANN401  # as above
-        """Read an uncached key from the backend, and cache its value."""
+        """Read an uncached key from the backend, cache its value and return the cached form."""
         encoded = self._coding.encode_key(key) if self._by_object else handle
         data = self.stored.get(encoded)
         found = data if data is None or not self._objects else self._coding.value(data, key)
@@ -213,7 +214,7 @@ class StoreOverlay:
             self.clean.update(zip(wanted, found, strict=True))
 
     def share_cached(self, keys: Sequence[Any]) -> float:
-        """Return the cached fraction (0 to 1) of keys, which are different and at least one."""
+        """Return the fraction (0 to 1) of keys that are cached; `keys` must not be empty."""
         handles = self._handles(keys)
         return sum(h in self.dirty or h in self.clean for h in handles) / len(handles)
 
@@ -271,7 +272,7 @@ class StoreOverlay:
     def delete_ranges(
         self, ranges: Sequence[tuple[bytes, bytes]], covers: Callable[[Any], bool]
     ) -> None:
-        """Delete all keys of ranges, given a fast test of whether a key is in one of the ranges.
+        """Delete all keys that lie in ranges.
 
         Args:
             ranges: The start and end of each range, encoded.
@@ -290,7 +291,7 @@ class StoreOverlay:
                 self.stored.delete(start, end)
 
     def _is_deleted(self, handle: Any) -> bool:  # noqa: ANN401  # as above
-        """Return whether a handle found in `clean` is in a deleted range."""
+        """Return whether the key of a handle in `clean` lies in a deleted range."""
         self._looks += 1
         if self._looks * _SINGLE_LOOKS > len(self.clean):
             self.drop_stale()
@@ -346,7 +347,7 @@ class StoreOverlay:
         return StoreChanges(without_deletions(pairs, self.stored.deleted), self.stored.deleted)
 
     def committed(self) -> None:
-        """Treat the puts as stored; they stay cached."""
+        """Move the puts to `clean`, after they were written to the working store."""
         self.resident.committed(changed=bool(self.dirty or self.stored.deleted))
         self.drop_stale()
         if self.stored.deleted:  # callers do not read expired rows
@@ -380,7 +381,7 @@ class StoreOverlay:
         return max(0, self.stored.count() + more)
 
     def _check(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above
-        """Raise the error that `changes` would raise later: a key or value cannot be serialized."""
+        """Check that a key and value can be serialized, so that `changes` raises no error later."""
         if self._by_object:
             self._coding.encode_key(key)
         if self._objects and value is not None:
@@ -392,7 +393,7 @@ class StoreOverlay:
 
 
 def _in_own_order(handles: Iterable[Any]) -> list[Any]:
-    """Return handles in Python's order, or unsorted if they have none; saves sorting bytes."""
+    """Return handles sorted as Python objects, or unsorted if they cannot be compared."""
     found = list(handles)
     with suppress(TypeError):  # no order of their own
         found.sort()

@@ -13,11 +13,11 @@ _FEW = 32
 
 
 class WrittenKeys:
-    """The key order of a growing cache, which costs nothing until its first use.
+    """The encoded keys of put rows, in order; keys are only sorted when they are read.
 
     Args:
-        cache: The put rows by handle, in the order of first puts. After removing entries, call
-            `forget`.
+        cache: The put rows by handle, in the order of first puts. The owner calls `forget` after it
+            has removed rows.
         encode: Returns the bytes of handles; None if handles are bytes.
     """
 
@@ -30,7 +30,7 @@ class WrittenKeys:
         self._handles: dict[bytes, Any] = {}
 
     def __len__(self) -> int:
-        """Return the number of sorted keys."""
+        """Return the number of keys that are sorted so far."""
         return len(self._sorted)
 
     def within(self, start: bytes | None, end: bytes | None) -> list[bytes]:
@@ -44,11 +44,11 @@ class WrittenKeys:
         return map(self._sorted.__getitem__, range(low, high))
 
     def handle(self, key: bytes, default: Any = None) -> Any:  # noqa: ANN401  # any handle
-        """Return the object put for key bytes; `default` if it was put after the last sort."""
+        """Return the handle of an encoded key; `default` for a key that is not sorted yet."""
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:
-        """Forget all written keys."""
+        """Drop all sorted keys; the next read sorts the keys of the cache again."""
         self._sorted = []
         self._handles = {}
 

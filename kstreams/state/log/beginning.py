@@ -18,8 +18,8 @@ class Beginning:
         app: The app id.
         checkpoint_id: The checkpoint id.
         query: The name of the query.
-        epoch_number: The number of new epochs of the query because its state was rewritten.
-        seed: The digest of the commit before all batches; empty without one.
+        epoch_number: The number of the query's epoch; an upgrade that rewrites state increases it.
+        seed: The digest of the initial commit of a fork or upgrade; empty without one.
     """
 
     app: str

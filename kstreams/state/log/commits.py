@@ -64,7 +64,7 @@ class CommitName:
 
 @dataclass(frozen=True)
 class Output:
-    """Rows that a task staged for a topic, made visible after the commit."""
+    """Rows that a task has staged for a topic partition; they become visible after the commit."""
 
     topic: str
     partition: int
@@ -99,7 +99,7 @@ class Commit:
         outputs: The staged rows to publish to topics.
         positions: The next offset of each partition; offsets in a task's pointer take precedence.
         fingerprint: The `Topology.fingerprint` of the writer.
-        after: The previous commit; None for the first one, and if it is not recorded.
+        after: The previous commit; None for the first commit, or if it is not recorded.
         plan: The digest of the batch's plan; empty if no plan is recorded.
         digest: The digest of the commit; empty before the commit is sealed.
         topics: The ids of the topics of the positions, as far as topics have ids.
@@ -132,7 +132,7 @@ class Commit:
 
     @property
     def sent(self) -> tuple[LoopPart, ...]:
-        """The records that the batch's tasks sent to loops and staged for topics, as objects."""
+        """The parts of records that the batch's tasks sent to loops or staged for topics."""
         return (*self.loops, *self.staged.parts)
 
     def pointers(self) -> dict[TaskId, Pointer]:
@@ -257,9 +257,9 @@ class CommitLog:
         )
 
     def batches(self) -> list[int]:
-        """Return the numbers of the retained batches: the last ones without a gap, ascending.
+        """Return the numbers of the retained batches, ascending: the newest ones without a gap.
 
-        The log may have older commits, whose state may be deleted.
+        The log may have commits before a gap; their state may be deleted.
 
         Raises:
             LogMismatchError: The log is not the one that was begun.
@@ -271,7 +271,7 @@ class CommitLog:
         return found[max(first, 0) :]
 
     def numbers(self) -> list[int]:
-        """Return the numbers of all batches with a commit in the log, ascending, also before a gap.
+        """Return the numbers of all batches that have a commit in the log, ascending.
 
         Raises:
             LogMismatchError: The log is not the one that was begun.

@@ -63,7 +63,10 @@ class DirectoryObjectStore(ObjectStore):
         return f"DirectoryObjectStore({str(self._root)!r})"
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object durably and atomically, unless its name exists; return whether it did.
+        """Create an object durably and atomically, unless its name exists already.
+
+        Returns:
+            True if this call created the object, False if an object of this name exists.
 
         Raises:
             StoreError: The disk is full or cannot be written; nothing was created.
@@ -102,10 +105,10 @@ class DirectoryObjectStore(ObjectStore):
             raise self._failed("read", name, error) from error
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Rename an object atomically and durably; return whether it existed.
+        """Rename an object atomically and durably; return whether the object existed.
 
-        If an object of the new name exists, that object stays and the object `name` is deleted;
-        with `replace`, the existing object is replaced.
+        If an object of the new name exists, it stays and the object `name` is deleted; with
+        `replace`, the object of the new name is replaced.
 
         Raises:
             StoreError: The directory cannot be written.
@@ -129,9 +132,9 @@ class DirectoryObjectStore(ObjectStore):
         return True
 
     def obstacle(self, name: str) -> str:
-        """Return why no object of this name can be created; empty if one can.
+        """Return why no object of this name can be created, as text; empty if one can be created.
 
-        There is a directory of this name, or a file where the name needs a directory.
+        The reason is a directory of this name, or a file in place of a parent directory.
         """
         path = self._path(name)
         if path.is_dir():
@@ -181,7 +184,7 @@ class DirectoryObjectStore(ObjectStore):
         return self._root.joinpath(*object_name_parts(name))
 
     def _make_parents(self, path: Path) -> tuple[Path, ...]:
-        """Create the directories above a path, and return all directories whose entries change."""
+        """Create the missing parents of a path; return the directories that get a new entry."""
         changed = [path.parent]
         for parent in path.parents:
             if parent.is_dir():
@@ -234,7 +237,10 @@ def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
 
 
 def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
-    """Create and lock a file of a new name; retry if another process removed it before the lock."""
+    """Create and lock a new file in a directory; return the open file and its path.
+
+    Retries if another process removed the file before it was locked.
+    """
     while True:
         number, name = tempfile.mkstemp(dir=aside)
         file = os.fdopen(number, "wb")

@@ -69,7 +69,7 @@ class DurableLog:
         """Return the changes that an object holds.
 
         Raises:
-            StateCorruptError: The object is missing, damaged, or not the referenced one.
+            StateCorruptError: The object is missing, damaged, or not the referenced object.
         """
         return self._decoded(ref, self._fetch(ref))[1]
 
@@ -117,7 +117,7 @@ class DurableLog:
     def ref(
         self, data: bytes, version: int, attempt: Attempt, kind: str, level: int = 0
     ) -> ObjectRef:
-        """Return the reference, for a pointer, to an encoded object that an attempt writes."""
+        """Return the reference to an encoded object that an attempt is about to write."""
         name = f"{self.task.prefix}{version:020d}-{attempt.name}.{kind}"
         return ObjectRef(name, short_digest(data), len(data), level)
 
@@ -165,7 +165,7 @@ class DurableLog:
 
 
 def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
-    """Return the unchecked bytes of an object in a pointer."""
+    """Return the bytes of a referenced object, without a check of its digest."""
     try:
         return objects.get(ref.name)
     except ObjectMissingError as error:
@@ -176,7 +176,7 @@ def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
-    """Return the bytes of an object in a pointer, checked against its digest.
+    """Return the bytes of a referenced object, after checking them against the ref's digest.
 
     Raises:
         StateCorruptError: The object is missing, damaged, or not the referenced object.
@@ -187,12 +187,12 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
-    """Return the link of an object in a pointer; reads and checks it as `checked_object` does."""
+    """Return the `Link` of a referenced object; reads and checks it as `checked_object` does."""
     return _proved(ref, _fetched(objects, ref))[0]
 
 
 def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
-    """Return the link and the changes of an object, checked against the digest in its reference."""
+    """Return the `Link` and the changes of an object's bytes, after checking the bytes' digest."""
     header, changes = decode(data, ref.name)
     if short_digest(data) != ref.digest:
         raise StateCorruptError(

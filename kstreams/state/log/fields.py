@@ -52,7 +52,7 @@ class Fields:
     def integer(self, name: str, *, least: int = ..., default: T) -> int | T: ...
 
     def integer(self, name: str, *, least: int = 0, default: object = _MISSING) -> Any:
-        """Return a whole number from `least` to `MOST`."""
+        """Return the field `name`, a whole number from `least` to `MOST`."""
         if default is not _MISSING and name not in self._content:
             return default
         return checked_integer(self._get(name), f"field {name!r}", least=least)
@@ -64,13 +64,13 @@ class Fields:
     def text(self, name: str, default: T) -> str | T: ...
 
     def text(self, name: str, default: object = _MISSING) -> Any:
-        """Return a string."""
+        """Return the field `name`, a string."""
         if default is not _MISSING and name not in self._content:
             return default
         return checked_text(self._get(name), f"field {name!r}")
 
     def flag(self, name: str) -> bool:
-        """Return a boolean."""
+        """Return the field `name`, a boolean."""
         found = self._get(name)
         if not isinstance(found, bool):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not true or false")
@@ -81,32 +81,32 @@ class Fields:
         return dict(self._content)
 
     def anything(self, name: str) -> object:
-        """Return a field of any type, or None when it is missing."""
+        """Return the field `name` of any type, or None if the field is missing."""
         return self._content.get(name)
 
     def items(self, name: str) -> list[Any]:
-        """Return a list; its items are unchecked."""
+        """Return the field `name`, a list with unchecked items."""
         found = self._get(name)
         if not isinstance(found, list):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not a list")
         return found
 
     def mapping(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return an object as a dict; its values are unchecked."""
+        """Return the field `name`, a JSON object with unchecked values, as a dict."""
         found = default if name not in self._content and default is not None else self._get(name)
         if not isinstance(found, Mapping):
             raise WrongFieldError(f"field {name!r} is {_shown(found)}, not a JSON object")
         return dict(found)
 
     def integers(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, int]:
-        """Return an object whose fields are whole numbers from 0 to `MOST`."""
+        """Return the field `name`, a JSON object of whole numbers from 0 to `MOST`, as a dict."""
         found = self.mapping(name, default)
         for key, value in found.items():
             checked_integer(value, f"field {key!r} of {name!r}")
         return found
 
     def texts(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """Return an object whose fields are strings."""
+        """Return the field `name`, a JSON object of strings, as a dict."""
         found = self.mapping(name, default)
         for key, value in found.items():
             checked_text(value, f"field {key!r} of {name!r}")
@@ -119,7 +119,7 @@ class Fields:
 
 
 def checked_integer(value: object, what: str, *, least: int = 0) -> int:
-    """Return an integer from `least` to `MOST`; raise `WrongFieldError` for any other value."""
+    """Return the value if it is an integer from `least` to `MOST`; else raise `WrongFieldError`."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:
@@ -128,14 +128,14 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
 
 
 def checked_text(value: object, what: str) -> str:
-    """Return a string, or raise `WrongFieldError` with the invalid value."""
+    """Return the value if it is a string; raise `WrongFieldError` for any other value."""
     if not isinstance(value, str):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a string")
     return value
 
 
 def checked_digest(value: object, what: str) -> str:
-    """Return the 64 hex digits of a SHA-256, or raise `WrongFieldError` with the invalid value."""
+    """Return the value if it is a SHA-256 in 64 hex digits; else raise `WrongFieldError`."""
     text = checked_text(value, what)
     if not _DIGEST.fullmatch(text):
         raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256 digest of 64 hex digits")

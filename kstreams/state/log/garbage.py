@@ -1,10 +1,11 @@
 """Garbage collection of objects that no retained version uses.
 
-Two kinds of objects are in no pointer: those of old versions, and those of attempts whose batch is
-not yet, or never will be, committed. Objects of the second kind are only deleted if two collections
-at least `min_age` apart, by the given clock, found them unnamed. Notes in the durable log have the
-unnamed objects of earlier collections. After the clock was set, no object counts as old until
-`min_age` has passed, and a note from the future is deleted.
+An object is unnamed if no retained pointer refers to it. There are two kinds of unnamed objects:
+those of old versions, and those of attempts whose batch is not yet, or never will be, committed.
+Objects of the second kind are only deleted if two collections at least `min_age` apart, by the
+given clock, found them unnamed. Notes in the durable log list the unnamed objects of earlier
+collections. After the clock was set, no object counts as old until `min_age` has passed, and a note
+from the future is deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Collected:
 
     Args:
         deleted: The names of the deleted objects, sorted.
-        waiting: The number of unnamed objects that are too new to delete.
+        waiting: The number of objects without a retained pointer that are too new to delete.
     """
 
     deleted: tuple[str, ...]
@@ -50,9 +51,9 @@ def collect_garbage(
     """Delete the objects of an app's tasks that no retained pointer names.
 
     Deltas up to the oldest retained version of their task are deleted immediately. Any other
-    object is deleted after it was unnamed for `min_age`, unless it leads beyond the newest retained
-    version, because it may belong to a running batch. Call it from one process of an app at a time;
-    the process may be killed at any time.
+    object is deleted after no pointer has named it for `min_age`. Objects of versions after the
+    newest retained version stay, because they may belong to a running batch. Only one process of an
+    app may call this function at a time; the process may be killed at any time.
 
     Args:
         log: The durable log.
@@ -62,11 +63,11 @@ def collect_garbage(
         clock: The clock.
         min_age: A time longer than any batch, from its first write to its commit.
         pinned: The names of other objects to retain, such as those of savepoints.
-        set_ms: The last time (ms, by the clock itself) at which the clock was found to have been
-            set; objects count as old only `min_age` later. None: no process has noticed that.
+        set_ms: The last time (ms, by the clock itself) at which a process noticed that the clock
+            had been set; objects count as old only `min_age` later. None if no process noticed it.
 
     Returns:
-        The deleted objects, and the number of unnamed objects that are too new to delete.
+        The deleted objects, and the number of other unnamed objects, which are too new to delete.
 
     Raises:
         ValueError: The tasks belong to several apps.
@@ -109,7 +110,7 @@ class _Ages:
 
 
 def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
-    """Return the objects in `doubtful` that were unnamed `min_age` ago; write a note if due.
+    """Return the objects in `doubtful` that a note of `min_age` ago lists; write a note if due.
 
     A note from the future was written before the clock was set back. Its age cannot be known,
     so it is deleted.
@@ -128,7 +129,7 @@ def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[
 
 
 def _noted(data: bytes) -> frozenset[str]:
-    """Return the object names in a note; empty if it is damaged, so that nothing is deleted."""
+    """Return the object names in a note; empty for a damaged note, so that nothing is deleted."""
     try:
         return frozenset(name for name in json.loads(data) if isinstance(name, str))
     except (ValueError, TypeError, RecursionError):

@@ -47,7 +47,7 @@ _HINT = "restore the object from a copy of the log, or start from a savepoint."
 
 @dataclass(frozen=True)
 class LoopPart:
-    """Records of one loop from one task to one task.
+    """The records that one task has sent to another task through one loop.
 
     Attributes:
         loop: The name of the loop.
@@ -117,7 +117,7 @@ def write_loops(
 
 
 def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
-    """Return the records of each part, checked against the parts' digests.
+    """Return the records of each part, after checking them against the part's digest.
 
     Raises:
         StateCorruptError: Records are missing or have changed.
@@ -131,7 +131,7 @@ def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
 def copy_loops(
     source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
 ) -> tuple[LoopPart, ...]:
-    """Copy parts, checked against their digests; return the parts with their new names.
+    """Copy parts after checking their digests; return the parts with the names of the new objects.
 
     Args:
         source: The durable log with the parts.
@@ -181,7 +181,7 @@ def object_names(parts: Iterable[LoopPart]) -> list[str]:
 
 
 def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
-    """Return plain data for JSON: the parts by object."""
+    """Return plain data for JSON: the parts, grouped by object."""
     found: dict[tuple[str, int], list[Any]] = {}
     for each in parts:
         part = [each.loop, each.task, each.start, each.length, each.rows, each.digest]
@@ -252,7 +252,7 @@ def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
 
 
 def _batch(name: str) -> int:
-    """Return the batch that wrote an object; -1, a finished batch, for names of another form."""
+    """Return the batch number in an object's name; -1 for other names, which no batch will use."""
     match = _NAME.fullmatch(name.rpartition("/")[2])
     return -1 if match is None else int(match[1])
 

@@ -18,7 +18,7 @@ def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) 
 
     Args:
         log: The durable log of the task.
-        parts: Consecutive deltas of one version and one level.
+        parts: Consecutive deltas of one pointer and one level.
         attempt: The attempt in the name of the object.
 
     Raises:

@@ -34,7 +34,7 @@ class ObjectRef:
         name: The name of the object.
         digest: The first 16 hex digits of the SHA-256 at the end of the object.
         size_bytes: The size of the object, in bytes.
-        level: The number of merges of the content; 0 for the changes of a batch.
+        level: The number of times that the content has been merged; 0 for the changes of a batch.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Pointer:
     def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
         """Return this version with consecutive deltas replaced by their merged delta.
 
-        Unchanged if the deltas are not part of the version any more.
+        Returns this pointer unchanged if it no longer contains the deltas.
         """
         start = self.deltas.index(parts[0]) if parts[0] in self.deltas else 0
         end = start + len(parts)

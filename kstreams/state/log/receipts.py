@@ -1,4 +1,4 @@
-"""The receipts of a commit for sinks other than topics."""
+"""The receipts in a commit: the names of the results that tasks staged for sinks (no topics)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELDS = 6
 
 @dataclass(frozen=True)
 class Receipts:
-    """The staged results of a task for a sink in a batch.
+    """Identifies the results that a task has staged for a sink in one batch.
 
     Attributes:
         commit: The id of the sink's commit.

@@ -19,8 +19,7 @@ class Staged:
     Attributes:
         publisher: The id of the query's publisher in its current epoch.
         topic: A topic of the query; its committed offsets record the last published batch.
-        parts: The staged output of each task, one part for each sink's rows; in order within a
-            task.
+        parts: The staged rows, one part for each task and sink; the parts of a task are in order.
     """
 
     publisher: str = ""

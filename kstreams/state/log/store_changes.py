@@ -12,10 +12,10 @@ __all__ = ("changes_of",)
 
 
 def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterator[StoreChanges]:
-    """Yield the changes that objects have for a store, in the order of the objects.
+    """Yield the changes of a store in several objects, in the order of the objects.
 
-    For readers that the app's cleanup does not wait for: deltas, which cleanup deletes first, are
-    read before the first changes are yielded.
+    All deltas are read before the first changes are yielded, because cleanup deletes deltas first
+    and does not wait for readers.
 
     Args:
         log: The durable log of the task.

@@ -22,10 +22,10 @@ _ATTRIBUTES = {stored: attribute for attribute, stored in STORED_NAMES.items()}
 
 
 def with_attribute_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields of a document with the names of attributes as keys."""
+    """Return a document's fields, renamed to the attribute names that the code uses."""
     return {_ATTRIBUTES.get(name, name): value for name, value in fields.items()}
 
 
 def with_stored_names(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes with the names of document fields as keys."""
+    """Return attributes, renamed to the field names that stored documents use."""
     return {STORED_NAMES.get(name, name): value for name, value in attributes.items()}

@@ -24,7 +24,7 @@ class Traffic:
         puts: The number of attempts to create an object, including those whose name existed.
         put_bytes: The bytes of these objects.
         gets: The number of reads of objects or ranges of objects.
-        get_bytes: The bytes read.
+        get_bytes: The number of bytes that were read.
         lists: The number of calls that list names.
         deletes: The number of deleted objects.
     """

@@ -34,9 +34,10 @@ class Upkeep:
         max_deltas: The number of deltas of a pointer at which a snapshot is due.
         snapshot_fraction: A snapshot is due if the deltas exceed `floor_bytes` and this fraction of
             the last snapshot's size.
-        floor_bytes: The least size of deltas for a snapshot. A quarter of it is enough for deltas
-            that are due to be merged and are at least as large as the last snapshot.
-        small_bytes: A state up to this size gets a snapshot instead of a merger of merged deltas.
+        floor_bytes: The minimum size of deltas for a snapshot. If the deltas are due to be merged
+            and are at least as large as the last snapshot, a quarter of this size is enough.
+        small_bytes: If a state has at most this size, a snapshot is created when merged deltas
+            would be merged again.
         chunk_bytes: The approximate size of a snapshot's chunks, before compression.
 
     Raises:
@@ -63,15 +64,15 @@ class Upkeep:
     def run(
         self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt
     ) -> Pointer:
-        """Run the due upkeep; return the pointer to the same version with the new objects.
+        """Merge deltas and create a snapshot if due; return a pointer with the new objects.
 
-        Called at the end of a commit without background upkeep, with the working store at the
-        pointer's version. A failure only makes restores longer, and is logged.
+        The version stays the same. A commit calls this method at its end if there is no background
+        upkeep. A failure is logged and has no effect except longer restores.
 
         Args:
             log: The durable log of the task.
             pointer: The version.
-            store: The working store of the version.
+            store: The working store, at exactly the pointer's version.
             attempt: The attempt in the names of new objects.
         """
         try:
@@ -81,7 +82,7 @@ class Upkeep:
             return pointer
 
     def due(self, pointer: Pointer) -> bool:
-        """Return whether upkeep is due."""
+        """Return whether a snapshot or a merge of deltas is due."""
         return self.snapshot_due(pointer) or bool(self.merger_due(pointer))
 
     def snapshot_due(self, pointer: Pointer) -> bool:

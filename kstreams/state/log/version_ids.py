@@ -44,7 +44,7 @@ def link_of(header: DeltaHeader, data: bytes) -> Link:
 
 
 def line_problem(pointer: Pointer, links: Mapping[str, Link]) -> str:
-    """Return why a pointer's deltas do not result in its version id; empty if they do.
+    """Return why a pointer's deltas do not lead to its version id, as text; empty if they do.
 
     Args:
         pointer: The version.

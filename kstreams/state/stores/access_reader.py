@@ -1,4 +1,4 @@
-"""Reads a table by its `TableAccess`, without the times of rows."""
+"""A table reader for processors: returns the values of a table's rows, without their times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ("AccessReader",)
 
 
 class AccessReader(VersionedReader[K, V]):
-    """A `VersionedReader` over a live store.
+    """Implements `VersionedReader` on a task's open store; returns values without their times.
 
     Args:
-        access: The access to the store's current rows.
+        access: The engine's access to the store.
     """
 
     def __init__(self, access: TableAccess) -> None:

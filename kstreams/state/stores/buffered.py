@@ -46,7 +46,7 @@ class BufferedState(Generic[V]):
 
 @dataclass(frozen=True)
 class BufferedResult(Generic[V]):
-    """A result that is held back, as it is read from a store.
+    """A result that an aggregation holds back, as a store returns it.
 
     Attributes:
         value: The aggregator's state; None: the session was deleted.
@@ -64,8 +64,8 @@ def state_after(
 ) -> BufferedState[V] | None:
     """Return the buffered state after a change of a window, or None if nothing is buffered.
 
-    A session is deleted before it gets another value. A window whose first change is a deletion
-    has therefore been forwarded earlier.
+    If the first change of a window is a deletion, an earlier result of the window was forwarded,
+    because a new session gets a value before it can be deleted.
 
     Args:
         before: The buffered state before the change, or None.
@@ -80,7 +80,9 @@ def state_after(
 
 
 class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
-    """A byte of flags, 8 bytes of timestamp (ms, big-endian), then the value unless it is None.
+    """The serde of `BufferedState`.
+
+    Writes a byte of flags, 8 bytes of timestamp (ms, big-endian), then the value unless it is None.
 
     Args:
         value: Serde of the values.
@@ -116,7 +118,7 @@ _Row = tuple[Windowed[Any], BufferedResult[Any]]
 
 
 class _BufferStore(Protocol):
-    """A store of buffered results."""
+    """The protocol of stores with buffered results of windows."""
 
     def fetch(self, key: Any, *, reverse: bool = ...) -> Iterator[_Row]:  # noqa: ANN401
         """Yield the windows of a key with the buffered results."""

@@ -77,9 +77,9 @@ class ChangelogForm(Protocol):
 
 
 class PlainForm:
-    """Records of key and value, with the time of the batch.
+    """The changelog format with the store's keys and values, and the time of the batch.
 
-    This is the base of the other forms. `_plain` converts a store's ordered key bytes to the key
+    This is the base of the other formats. `_plain` converts a store's ordered key bytes to the key
     bytes of topics, and `_decoded` decodes the key and value of a record.
 
     Args:
@@ -97,12 +97,12 @@ class PlainForm:
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record for each row."""
+        """Yield one changelog record for each changed row."""
         for key, value in changes:
             yield ChangelogRecord(self._plain(key), value, time_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Return a function that sets or deletes the key of a record."""
+        """Return a function that applies a record: it sets the key's value, or deletes the key."""
         put, decoded = self._spec.open(overlay).put, self._decoded
         return lambda record: put(*decoded(record))
 
@@ -112,12 +112,12 @@ class PlainForm:
 
 
 class RowForm(PlainForm):
-    """Records of key and encoded row, for stores whose row format is internal."""
+    """The changelog format of stores with an internal row format: the key and the encoded row."""
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record for each row; index entries are skipped."""
+        """Yield one changelog record for each changed row; skip index entries."""
         for key, value in changes:
             if key[:1] == ROW:
                 content = None if value is None else value[1:]
@@ -138,7 +138,7 @@ def stamped_record(key: bytes, value: bytes | None, time_ms: int) -> ChangelogRe
 
 
 def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, ...]]:
-    """Return the bytes of a key, and the numbers that follow these bytes.
+    """Split a changelog record's key; return the key's bytes, and the numbers after these bytes.
 
     Raises:
         DeserializationError: `key` is shorter than the numbers.
@@ -152,7 +152,7 @@ def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, 
 
 
 def values_before(before: Before, keys: Iterable[bytes]) -> dict[bytes, bytes | None]:
-    """Return the encoded values before the batch, by encoded key."""
+    """Return the encoded values that keys had before the batch, by encoded key."""
     wanted = list(keys)
     return dict(zip(wanted, before(wanted), strict=True))
 

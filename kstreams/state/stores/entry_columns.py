@@ -20,10 +20,10 @@ __all__ = ("EntryColumns",)
 
 
 class EntryColumns:
-    """Entries by the bytes of their keys (`handles`), many at a time.
+    """Reads and writes many entries of a store at a time, by encoded keys (`handles`).
 
     Args:
-        overlay: The store's part of the overlay; caches bytes from then on.
+        overlay: The store's write-back cache, which is switched from objects to bytes.
         value: The serde of the values; its fixed layout determines the columns.
         layout: The layout of the columns; None: the serde's fixed layout.
 

@@ -1,4 +1,4 @@
-"""The encoding of a buffered record without its key."""
+"""The encoding of a buffered record's value, timestamp and headers; its key is in the row key."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def header_pieces(headers: Headers) -> list[bytes]:
 
 
 def headers_of_pieces(pieces: Sequence[bytes]) -> Headers:
-    """Return headers from the pieces of `header_pieces`.
+    """Return the headers that `header_pieces` has encoded.
 
     Raises:
         ValueError: A name has no value, or is not UTF-8.

@@ -113,9 +113,10 @@ class StoreKind(ABC, Generic[S]):
         return None
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
-        """Return the reason why a processor that needs the kind `wanted` cannot use this kind.
+        """Return why a processor that needs the kind `wanted` cannot use this kind, as text.
 
-        Empty, the default, if the processor can. Kinds with fields that must match override it.
+        The text is empty if the processor can use this kind; this is the default. Kinds with fields
+        that must match override this method.
         """
         return ""
 
@@ -191,7 +192,10 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def order(self, spec: StoreSpec[S]) -> Callable[[Any], Any]:
-        """Return the sort key function of rows of `scan`; by default, of a row's first element."""
+        """Return a function that returns the sort key of a row of `scan`.
+
+        By default, rows are sorted by the ordered bytes of their first element, the key.
+        """
         key = spec.key.ordered.serialize
         return lambda row: key(row[0])
 
@@ -221,7 +225,7 @@ class StoreKind(ABC, Generic[S]):
             value: The second element of the row.
 
         Raises:
-            StoreKindError: The kind does not support it.
+            StoreKindError: The kind does not support this method.
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} cannot be filled by a test",
@@ -229,14 +233,14 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def evict(self, store: S, key: Any) -> None:  # noqa: ANN401  # as the live store takes it
-        """Remove all rows of a key from a store; a view does this with its own copy.
+        """Remove all rows of a key from a store; a view does this with its own copy of the rows.
 
         Args:
             store: The live store.
             key: The key, as an argument of `get`.
 
         Raises:
-            StoreKindError: The kind does not support it.
+            StoreKindError: The kind does not support this method.
         """
         raise StoreKindError(
             f"keys of stores of kind {self.name!r} cannot be evicted",
@@ -246,11 +250,12 @@ class StoreKind(ABC, Generic[S]):
     def row_key(self, row: bytes) -> bytes | None:
         """Return the ordered bytes of the key in an encoded row key, for views that report changes.
 
-        None for other rows, such as index entries. Each existing key must have exactly one row for
-        which this method returns the key, and that row must change with the result of `get`.
+        The result is None for other rows, such as index entries. Each existing key must have one
+        row for which this method returns the key; this row must change whenever the result of `get`
+        changes.
 
         Raises:
-            StoreKindError: The kind does not support it.
+            StoreKindError: The kind does not support this method.
         """
         raise StoreKindError(
             f"changed rows of stores of kind {self.name!r} cannot be reported",

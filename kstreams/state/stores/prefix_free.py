@@ -14,7 +14,7 @@ _ZERO = b"\x00\xff"
 
 
 def write_prefix_free(data: bytes) -> bytes:
-    """Return bytes that sort like `data`, also if other bytes follow."""
+    """Encode key bytes so that they sort like `data` even if other bytes follow the encoding."""
     return data.replace(b"\x00", _ZERO) + _END
 
 
@@ -28,7 +28,7 @@ def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
     """Return the decoded bytes at a position, and the position after their encoding.
 
     Raises:
-        DeserializationError: The bytes have no end mark.
+        DeserializationError: The end of the encoded key is missing.
     """
     end = place
     while True:

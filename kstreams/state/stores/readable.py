@@ -31,7 +31,7 @@ class Gets(Protocol[K_contra, P, T_co]):
 
 
 class Holds(Protocol[K_contra, T_co]):
-    """A store whose `get` has only a key as argument."""
+    """A store whose `get` takes only a key."""
 
     def get(self, key: K_contra, /) -> T_co: ...  # noqa: D102
 

@@ -29,7 +29,7 @@ class StateStore(Generic[R_co]):
 
 
 class StoreRows:
-    """The base of the engine's operations on stores, with a class for each kind."""
+    """The base of classes with the engine's operations on stores; each kind has such a class."""
 
     @classmethod
     def of(cls: type[R], store: StateStore[R]) -> R:

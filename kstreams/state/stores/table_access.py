@@ -33,12 +33,12 @@ class TableAccess:
     Attributes:
         get: Returns the current row of a key, or None.
         get_many: Returns the current rows of many keys, in the order of the keys.
-        put: Sets the value of a key from a time (ms) on; None deletes it. Returns a `Replaced`,
-            or None if the time is older than the store keeps and nothing was put.
+        put: Sets the value of a key from a time (ms) on; None deletes the key. Returns a
+            `Replaced`, or None if nothing was put because the time is older than the retention.
         scan: Yields keys and current rows with `start <= key < end`; None is unbounded.
         get_as_of: Returns the row of a key at a time (ms); None for a store without a history.
-        horizon: Returns the time (ms) from which on the store has all rows; None for a store
-            without a history.
+        horizon: Returns the earliest time (ms) from which the store still has all versions; None
+            for a store without a history.
     """
 
     get: Callable[[Any], Row | None]

@@ -1,4 +1,4 @@
-"""Tables for columnar joins, with their content at any position in the batch."""
+"""Tables for columnar joins; a lookup sees the table as of the lookup's position in the batch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NO_KEYS = pa.nulls(0)
 
 
 class Found(NamedTuple):
-    """The results of lookups.
+    """The results of the lookups of a columnar join in a table.
 
     Attributes:
-        rows: Rows of the table; some are None.
+        rows: Rows of the table; None for a key without a row.
         numbers: The index in `rows` of each lookup's result.
         unknown: The number of lookups that found None because the table no longer has the
             history of that time.
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class TableColumns(ABC):
-    """A table for joins by columns: pending changes on top of the rows of a store.
+    """A table for columnar joins: pending changes on top of the rows of a store.
 
     A join looks up many keys at once, each at a position in the batch, and sees the changes up to
     that position. Keys are hashable, and equal if their bytes are equal.
@@ -45,7 +45,7 @@ class TableColumns(ABC):
 
     @abstractmethod
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Put values, by ascending position; call `settle` first if changes are pending.
+        """Add pending changes, by ascending position; first `settle` any earlier pending changes.
 
         Args:
             keys: The keys, of the key serde's `arrow_type`; none is null.
@@ -56,7 +56,10 @@ class TableColumns(ABC):
 
     @abstractmethod
     def settle(self) -> int:
-        """Write the pending changes to the store; return how many changes were too old."""
+        """Write the pending changes; return the number of changes that were too old for the store.
+
+        The store ignores changes that are older than its retention.
+        """
 
     @abstractmethod
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
@@ -134,7 +137,7 @@ class PresentColumns(TableColumns):
         self._packed = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Return each key's last row up to a position: the pending row, else the stored row."""
+        """Return each lookup's last pending row before its position, or else the stored row."""
         if not self._rows:
             return Found(self._get_many(objects_of(keys)), codes)
         found = self._waiting(keys, codes, places)

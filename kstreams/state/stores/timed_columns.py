@@ -21,10 +21,10 @@ _HEAD = 9
 
 
 class TimedColumns:
-    """The rows of `TimedRows`, many at a time; keys and payloads are encoded.
+    """Reads and writes many rows of `TimedRows` at a time; keys and payloads are encoded.
 
     Args:
-        overlay: The store's part of the overlay; caches bytes from then on.
+        overlay: The store's write-back cache, which is switched from objects to bytes.
         value: Serde of the values.
         layout: The layout of a row's entries; None if values have no fixed width.
 

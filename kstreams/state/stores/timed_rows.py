@@ -1,4 +1,4 @@
-"""Rows with timers, by key, and an index of the timers."""
+"""Rows with timers, by key, and an index that finds the rows whose timers are due."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ SIZE: tuple[Any, ...] = (None, None, None)
 
 
 class TimedRows(Generic[K, P]):
-    """One row for each key, and an index of rows by their timers.
+    """One row for each key, with a timer (ms) and a payload, and an index of rows by their timers.
 
-    A store has several kinds of entries: `(key,)` is a row with timer and payload, `(timer, key)`
-    an index entry without a value, and `()` and `SIZE` are numbers for any use by the owner. A
-    payload can change without a write to the index, as long as the timer is a lower bound. So
-    updates of a growing session are cheap.
+    A timer is the time at which `due` returns the row. A store has several kinds of entries:
+    `(key,)` is a row, `(timer, key)` an index entry without a value, and `()` and `SIZE` are
+    numbers that the owner of the rows may use freely. A payload can change without a write to the
+    index, because a timer may be earlier than necessary. So updates of a growing session are cheap.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         payload: Serde of the payloads.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
     """
 
     def __init__(self, name: str, key: Serde[K], payload: Serde[P], overlay: Overlay) -> None:
@@ -163,21 +163,21 @@ class TimedRows(Generic[K, P]):
         return self._store.count() // 2
 
     def number(self) -> int:
-        """Return the last number of `set_number`, or 0."""
+        """Return the number that `set_number` last stored, or 0."""
         found = self._store.get(())
         return 0 if found is None else found[0]
 
     def set_number(self, number: int) -> None:
-        """Store a number with the rows, for any use by the owner."""
+        """Store a number with the rows; the owner of the rows decides its meaning."""
         self._store.put((), (number,))
 
     def size(self) -> int | None:
-        """Return the last size of `set_size`, or None."""
+        """Return the size that `set_size` last stored, or None."""
         found = self._store.get(SIZE)
         return None if found is None else found[0]
 
     def set_size(self, size: int | None) -> None:
-        """Store a size with the rows, for any use by the owner; None removes the size."""
+        """Store a size with the rows; the owner decides its meaning. None removes the size."""
         self._store.put(SIZE, None if size is None else (size,))
 
 
@@ -218,7 +218,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """The serde of values: timer and payload of a row, a number, or `()` in the index."""
+    """The serde of entry values: timer and payload of a row, a number, or `()` in the index."""
 
     type_token = tuple
 

@@ -68,7 +68,7 @@ class BackgroundUpkeep:
     Args:
         clock: The clock for the age of unpublished objects.
         fresh: The maximum age of unpublished objects. It must be well below the age at which
-            cleanup deletes unnamed objects.
+            cleanup deletes objects that no pointer names.
     """
 
     def __init__(self, *, clock: Clock | None = None, fresh: timedelta = _FRESH) -> None:
@@ -132,7 +132,9 @@ class BackgroundUpkeep:
         self._queue.put(job)
 
     def published(self, task: TaskKey, base: Pointer, pointer: Pointer) -> Pointer:
-        """Return the pointer of a new version, with the finished objects if they belong to it.
+        """Return the pointer of a new version, with the finished snapshot or merged delta, if any.
+
+        The objects are only added if the upkeep started from an earlier version of the same state.
 
         Args:
             task: The task.
@@ -156,7 +158,7 @@ class BackgroundUpkeep:
             return job.publish(pointer) if own and job.publish is not None else pointer
 
     def committed(self, task: TaskKey, pointer: Pointer) -> None:
-        """Drop finished objects that a committed version has already."""
+        """Forget the task's finished upkeep if the pointer of a committed version contains it."""
         with self._lock:
             job = self._jobs.get(task)
             if job is None or job.publish is None or pointer.version_id not in job.line:

@@ -24,8 +24,8 @@ class BufferedStore(WorkingStore):
     """A read-only `WorkingStore` of one attempt; closing it leaves the version open.
 
     Args:
-        base: The stored rows.
-        buffers: The buffers by store, which do not change while this store is open.
+        base: The working store with the stored rows.
+        buffers: The buffered changes by store, which do not change while this store is open.
 
     Attributes:
         failed: Whether the base has raised an error, so that the version should be reopened.
@@ -133,7 +133,10 @@ class BufferedStore(WorkingStore):
 def _merged(
     above: Iterator[Pair], below: Iterator[tuple[bytes, bytes]], *, reverse: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each key once, with its value in `above` if it has one, without deleted keys."""
+    """Merge buffered pairs (`above`) with stored pairs (`below`); omit deleted keys.
+
+    For a key in both, the buffered value counts.
+    """
     last: bytes | None = None
     for key, value in merge(above, below, key=itemgetter(0), reverse=reverse):
         if key == last:  # of equal keys the one above comes first

@@ -15,7 +15,7 @@ _PAIR_BYTES = 200
 
 
 class ChangeBuffer:
-    """Changes in memory over stored rows: ranges are deleted, then pairs apply.
+    """Changes in memory on top of a store's rows: deleted ranges, and then values of single keys.
 
     Attributes:
         values: Values by key; None for a key that was deleted, alone or by a range.
@@ -56,7 +56,7 @@ class ChangeBuffer:
             values[key] = value
 
     def hides(self, key: bytes) -> bool:
-        """Return whether a stored row of a key that is not in `values` is deleted."""
+        """Return whether a key that is not in `values` is in a deleted range."""
         return bool(self.ranges) and covers(self.ranges, key)
 
     def scan(self, start: bytes | None, end: bytes | None, *, reverse: bool) -> Iterator[Pair]:

@@ -35,7 +35,7 @@ def _uploads() -> ThreadPoolExecutor:
 
 @dataclass(frozen=True)
 class Place:
-    """The directory of an attempt, the versions of its task, and the log.
+    """The resources of an attempt: its directory, its task's local versions, and the durable log.
 
     Attributes:
         versions: The versions of the task on this worker.
@@ -210,7 +210,7 @@ class Checkout:
         return pointer, keeps
 
     def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
-        """Keep the new version open with its changes in memory, if possible; return success."""
+        """Try to keep the new version open with its changes in memory; return whether it is."""
         kept = self._kept
         if kept is None or not self._may_keep(kept) or not kept.has_room(changes):
             return False
@@ -277,7 +277,10 @@ class Checkout:
         return None
 
     def _hand_back(self) -> bool:
-        """Publish this unchanged copy as the local version again, if branching has consumed it."""
+        """Publish this unchanged copy as the local version, if `branch` has removed that version.
+
+        Returns whether the copy was published.
+        """
         version, version_id = self.pointer.version, self.pointer.version_id
         versions = self._place.versions
         with versions.exclusive():

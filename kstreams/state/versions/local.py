@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def local_home(backend: StateBackend | None, app: str, checkpoint_id: str) -> Path:
-    """Return the home of an app's working copies on this machine, for one checkpoint id.
+    """Return the directory of an app's working copies on this machine, for one checkpoint id.
 
     Args:
         backend: The backend, whose `directory` is the parent; without one, a private directory in
@@ -65,9 +65,9 @@ def open_local_home(backend: StateBackend, app: str, checkpoint_id: str) -> Path
 
 
 def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
-    """Return the directories of a checkpoint id in its home, which contain the id in their names.
+    """Return the directories in `home` that belong to a checkpoint id, which is in their names.
 
-    Targets of links and directories of other users are not included.
+    Symbolic links are not included. The result is empty if `home` belongs to another user.
     """
     mark = app_prefix(f"{app}.{checkpoint_id}.").removesuffix("/")
     for directory in (home.parent, home):
@@ -88,7 +88,7 @@ def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
 def _home(
     backend: StateBackend | None, app: str, checkpoint_id: str
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return a directory that other users may share, and the names of the directories below."""
+    """Return the directory that other users may share, and the names on the path below it."""
     named = None if backend is None else backend.directory
     if named:
         return Path(named), (app, checkpoint_id)
@@ -165,7 +165,10 @@ class LocalVersions:
         return directory if based_on is None else None
 
     def find_base(self, version: int, version_id: str) -> tuple[Path, int] | None:
-        """Return directory and number of the earlier version that is a version's base, or None."""
+        """Return the directory and number of the earlier version that is recorded as a base.
+
+        Returns None if no base is recorded for the version.
+        """
         directory, based_on = self._linked(version, version_id)
         return None if directory is None or based_on is None else (directory, based_on)
 
@@ -236,7 +239,7 @@ class LocalVersions:
         self._end(attempt)
 
     def sweep(self, oldest: int, newest: int) -> None:
-        """Remove versions outside of a range, and the files of dead attempts."""
+        """Remove the versions before `oldest` or after `newest`, and files of ended attempts."""
         with self.exclusive():
             named = set()
             for link in self._versions.iterdir():

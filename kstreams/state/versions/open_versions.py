@@ -69,7 +69,7 @@ class OpenVersion:
         return sum(buffer.size_bytes for buffer in self._buffers.values())
 
     def reads(self) -> BufferedStore:
-        """Return the store that an attempt reads."""
+        """Return a read-only store for an attempt: the base's rows with the buffered changes."""
         return BufferedStore(self.base, self._buffers)
 
     def has_room(self, changes: Changes) -> bool:
@@ -84,10 +84,10 @@ class OpenVersion:
         return ranges <= _MOST_RANGES
 
     def follow(self, pointer: Pointer, changes: Changes) -> None:
-        """Keep the changes of the next version, until it is known whether it was committed.
+        """Keep the changes of the next version until the next attempt shows if it was committed.
 
-        Also records the next version on disk, so that another process can restore it from this
-        version's base and the deltas.
+        The method also records the next version on disk, so that another process can restore it
+        from this version's base and the deltas.
 
         Raises:
             StoreError: The disk is full or cannot be written.
@@ -99,7 +99,11 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, version_id: str) -> bool:
-        """Return whether this is the version with an id; moves to the next version if it has it."""
+        """Return whether this version, or the next version that `follow` has recorded, has an id.
+
+        If the next version has the id, its changes are added to the buffers; otherwise they are
+        dropped.
+        """
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:
             self.version_id = version_id

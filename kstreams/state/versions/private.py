@@ -67,7 +67,10 @@ def private_directory(base: Path, *steps: str) -> Path:
 
 
 def _own(above: int, step: str, path: Path, *, last: bool) -> int:
-    """Return a file descriptor of a step, created if missing and checked to be this user's."""
+    """Open the directory `step` in a directory; create it if missing, and check its owner.
+
+    Returns a file descriptor of the directory.
+    """
     found = _opened(above, step, path)
     mode = os.fstat(found).st_mode
     if last and mode & _WRITE_OF_OTHERS:
@@ -100,7 +103,7 @@ def _opened(above: int, step: str, path: Path) -> int:
 
 
 def _set_aside(above: int, step: str, path: Path) -> None:
-    """Replace a step that others could write to by a new directory; one process does this."""
+    """Replace a directory that others could write to by an empty one; only one process does so."""
     fcntl.flock(above, fcntl.LOCK_EX)
     try:
         found = os.stat(step, dir_fd=above, follow_symlinks=False)

@@ -121,7 +121,7 @@ class TaskVersions:
     def _to_keep(
         self, pointer: Pointer, opened: _Branched, stores: Sequence[str]
     ) -> OpenVersion | None:
-        """Return the version as one that may stay open; None if it must be closed."""
+        """Return an `OpenVersion` of the opened copy; None if the version must not stay open."""
         backend = self._backend
         if self._open_versions is None or not isinstance(backend, StaysOpen):
             return None

@@ -68,9 +68,9 @@ def letter_of_result(
 def fitted(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> _Bytes:
     """Return the dead letter in a form that its topic accepts, with as much content as possible.
 
-    Headers describe the changes: `-timestamp` has the record's time, `-left-out` lists the removed
-    parts of `value`, `headers` and `key`. `-topic`, `-partition` and `-offset` identify the
-    complete record.
+    Headers of the dead letter describe the changes. The header that ends in `-timestamp` has the
+    original timestamp; `-left-out` lists the removed fields (`value`, `headers`, `key`). `-topic`,
+    `-partition` and `-offset` identify the complete record.
     """
     low, high = limits.times(wall_ms)
     if not low <= letter.timestamp <= high:
@@ -120,9 +120,9 @@ def _place(headers: Headers) -> bytes:
 
 
 def _said(headers: Headers) -> dict[str, bytes]:
-    """Return the description of the failure in the headers.
+    """Return the headers that describe the failure, each cut to the maximum length.
 
-    Of several headers with one name, the last is the library's.
+    If a name occurs several times, the last header counts, because the library added it.
     """
     names = {f"{_PREFIX}{name}" for name in _REASONS}
     return {name: (value or b"")[:_MAX_BYTES] for name, value in headers if name in names}

@@ -68,7 +68,7 @@ class Policies:
 
     @property
     def all_fail(self) -> bool:
-        """Whether no record is ever skipped."""
+        """Whether all entries have the policy `fail`, so that no failed record is skipped."""
         return all(policy == "fail" for policy in self._by_entry.values())
 
     def apply(self, queue: Queue, row: int, error: KStreamsError, node: str) -> None:

@@ -26,7 +26,7 @@ _BY_ITSELF = 300
 class Places:
     """The functions of nodes, to find the node of an exception in its traceback.
 
-    So nothing needs tracking while no exception occurs.
+    The current node therefore needs no tracking while no exception occurs.
 
     Args:
         call_frames: The number of frames that are reserved for nodes that call each other.

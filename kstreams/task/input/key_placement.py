@@ -66,7 +66,7 @@ class Placement:
                     self._met.setdefault(entry.name, (entry, meeting.place))
 
     def check(self, queue: Queue) -> None:
-        """Check the first records of a queue.
+        """Check whether the keys of a queue's first records belong to the queue's partition.
 
         Raises:
             MisplacedKeyError: A key is in another partition than its own, and neither the policy of

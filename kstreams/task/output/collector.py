@@ -198,7 +198,7 @@ class Collector:
         return table if table.num_rows else None
 
     def relieve(self) -> int:
-        """Encode the taken records; return the number of records until the next call.
+        """Encode the taken records; return how many more to take before the next call.
 
         An error is kept for `drain`, because it does not belong to the current record.
         """
@@ -306,7 +306,7 @@ class Collector:
         return frame_of(self._key), frame_of(self._value)
 
     def _append(self, topics: str | list[str], columns: list[Any]) -> None:
-        """Add encoded columns."""
+        """Add rows of encoded columns, for one topic or with a topic for each row."""
         one = isinstance(topics, str)
         names = pa.repeat(topics, len(columns[0])) if one else pa.array(topics, pa.string())
         arrays = [names, *columns]
@@ -316,9 +316,10 @@ class Collector:
 def _gathering(
     collector: ref[Collector], append: Callable[[Record[Any, Any]], None]
 ) -> Callable[[Record[Any, Any]], None]:
-    """Return a function that takes single records, and relieves the collector when there are many.
+    """Return a function that takes a record, and calls `relieve` after each quota of records.
 
-    It is the `send` of a generator, which costs half as much as a counting function.
+    The function is the method `send` of a generator, which takes half the time of a function that
+    counts.
     """
 
     def gather() -> Generator[None, Record[Any, Any], None]:

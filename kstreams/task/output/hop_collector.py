@@ -33,8 +33,8 @@ class HopCollector(Collector):
     """A collector that counts the passes of records, or of their origins, through loops.
 
     The origin of a forwarded record is the record that is being processed. Records that are
-    forwarded at the end of a batch, or by a processor of tables, have the fewest hops of any record
-    in the batch: so a batch of only looped records adds a hop to all of them.
+    forwarded at the end of a batch, or by a processor of tables, have no single origin; they get
+    the minimum hops of the batch's records. So the hops of endlessly looping records still grow.
 
     Args:
         node: The edge, or the end of the loop.

@@ -26,9 +26,9 @@ class OwnPartition:
     name: str = "own"
 
     def partition(self, key: bytes, partitions: int) -> int:
-        """Return the partition."""
+        """Return the task's partition, whatever the key."""
         return self.number
 
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
-        """Return the partition for each key."""
+        """Return the task's partition for each key."""
         return np.full(len(keys), self.number, np.int32)

@@ -36,7 +36,7 @@ class SinkInput:
         return sum(map(len, self._parts))
 
     def records(self) -> list[Record[Any, Any]]:
-        """Return all input as records, which are created once."""
+        """Return all input as records; the list is created by the first call."""
         if self._records is None:
             lists = [part if isinstance(part, list) else rows_of(part) for part in self._parts]
             self._records = [record for each in lists for record in each]
@@ -57,7 +57,7 @@ class SinkInput:
 class ResultCollector:
     """Collects the results of a sink as objects and tables, which the sink's writer encodes.
 
-    So a processor must not change an object after it has forwarded it.
+    A processor must not change a forwarded object, because the object is encoded later.
 
     Args:
         node: The sink's name.

@@ -19,7 +19,7 @@ __all__ = ("route",)
 def route(
     edge: RepartitionNode | LoopNode, table: pa.Table, *, upstream: int, partitions: int
 ) -> Iterator[tuple[int, Queue]]:
-    """Yield queues for each receiving task: one for each piece of the table.
+    """Yield queues for the receiving tasks; a large table results in several queues per task.
 
     Args:
         edge: The repartition edge, or the loop.

@@ -101,5 +101,8 @@ class Outlet:
         return known
 
     def _asked(self, topic: str) -> TopicLimits:
-        """Return the limits of a topic; a missing topic is an error only if a record chose it."""
+        """Return the limits of a topic.
+
+        A missing topic is an error only if the sink chooses the topic for each record.
+        """
         return self._limits(topic) if self._chosen else limits_or_none(self._limits, topic)

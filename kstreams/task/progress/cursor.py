@@ -27,8 +27,9 @@ class Cursor:
         samples: Samples of dropped records, with topic, partition and offset.
         least_hops: The loop passes of records without an origin: the minimum of any record in the
             batch.
-        place: The number of records before the current part of the batch, in all batches.
-        told: Called for each drop with node, reason and count, if a watch is set.
+        place: The number of records that the task has processed, in all batches, before the current
+            part of this batch.
+        told: Called for each drop with node, reason and count; None without a `Watch`.
     """
 
     __slots__ = (

@@ -102,19 +102,19 @@ class NodeFlow:
     to: Mapping[str, Tally] = field(default_factory=dict)
 
     def records_to_all(self, call: RecordCall) -> RecordCall:
-        """Return the function that `forward` of a record processor calls."""
+        """Return `call`, the receiver of records for all children, with a counter if needed."""
         return call if self.to_all is None else self.to_all.of_records(call)
 
     def records_to(self, child: str, call: RecordCall) -> RecordCall:
-        """Return the function that `forward_to` of a record processor calls."""
+        """Return `call`, the receiver of records for a child, with a counter if needed."""
         return self.to[child].of_records(call) if child in self.to else call
 
     def tables_to_all(self, call: _TableCall) -> _TableCall:
-        """Return the function that `forward` of a processor of tables calls."""
+        """Return `call`, the receiver of tables for all children, with a counter if needed."""
         return call if self.to_all is None else self.to_all.of_tables(call)
 
     def tables_to(self, child: str, call: _TableCall) -> _TableCall:
-        """Return the function that `forward_to` and `forward_encoded` of a table processor call."""
+        """Return `call`, the receiver of tables for a child, with a counter if needed."""
         return self.to[child].of_tables(call) if child in self.to else call
 
 
@@ -235,7 +235,7 @@ def _sum_of(counts: list[_Count]) -> Callable[[Mapping[str, int]], int]:
 
 
 def hands_on_of(processor: AnyProcessor) -> HandsOn:
-    """Return how a processor forwards its records; `any` if that is not known."""
+    """Return the way in which a processor forwards its records; `any` if it is unknown."""
     if isinstance(processor, ClosureProcessor):
         found: HandsOn = processor.hands_on
         return found

@@ -65,7 +65,13 @@ class Decoded:
 
 
 def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) -> Queue:
-    """Remove the nulls that a source drops, and count them as `null-key` or `null-value`."""
+    """Remove records with a null key or value, if the topic's policy is to drop them.
+
+    Args:
+        entry: The entry of the queue.
+        queue: The queue.
+        drop: Called with `null-key` or `null-value` and the number of removed records.
+    """
     if not isinstance(entry, SourceNode):
         return queue
     table, topic = queue.table, entry.topic

@@ -1,4 +1,4 @@
-"""Parts of a batch: each part is decoded and joined at once, and fits into columns and memory."""
+"""Divide a batch into parts that each fit into Arrow columns and memory when decoded at once."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOST_ROWS = 1 << 22
 def parts(queues: Sequence[Queue]) -> Iterator[Sequence[Queue]]:
     """Divide the queues of a batch along their merged order.
 
-    Most batches are one part. A task below a repartition edge may get more bytes than a batch has,
-    because many tasks forward to it, and each record may result in many.
+    Most batches are one part. A task below a repartition edge may get more bytes than the batch
+    read from topics, because many tasks forward to it, and may forward many records per input.
 
     Yields:
         Queues with consecutive rows of the given queues; queues without rows are omitted.

@@ -50,10 +50,10 @@ class Unframing:
     def plain(self, queues: Sequence[Queue]) -> list[Queue]:
         """Return queues with plain keys and values.
 
-        All references in frames are requested before a row is converted.
+        All schemas that frames refer to are requested before any row is converted.
 
         Raises:
-            RegistryUnavailableError: A reference of a frame cannot be requested.
+            RegistryUnavailableError: The schema registry does not respond.
         """
         if not self._topics:
             return list(queues)

@@ -40,14 +40,14 @@ _MOST_CHARS = 200
 
 
 class EventTimes:
-    """Replaces timestamps by event times, before queues are merged by them.
+    """Replaces the timestamps of queues by event times, before the queues are merged by time.
 
     Resulting times are between `EARLIEST_MS` and `LATEST_MS`, and within the maximum lead of their
     source, so later code needs no overflow checks.
 
     Args:
         entries: The entries of the task, by name.
-        meta: The highest times of partitions.
+        meta: The metadata of the task, with the highest valid event time of each partition.
         cursor: Counts dropped records, and has the wall time.
         failed: Applies the policy to a failed record: queue, row, key and error. Raises to fail the
             batch.
@@ -82,7 +82,7 @@ class EventTimes:
         """Return the highest time of a queue's partition up to each of its rows.
 
         Rows without a valid time do not count; the result is `NO_TIME` before the first valid one.
-        The method changes nothing, and calls the extractor of the source, if it has one. Returns
+        The method changes nothing, but calls the extractor of the source, if it has one. Returns
         None if times do not determine the order: for rows of an edge, or with the processing time.
         """
         entry = self._entries[queue.entry]
@@ -191,7 +191,7 @@ class EventTimes:
     def _time(
         self, times: EventTime, queue: Queue, found: datetime | int | None, latest: int
     ) -> int | None:
-        """Return the time of a record, or None to drop it."""
+        """Return the event time of a record, in ms, or a replacement; None to drop the record."""
         time = to_ms(found) if isinstance(found, datetime) else found
         if time is not None and 0 <= index(time) <= latest:
             if times.invalid == "partition-time":
@@ -208,7 +208,7 @@ class EventTimes:
         Args:
             queue: The queue of the record.
             times: The event time settings of its source.
-            time: The time.
+            time: The invalid time, or None if the record has no time.
             latest: The maximum valid time.
             known: The highest valid time of its partition; `NO_TIME` before any.
         """
@@ -238,7 +238,7 @@ class EventTimes:
         return EventTimeError(f"the record's event time {found} {reason}", hint=_AHEAD_HINT)
 
     def _note(self, queue: Queue, time: int) -> None:
-        """Remember the highest time of a partition."""
+        """Record a valid time, if it is the highest of the queue's partition so far."""
         if time >= 0:
             highest = self._meta.partition_times
             place = queue.topic_partition

@@ -57,7 +57,7 @@ class Holding:
         return cls(frozenset(map(TopicPartition.parse, places)), before)
 
     def among(self, places: frozenset[TopicPartition]) -> Holding | None:
-        """Return the rule for a task that reads some partitions; None if it does not apply."""
+        """Return the rule for a task that reads these partitions; None if no record can wait."""
         found = replace(self, open=self.open & places)
         return None if found.before_ms is None and not (found.open and len(places) > 1) else found
 
@@ -69,9 +69,9 @@ def passed(
 ) -> list[int | None]:
     """Return the number of records of each ordered queue that are processed now.
 
-    These are the records that come, in the merged order, no later than the last record of every
-    queue that is not read completely: no unread record can precede them. So all records of at least
-    one queue pass, unless they are not before `before_ms`.
+    A record is processed if no unread record can precede it: in the merged order, it must not come
+    after the last record of any queue that is not read completely. All records of at least one
+    queue fulfill this; `before_ms` may still exclude some of them.
 
     Args:
         times: The running maxima of each queue's times; None for queues that neither wait nor make
@@ -80,7 +80,7 @@ def passed(
         before_ms: Records of this time or later wait, ms since the epoch; None: no bound.
 
     Returns:
-        None for a queue that passes completely.
+        The number for each queue; None if all records of the queue are processed.
     """
     last = min(
         (

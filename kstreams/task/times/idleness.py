@@ -32,7 +32,8 @@ class Idleness:
 
         Args:
             wall_ms: The wall time of the batch.
-            since_ms: The earliest start of idleness, because a stopped app does not see records.
+            since_ms: The earliest start of idleness, ms: the time while the app was stopped does
+                not count.
             with_records: Whether the batch has records.
         """
         if self._timeout is None:

@@ -1,4 +1,7 @@
-"""Schedules of punctuators: on a grid of times, firing once after a jump, kept between batches."""
+"""Schedules of punctuators, kept between batches.
+
+Due times lie on a grid. After a jump of the clock, a punctuator fires once.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ NEVER = 1 << 62
 
 @dataclass
 class Schedule:
-    """One punctuator; `due` is in ms of its clock."""
+    """One punctuator of a node, with its interval in ms of stream time or wall time."""
 
     node: str
     name: str
@@ -30,11 +33,11 @@ class Schedule:
         return NEVER if due == CANCELLED else due
 
     def cancel(self) -> None:
-        """Cancel the punctuator, also for the time after a restart."""
+        """Cancel the punctuator; it stays canceled after a restart."""
         self.meta.due[self.name] = CANCELLED
 
     def set_back(self, now: int) -> None:
-        """Move the due time back on its grid, to at most one interval after `now`."""
+        """Move the due time back by whole intervals, to at most one interval after `now`."""
         due = self.meta.due[self.name]
         self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
 
@@ -66,9 +69,9 @@ class Punctuators:
         self.schedules: list[Schedule] = []
 
     def set_back(self, now: int) -> None:
-        """Move back the schedules that are due later than one interval from now.
+        """Move schedules back that are due more than one interval after `now`.
 
-        The clock was set back in that case.
+        This happens if the clock was set back.
         """
         for schedule in self.schedules:
             schedule.set_back(now)

@@ -39,7 +39,7 @@ class Results:
     unique: bool = True
 
     def deleted(self) -> Results:
-        """Return results that delete these windows."""
+        """Return these windows with null as their result, which deletes them."""
         return replace(self, values=pa.nulls(len(self), self.values.type))
 
     def __len__(self) -> int:

@@ -39,7 +39,7 @@ class SessionWindowColumns(WindowedColumns):
     Records that are sorted by key and time form runs, and runs are merged with stored sessions. The
     results equal record-by-record aggregation, except for keys with a record later than the grace,
     which could join a closed session. The records of such keys are aggregated one by one; with
-    `each_update()` also the records of keys with out-of-order records.
+    `each_update()`, so are the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -78,7 +78,7 @@ class SessionWindowColumns(WindowedColumns):
         return (self._results(sessions.take(over), self.stored_keys(due)),)
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return end, start and key; see `WindowedColumns`."""
+        """Return the columns end, start and key, by which final results are sorted."""
         return by_end(results.ends, results.starts, results.keys)
 
     def last_end(self) -> int | None:

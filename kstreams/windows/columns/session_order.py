@@ -1,4 +1,4 @@
-"""Session states that are merged in the order of arrival, as record by record."""
+"""Merge session states in the order of arrival, as record-by-record aggregation does."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Arrivals:
     def bridged(self, gap_ms: int) -> Ints:
         """Return the numbers of keys for which a record has merged two sessions.
 
-        Record by record, the state of such a session is the sum of two sums, not one sum from left
-        to right.
+        In record-by-record aggregation, the state of such a session is the merge of two states,
+        not one state to which all records are added in order.
         """
         firsts = self._runs.firsts
         bad = np.bincount(self._places, minlength=len(firsts)) > 1

@@ -36,7 +36,7 @@ class SlidingWindowColumns(WindowedColumns):
     Records are added to the slices of their key, and windows are ranges of slices. The results
     equal record-by-record aggregation, except for keys with a record later than the grace, which
     could belong to a closed window. The records of such keys are aggregated one by one; with
-    `each_update()` also the records of keys with out-of-order records.
+    `each_update()`, so are the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -79,7 +79,7 @@ class SlidingWindowColumns(WindowedColumns):
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return start and key; see `WindowedColumns`."""
+        """Return the columns start and key, by which final results are sorted."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:

@@ -144,7 +144,7 @@ class TimeColumns(WindowedColumns):
         return self._take_ended(closed_ms, frozenset())
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return start and key; see `WindowedColumns`."""
+        """Return the columns start and key, by which final results are sorted."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -245,7 +245,7 @@ class TimeColumns(WindowedColumns):
         return [*self._take_ended(closed, known), own]
 
     def _take_ended(self, closed: int, known: AbstractSet[bytes]) -> Sequence[Results]:
-        """Delete ended windows as `take_ended`, without results of windows with `known` handles."""
+        """Delete ended windows as `take_ended` does; omit results whose handles are in `known`."""
         bound = self._assigner.closed_before(closed)
         if bound is None:
             return ()

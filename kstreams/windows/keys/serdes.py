@@ -82,7 +82,7 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         return Windowed(self._key.deserialize(data[:-8]), start, self._end(start))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column of windowed keys without checking ends; other columns as objects."""
+        """Encode a column of windowed keys without checking their ends, or a column of objects."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, _ = column.storage.flatten()
@@ -153,7 +153,7 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         return Windowed(self._key.deserialize(data[:-16]), start, end)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column of windowed keys; other columns are encoded as objects."""
+        """Encode a column of windowed keys, or a column of objects."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, end = column.storage.flatten()

@@ -22,15 +22,15 @@ class LatenessClock(Protocol):
 
     @property
     def stream_time(self) -> int:
-        """The time, ms since the epoch."""
+        """The time by which lateness is determined, ms since the epoch."""
         ...
 
 
 def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
-    """Return a node's lateness clock, in `init`: its context, unless windows were closed early.
+    """Return the lateness clock of a node; called in the node's `init`.
 
-    If stream time has passed the time of the early closing, the context is the clock, because
-    stream time never decreases.
+    The clock is the context, whose stream time determines lateness, unless a run has closed windows
+    early and stream time has not reached the time of this closing.
     """
     close_time = context.close_time
     return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)

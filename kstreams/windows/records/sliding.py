@@ -177,7 +177,7 @@ class Slicer:
         return slices, FAR_MS if following is None else following, finals
 
     def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
-        """Store a key's slices, and that its windows which end before `opened` are closed.
+        """Store a key's slices, and record that its windows with an end before `opened` are closed.
 
         If no window must be closed, the row's timer is the time at which its last slice can be
         deleted.

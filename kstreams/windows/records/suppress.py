@@ -130,7 +130,7 @@ class _HeldRecords:
         self._next = min(self._next, self._buffer.put(record, time_ms))
 
     def release(self, now: int) -> None:
-        """Release due records as `release_due`; for a punctuator, which is never undone."""
+        """Release due records as `release_due` does; for punctuators, whose effects stay."""
         if self.release_due(now):
             following = self._buffer.next_timer()
             self._next = FAR_MS if following is None else following

@@ -37,7 +37,7 @@ _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void
 
 
 class NativeBulkProducer(TableProducer):
-    """A `TableProducer` by the compiled loops.
+    """Implements `TableProducer` with the compiled loops.
 
     Args:
         library: The compiled loops and librdkafka.

@@ -223,8 +223,8 @@ def library(compiled: bool | None = None) -> Library | None:
     """Return the libraries; None if the compiled loops are disabled or not available.
 
     Args:
-        compiled: Whether to use the compiled loops; None: as `SWITCH` determines, or else if they
-            are installed.
+        compiled: Whether to use the compiled loops. None uses the environment variable `SWITCH`
+            (0 or 1); if the variable is not set, the loops are used if they are installed.
 
     Raises:
         ImportError: The compiled loops are required, but not available.

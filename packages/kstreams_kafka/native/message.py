@@ -30,17 +30,21 @@ class NativeMessage(ctypes.Structure):
     offset: int
 
     def error(self, *, said: bool = False) -> KafkaError:
-        """Return the error; `said`: with its text, which is the payload of a consumer's error."""
+        """Return the error of the message.
+
+        Args:
+            said: Whether to take the error's text from the payload, as for errors of consumers.
+        """
         text = ctypes.string_at(self.payload, self.len) if said and self.payload else b""
         if not text:
             return KafkaError(self.err)
         return KafkaError(self.err, text.decode(errors="replace"))
 
     def topic_name(self, rk: Any) -> str:  # noqa: ANN401  # foreign functions
-        """Return the name of the topic; `rk`: librdkafka's functions."""
+        """Return the name of the topic; `rk` has librdkafka's functions."""
         name: bytes = rk.topic_name(self.topic) if self.topic else b""
         return name.decode()
 
     def key_bytes(self) -> bytes | None:
-        """Return the key of the message."""
+        """Return the key of the message; None for a null key."""
         return ctypes.string_at(self.key, self.key_len) if self.key else None

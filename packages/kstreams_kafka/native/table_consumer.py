@@ -31,7 +31,7 @@ _MOST_BYTES = 1 << 30
 
 
 class NativeTableConsumer(TableConsumer):
-    """A `TableConsumer` by the compiled loops.
+    """Implements `TableConsumer` with the compiled loops.
 
     Args:
         library: The compiled loops and librdkafka.
@@ -112,7 +112,7 @@ class NativeTableConsumer(TableConsumer):
             raise KafkaException(KafkaError(code))
 
     def _tables(self, count: int) -> Iterator[tuple[pa.Array, pa.Array, pa.Table]]:
-        """Yield topics, partitions and records of the taken messages, and free the messages."""
+        """Yield the topics, partitions and records of the fetched messages; free the messages."""
         library, sizes, done = self._library, KernelSizes(), 0
         size = ctypes.sizeof(ctypes.c_void_p)
         try:

@@ -13,7 +13,7 @@ __all__ = ("NativeTransactions",)
 
 
 class NativeTransactions(Transactions):
-    """A `Transactions` by librdkafka's C functions.
+    """Implements `Transactions` with librdkafka's C functions.
 
     Args:
         rk: librdkafka's functions, without their prefix.

@@ -50,7 +50,7 @@ class Service:
         self._queries = Queries(context)
 
     def calls(self) -> Sequence[Call]:
-        """Return the methods."""
+        """Return the gRPC methods."""
         data, check = Role.DATA, health.HealthCheckRequest
         return (
             Call(STATE, "List", Role.VIEW, pb.ListRequest, self.list),

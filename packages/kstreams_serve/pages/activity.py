@@ -27,9 +27,9 @@ class Activity:
         rate_out: Records written by sinks per second; None if sinks are unknown.
         rates: Input records per second, by node.
         shares: The sampled share of each node in the time of all tasks, 0 to 1.
-        line_in: `rate_in` in each of equal parts of the last two minutes.
-        line_out: `rate_out` in the same parts.
-        line_lag: Unread records after batches in the same parts.
+        line_in: `rate_in` in each of the equal intervals of the last two minutes, oldest first.
+        line_out: `rate_out` in the same intervals.
+        line_lag: The number of unread records after each of the last batches, oldest first.
         latency_ms: The 99th percentile of the ages of records at their commit.
         batch_seconds: The mean time of a batch from its call to its commit.
     """
@@ -96,7 +96,7 @@ def _written(report: BatchReport, sinks: Iterable[str]) -> int:
 def _line(
     reports: Sequence[BatchReport], now_ms: int, number: Callable[[BatchReport], int]
 ) -> list[float]:
-    """Return a number of the reports per second, in equal parts of the last two minutes."""
+    """Return `number` of the reports, per second, in equal intervals of the last two minutes."""
     part_ms = _LINE_MS // _SLOTS
     found = [0.0] * _SLOTS
     for report in reports:

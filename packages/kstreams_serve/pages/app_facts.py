@@ -86,7 +86,7 @@ class AppFacts:
 
     @property
     def dropped(self) -> int:
-        """The number of dropped records of its nodes."""
+        """The number of records that the app's nodes have dropped."""
         return sum(counts.lost for each in self.statuses for counts in each.totals.nodes.values())
 
     @property

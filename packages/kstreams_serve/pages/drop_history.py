@@ -20,14 +20,14 @@ _MOST_TIMES = 40
 
 @dataclass(frozen=True)
 class DropSeries:
-    """The dropped records of a node and a reason over time.
+    """The records that a node dropped for one reason, over time.
 
     Attributes:
         node: The node.
         reason: The reason.
         total: The number of records.
         last_ms: The start of the last minute with a dropped record, ms since the epoch.
-        line: The number of dropped records in each of equal parts of the time.
+        line: The number of dropped records in each interval of the `DropHistory`.
     """
 
     node: str
@@ -39,10 +39,10 @@ class DropSeries:
 
 @dataclass(frozen=True)
 class DropTime:
-    """The dropped records of a node and a reason in one part of the time.
+    """The records that a node dropped for one reason in one interval of a `DropHistory`.
 
     Attributes:
-        start_ms: The start of the part, ms since the epoch.
+        start_ms: The start of the interval, ms since the epoch.
         node: The node.
         reason: The reason.
         count: The number of records.
@@ -56,15 +56,15 @@ class DropTime:
 
 @dataclass(frozen=True)
 class DropHistory:
-    """The dropped records in the last hours.
+    """The dropped records in the last hours, which are divided into equal intervals.
 
     Attributes:
         hours: The number of hours.
-        since_ms: The start of the time, ms since the epoch.
-        part_ms: The length of a part of the time, ms.
+        since_ms: The start of the first interval, ms since the epoch.
+        part_ms: The length of an interval, ms.
         series: The dropped records by node and reason, the largest total first.
         more: The number of omitted series.
-        times: The data of `series` as numbers, newest first.
+        times: The intervals with dropped records, newest first.
         earlier: The number of omitted items of `times`.
     """
 

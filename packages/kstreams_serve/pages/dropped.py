@@ -22,7 +22,7 @@ _MOST_SAMPLES = 50
 
 @dataclass(frozen=True)
 class DropLine:
-    """The dropped records of a node and a reason.
+    """The total records that a node has dropped for one reason.
 
     Attributes:
         node: The node.

@@ -38,7 +38,7 @@ class _StepLine:
 
 
 class ExplainPage:
-    """Creates this page by replaying a batch with the app's topology in a separate process.
+    """Creates the page of a key and a batch by a replay of the batch in a separate process.
 
     Args:
         context: The shared context of routes.

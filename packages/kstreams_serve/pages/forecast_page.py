@@ -27,7 +27,7 @@ _SPEED_SECONDS = 600.0
 
 
 class ForecastPage:
-    """Creates this page; a request may set another trigger interval and other prices."""
+    """Creates the page of the forecast; a request may set another trigger and other prices."""
 
     def __init__(self) -> None:
         self._speeds: dict[str, tuple[float, float | None]] = {}

@@ -26,7 +26,8 @@ class Item:
     Attributes:
         id: The id.
         group: The name of the frame around the item.
-        below: The id of the item right above this one, such as a store's processor; or empty.
+        below: The id of the item that is drawn directly above this one, such as the processor of a
+            store; empty without one.
     """
 
     id: str

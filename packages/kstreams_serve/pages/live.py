@@ -88,7 +88,7 @@ class LivePages:
 
 
 def _tick() -> asyncio.Event:
-    """Return the event that is set at the next check."""
+    """Return an event that is set when open pages must be checked for changes again."""
     found = asyncio.Event()
     asyncio.get_running_loop().call_later(_TICK_SECONDS, found.set)
     return found

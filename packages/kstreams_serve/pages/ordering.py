@@ -1,4 +1,4 @@
-"""The buttons on pages that send a command to an app, for visitors with the role."""
+"""The buttons on pages that send a command to an app, for visitors with the role `ACT`."""
 
 from __future__ import annotations
 

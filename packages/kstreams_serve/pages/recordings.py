@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recording:
-    """The telemetry of an app; empty without any.
+    """The telemetry of an app; empty if the app has none.
 
     Attributes:
         live: The current activity.

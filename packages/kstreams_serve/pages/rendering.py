@@ -32,7 +32,8 @@ def regions_of(html: str) -> dict[str, str]:
     """Return the regions of a page that live updates replace, by name.
 
     A region includes its marker comments, so the browser compares equal lists of nodes and keeps
-    the elements that did not change. Ages are empty: the browser computes them.
+    the elements that did not change. Elements that show an age are empty: the browser computes the
+    age.
     """
     return {name: _AGE.sub(r"\1", region) for region, name in _REGION.findall(html)}
 

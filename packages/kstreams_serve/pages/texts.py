@@ -24,7 +24,7 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
 def count(number: float) -> str:
-    """Return a whole number with separated thousands."""
+    """Return the text of a number, rounded to a whole number, with separated thousands."""
     return f"{round(number):,}"
 
 
@@ -38,7 +38,7 @@ def amount(number: float) -> str:
 
 
 def dollars(number: float) -> str:
-    """Return a sum of money, with its cents."""
+    """Return the text of an amount in dollars, with cents."""
     return "< $0.01" if 0 < number < 0.01 else f"${number:,.2f}"
 
 
@@ -50,7 +50,7 @@ def rate(number: float | None) -> str:
 
 
 def size(number: float) -> str:
-    """Return a size in bytes, with its unit."""
+    """Return the text of a size, given in bytes, in a suitable unit."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if number < _THOUSAND:
             return f"{_short(number)} {unit}"
@@ -59,7 +59,7 @@ def size(number: float) -> str:
 
 
 def seconds(span: float) -> str:
-    """Return a number of seconds in a suitable unit."""
+    """Return the text of a duration in seconds, in a suitable unit."""
     if span < 0:
         return f"-{seconds(-span)}"
     if span < 1:
@@ -74,7 +74,7 @@ def seconds(span: float) -> str:
 
 
 def age(since_ms: int, now_ms: int) -> str:
-    """Return the time passed since a time."""
+    """Return the text of the time since an event, such as `2 min 5 s ago`."""
     span = (now_ms - since_ms) / _THOUSAND
     return "now" if abs(span) < 0.05 else f"{seconds(span)} ago"
 
@@ -99,7 +99,7 @@ def near(wall_ms: int, now_ms: int) -> str:
 
 
 def clock_time(wall_ms: int) -> str:
-    """Return the time of day, in UTC."""
+    """Return the text of a time of day, in UTC."""
     found = _at(wall_ms)
     return f"@{wall_ms}" if found is None else f"{found:%H:%M:%S}"
 

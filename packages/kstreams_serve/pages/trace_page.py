@@ -52,7 +52,9 @@ class _BatchLine:
 
 
 class TracePage:
-    """Creates this page by replaying a batch with the app's topology in a separate process.
+    """Creates the page of a record by a replay of the batch that processed the record.
+
+    The replay runs the app's topology in a separate process.
 
     Args:
         context: The shared context of routes.

@@ -58,7 +58,7 @@ class Cursor:
         return len(self._places)
 
     def some(self, rows: Ints) -> Cursor:
-        """Return a cursor of some rows, ascending; `follow` copies its positions back."""
+        """Return a cursor of some rows (ascending); `follow` copies its positions back."""
         return Cursor(self._data, self._places[rows], self._ends[rows])
 
     def follow(self, rows: Ints, other: Cursor) -> None:
@@ -142,12 +142,12 @@ class Cursor:
         return view
 
     def pieces(self) -> pa.Array:
-        """Read length-prefixed bytes as a `binary` column."""
+        """Read length-prefixed bytes of each value, as a `binary` column."""
         lengths = self.longs()
         return self._pieces(self.advance(lengths), self._places)
 
     def _pieces(self, starts: Ints, ends: Ints) -> pa.Array:
-        """Copy ascending, non-overlapping pieces to a `binary` column."""
+        """Copy ascending, non-overlapping byte ranges to a `binary` column."""
         count = len(starts)
         if not count:
             return pa.array([], pa.binary())
@@ -168,7 +168,7 @@ class Cursor:
 
 
 def taken(column: pa.Array, rows: Ints, count: int) -> pa.Array:
-    """Return a column of `count` rows with these values at ascending rows, and null elsewhere."""
+    """Return a column of `count` rows: the values of `column` at `rows` (ascending), else null."""
     if len(rows) == count:
         return column
     places = np.zeros(count, np.int64)

@@ -22,7 +22,7 @@ _FEW_ROWS = 32
 
 
 class _BlocksStep(Step):
-    """Items in blocks; the first items of all rows are read as a column, then the second ones."""
+    """Reads blocks of items: the first items of all rows as a column, then the second items."""
 
     least = 1
     _item: Step
@@ -138,7 +138,7 @@ def _counts(cursor: Cursor, least: int) -> Ints:
 
 
 class ArrayStep(_BlocksStep):
-    """An array.
+    """Reads arrays.
 
     Args:
         item: The step of the items.
@@ -187,7 +187,7 @@ def _held(items: list[Any], container: type) -> Any:  # noqa: ANN401  # a contai
 
 
 class MapStep(_BlocksStep):
-    """A map from text to values; the last of equal keys wins."""
+    """Reads maps from text to values; the last of equal keys wins."""
 
     def __init__(self, value: Step, check: Check = None) -> None:
         key = PiecesStep(text=True, conversion=None)
@@ -225,7 +225,7 @@ class MapStep(_BlocksStep):
 
 
 class _PairStep(Step):
-    """A key and a value of a map."""
+    """Reads a key and a value of a map."""
 
     def __init__(self, key: Step, value: Step) -> None:
         self._key = key

@@ -21,7 +21,7 @@ _MAKING = (TypeError, ValueError, LookupError, ArithmeticError)
 
 
 class DefaultStep(Step):
-    """A field that the writer does not have: it takes no bytes, and has its default.
+    """Returns the default of a field that the writer does not have, and reads no bytes.
 
     Args:
         step: Reads the reader's own type.
@@ -51,9 +51,9 @@ class DefaultStep(Step):
 
 
 class RecordStep(Step):
-    """A record, or a part of its fields.
+    """Reads records, or some fields of records.
 
-    The parts are set by `fill` after the creation, because a record may contain itself.
+    `fill` sets the steps of the fields after the creation, because a record may contain itself.
 
     Args:
         names: The reader's fields, in their order.
@@ -72,11 +72,11 @@ class RecordStep(Step):
         self.least = least
 
     def fill(self, parts: Iterable[tuple[str, Step, bool]], *, recursive: bool) -> None:
-        """Set the parts of the record.
+        """Set the steps of the fields.
 
         Args:
             parts: Name and step of each field in the order of the bytes, and whether the field is
-                needed.
+                part of the result.
             recursive: Whether the record can contain itself; it then has no columns.
         """
         places = {name: place for place, name in enumerate(self._names)}

@@ -35,7 +35,7 @@ _INT_MIN = -(1 << 31)
 
 
 class NullStep(Step):
-    """Null, which takes no bytes.
+    """Reads null, which takes no bytes.
 
     Args:
         arrow: The type of the columns; in a union, the type of the other branch.
@@ -60,7 +60,7 @@ class NullStep(Step):
 
 
 class BooleanStep(Step):
-    """One byte, 0 or 1."""
+    """Reads booleans: one byte, 0 or 1."""
 
     least = 1
     arrow = pa.bool_()
@@ -82,7 +82,7 @@ class BooleanStep(Step):
 
 
 class IntegerStep(Step):
-    """An `int` or a `long`, read unchanged or as a wider number.
+    """Reads an `int` or a `long`, unchanged or as a wider number.
 
     Args:
         written: The writer's type, `int` or `long`.
@@ -168,7 +168,7 @@ def float32(number: float) -> float:
 
 
 class FloatStep(Step):
-    """A `float` or a `double`, read unchanged, or as a `double`."""
+    """Reads a `float` or a `double`, unchanged or as a `double`."""
 
     def __init__(self, written: str, wanted: str, check: Check = None) -> None:
         self._code, width = _WIDTHS[written]
@@ -194,7 +194,7 @@ class FloatStep(Step):
 
 
 class PiecesStep(Step):
-    """Bytes or text, encoded as a length and the bytes; bytes may be read as text and vice versa.
+    """Reads bytes or text, encoded as a length and the bytes; either can be read as the other.
 
     Args:
         text: Whether to return text.
@@ -253,7 +253,7 @@ def _read_text(data: bytes, place: int, depth: int) -> tuple[str, int]:
 
 
 class FixedStep(Step):
-    """A fixed number of bytes."""
+    """Reads a fixed number of bytes."""
 
     def __init__(self, size: int, conversion: Conversion | None) -> None:
         self.least = size
@@ -278,7 +278,7 @@ class FixedStep(Step):
 
 
 class EnumStep(Step):
-    """A symbol from a list, by its number.
+    """Reads a symbol of an enum, which is encoded as its number.
 
     Args:
         symbols: The reader's symbol for each symbol of the writer; None without one.

@@ -1,4 +1,4 @@
-"""Steps of unions: the number of a branch, then a value of it."""
+"""Steps of unions, whose values are encoded as the number of a branch and a value of the branch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ("RefusedStep", "UnionStep", "named_step")
 
 
 class RefusedStep(Step):
-    """A branch that the reader cannot read; only values of the branch are errors.
+    """Rejects values of a branch that the reader cannot read.
 
     Args:
         problem: The reason.
@@ -42,7 +42,7 @@ class RefusedStep(Step):
 
 
 class UnionStep(Step):
-    """A union. It has a column only if its branches are null and at most one other.
+    """Reads unions; as columns only if the branches are null and at most one other.
 
     Args:
         branches: A step for each branch of the writer.

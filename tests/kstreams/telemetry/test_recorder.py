@@ -107,11 +107,11 @@ def test_disk_error_fails_no_batch_and_is_logged_once(
     home.path.mkdir()
     folder.write_text("in the way")
     recorder.begin()
-    until(lambda: "cannot be written down" in caplog.text)
+    until(lambda: "cannot be written" in caplog.text)
     folder.unlink()
     recorder.entered(AppState.RUNNING)
     until(lambda: TelemetryReader(home).live() is not None)
-    assert caplog.text.count("cannot be written down") == 1
+    assert caplog.text.count("cannot be written") == 1
 
 
 class Keeping(ItemLog[str]):

@@ -61,4 +61,4 @@ class EmbeddedFeed:
         """Remove files that attempts have staged and that no commit names."""
         removed = self._log.sweep_staged(producers, older_than_ms=older_than_ms)
         if removed:
-            _LOG.info("removed %d staged files of attempts that do not count", removed)
+            _LOG.info("removed %d staged files of uncommitted attempts", removed)

@@ -91,13 +91,16 @@ class EmbeddedIO(TopicIO):
 
     @override
     def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> list[Output]:
-        """Stage a batch's output: one file for each piece of each sink, topic and partition."""
+        """Stage a batch's output in files, by sink, topic and partition.
+
+        Large output of a sink is divided into pieces, each with its own files.
+        """
         staged: list[Output] = []
         owner = batch.producer
         for sink, partitioner, table in outputs_of(output, group):
             written: dict[str, int] = {}
             for number, piece in enumerate(pieces(table)):
-                # Published once for a producer and batch: each piece has a producer of its own.
+                # A partition accepts one file per producer and batch: each piece has its own id.
                 own = f"{owner}/{sink}#{number}" if number else f"{owner}/{sink}"
                 for topic, partition, name in self._staged(piece, partitioner, written, owner):
                     staged.append(Output(topic, partition, name, own))

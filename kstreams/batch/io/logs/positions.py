@@ -55,7 +55,7 @@ class LogPositions:
         return found
 
     def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
-        """Return the last result of `ends` if younger than `look_every_s`, or else a new result."""
+        """Return the last result of `ends` if it is younger than `look_every_s`, else a new one."""
         at, found = self._told.get(topic, (0.0, None))
         if found is not None and time.monotonic() - at < look_every_s:
             return found

@@ -73,7 +73,7 @@ def buffer_store(
     value: Serde[Any],
     nullable: bool = False,  # only for the type: the rows are the same
 ) -> StoreSpec[Any]:
-    """Define the store of `suppress`.
+    """Define the store in which `suppress` buffers records.
 
     Args:
         name: The store's name: unique in the topology, and recorded with the state.

@@ -18,16 +18,16 @@ __all__ = ("BufferRows",)
 
 
 class BufferRows(StoreRows, Generic[K, V]):
-    """A row for each key that has a record.
+    """The rows of the buffer of `suppress`: one row for each key with a buffered record.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        next_timer: Returns the time (ms) of the first record in the order of release, or None.
+        next_timer: Returns the earliest release time (ms) of all records, or None without records.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -53,11 +53,11 @@ class BufferRows(StoreRows, Generic[K, V]):
             self._rows.set_size(None)
 
     def size_bytes(self) -> int:
-        """Return the stored size of keys and records, in bytes; 0 unless `measure` was called."""
+        """Return the size of all encoded keys and records, in bytes; 0 if `measure` is off."""
         return self._rows.size() or 0
 
     def get(self, key: K) -> tuple[int, Record[K, V | None]] | None:
-        """Return a key's time in the order of release (ms) and its record, or None."""
+        """Return the release time (ms) and the record of a key, or None without a record."""
         found = self._rows.get(key)
         return None if found is None else (found[0], _record(key, found[1]))
 
@@ -70,12 +70,12 @@ class BufferRows(StoreRows, Generic[K, V]):
             yield time_ms, _record(key, row)
 
     def put(self, record: Record[K, V | None], time_ms: int) -> int:
-        """Set the record of a key and return its time (ms) in the order of release.
+        """Set the record of its key, and return the record's release time (ms).
 
         Args:
             record: The record.
-            time_ms: The time in the order of release if the key has no record yet. A record that
-                replaces another record keeps that record's time.
+            time_ms: The release time (ms) if the key has no record yet. A record that replaces
+                another record gets the release time of that record.
         """
         found = self._rows.get(record.key)
         row = (record.value, record.timestamp, record.headers)
@@ -103,11 +103,11 @@ class BufferRows(StoreRows, Generic[K, V]):
             self._rows.set_number(self.count() + 1)
 
     def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
-        """Delete and return the records with a time of `time_ms` or earlier, in order."""
+        """Delete and return the records with release times up to `time_ms`, in this order."""
         return [self._take(key) for key in self._rows.due(time_ms)]
 
     def take_first(self) -> Record[K, V | None] | None:
-        """Delete and return the first record in the order of release, or None."""
+        """Delete and return the record with the earliest release time, or None without records."""
         first = self._rows.first()
         return None if first is None else self._take(first)
 

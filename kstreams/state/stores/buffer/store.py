@@ -22,7 +22,7 @@ class BufferedRecord(Generic[K, V]):
 
     Attributes:
         record: The record.
-        time_ms: The position in the order of release: a stream time, ms.
+        time_ms: The stream time (ms) that determines the order in which records are released.
     """
 
     record: Record[K, V | None]
@@ -30,12 +30,12 @@ class BufferedRecord(Generic[K, V]):
 
 
 class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
-    """A task's part of a buffer, which `buffer_store(...)` defines.
+    """One partition of a buffer, which `buffer_store(...)` defines.
 
     Only `suppress` writes to the buffer.
 
-    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; unlike there, the buffer
-    need not fit into memory.
+    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; but this buffer need not fit
+    into memory.
     """
 
     def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:

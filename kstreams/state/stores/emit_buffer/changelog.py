@@ -24,7 +24,11 @@ _HANDLE = struct.Struct(">qqq")
 
 
 class EmitBufferForm(PlainForm):
-    """Record keys: key bytes, due time, window start and end; values: encoded buffered states."""
+    """The changelog format of an emit buffer: one record for each buffered result.
+
+    A record's key has the key bytes, due time, window start and window end; the value is the
+    encoded `BufferedState`.
+    """
 
     @override
     def records(

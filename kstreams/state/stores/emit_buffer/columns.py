@@ -29,10 +29,10 @@ _HEAD = 24
 
 
 class EmitBufferColumns(EntryColumns):
-    """The rows of `EmitBufferRows`, many at a time; all of them have values.
+    """Reads and writes many rows of `EmitBufferRows` at a time; each row must have a value.
 
     Args:
-        rows: The rows; they cache bytes from then on.
+        rows: The store's rows, whose cache is switched from objects to bytes.
 
     Raises:
         TypeError: The states have no fixed width.
@@ -44,11 +44,11 @@ class EmitBufferColumns(EntryColumns):
 
     @classmethod
     def of(cls, store: StateStore[EmitBufferRows[Any, Any]]) -> EmitBufferColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(EmitBufferRows.of(store))
 
     def put(self, due_ms: int, starts: Ints, ends: Ints, keys: pa.Array, state: Columns) -> None:
-        """Add results that are forwarded later.
+        """Add results, which are to be forwarded at a later stream time.
 
         Args:
             due_ms: The stream time at which the results are forwarded, ms.
@@ -75,7 +75,7 @@ class EmitBufferColumns(EntryColumns):
     def take_until(self, time_ms: int | None) -> Taken | None:
         """Delete and return the results due at `time_ms` or earlier, by window, then by key.
 
-        Without a time, all results are taken. Returns None if there are no results.
+        If `time_ms` is None, all results are deleted and returned. Returns None without results.
         """
         end = None if time_ms is None else sortable_int64(time_ms + 1)
         pairs = list(self.rows.scan(None, end))

@@ -51,7 +51,7 @@ EMIT_BUFFER = EmitBufferKind("pending")
 def emit_buffer_store(
     name: str, *, key: Serde[K], value: Serde[V]
 ) -> StoreSpec[EmitBufferStore[K, V]]:
-    """Define the emit buffer of `every`.
+    """Define the store in which `every` buffers results.
 
     Args:
         name: The store's name: unique in the topology, and recorded with the state.

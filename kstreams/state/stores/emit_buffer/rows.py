@@ -21,16 +21,16 @@ Handle = tuple[int, int, int, K]
 
 
 class EmitBufferRows(StoreRows, Generic[K, V]):
-    """One row per result, ordered by the time when the result is due, then by window and key.
+    """The rows of an emit buffer: one row per result, by due time, then by window and key.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: The serde of the aggregator's states.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         value: Serde of the states.
     """
@@ -44,11 +44,11 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         self._low: bytes | None = None  # nothing is due before: spares walking over deletions
 
     def reader(self) -> Callable[[Handle[K]], BufferedState[V] | None]:
-        """Return a function that reads the state under a handle, or None."""
+        """Return a function that returns the state of a row handle, or None without a row."""
         return self.overlay.get
 
     def writer(self) -> Callable[[Handle[K], BufferedState[V] | None], None]:
-        """Return a function that sets the state under a handle; None deletes it."""
+        """Return a function that sets the state of a row handle; None deletes the row."""
         return self.overlay.put
 
     def rebuild(self, handle: Handle[K], data: bytes | None) -> None:
@@ -86,7 +86,10 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
 
 
 class _HandleSerde(CompositeSerde["Handle[K]"]):
-    """Three times of 8 bytes each, whose bytes sort like numbers, then the key's ordered bytes."""
+    """The serde of row handles: due time, window start, window end, and key.
+
+    Each time has 8 bytes that sort like the numbers; the key's ordered bytes follow.
+    """
 
     type_token = tuple
 

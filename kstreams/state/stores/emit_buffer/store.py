@@ -17,7 +17,7 @@ __all__ = ("EmitBufferStore",)
 
 
 class EmitBufferStore(StateStore[EmitBufferRows[K, V]], Generic[K, V]):
-    """A task's part of the results that `every(interval)` buffers.
+    """One partition of the results that `every(interval)` buffers.
 
     The aggregation defines the store, as the last of its `stores`, and is its only writer.
     """

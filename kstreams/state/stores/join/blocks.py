@@ -1,4 +1,4 @@
-"""Blocks: the elements that one batch adds to one side of a join in one time slot, as columns."""
+"""Blocks: the records that one batch adds to one side of a join in one time slot, as columns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _LONG = struct.Struct("<BI")
 
 @dataclass(frozen=True)
 class Block:
-    """Elements of one side and slot, in arrival order, and the newly settled older elements.
+    """The records (elements) that a batch adds to a side and slot of a join, in arrival order.
+
+    An element waits if the join will forward it alone unless it finds a partner. It is settled when
+    it has a partner, or if the join never forwards it alone.
 
     Attributes:
         keys: The encoded keys, as in stores.
@@ -55,7 +58,7 @@ class Block:
         numbers: The arrival numbers of the elements.
         fates: 1 for elements that wait for a partner, 0 for settled elements.
         values: The encoded values.
-        settled: The numbers of elements in older blocks of the slot that no longer wait.
+        settled: The numbers of elements in older blocks of the slot that this batch has settled.
         headers: The headers of waiting elements, as `write_headers` returns them; None where
             no element has headers.
     """
@@ -70,7 +73,7 @@ class Block:
 
 
 def slot_width(width: int) -> int:
-    """Return the width of a slot (ms), given the width of a bucket; a slot lies in one bucket."""
+    """Return the width of a time slot (ms), given the width of a bucket; slots divide buckets."""
     return max(1, width >> _SLOTS)
 
 
@@ -195,7 +198,7 @@ def in_blocks(sizes: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(column: pa.Array) -> tuple[bytes, bytes]:
-    """Return the encoded end positions of a binary column's items, and the items' joined bytes."""
+    """Encode a binary column: return the items' encoded end positions, and their joined bytes."""
     offsets = _offsets(column)
     data = column.buffers()[2]
     begin, end = int(offsets[0]), int(offsets[-1])

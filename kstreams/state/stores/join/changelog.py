@@ -21,9 +21,10 @@ _HEADS: Final = {OPEN: 26, ROW: 14}
 
 
 class JoinForm(PlainForm):
-    """Record keys: the key bytes, then the store key's prefix with its first byte moved to its end.
+    """The changelog format of a join store: one record for each entry, with the entry's value.
 
-    Entries without a record key, which are counters and blocks of rows, have the prefix alone.
+    A record's key has the key bytes, then the prefix of the entry's store key; the first byte of
+    the prefix is moved to its end. For counters and blocks, the record's key is the prefix alone.
     """
 
     @override

@@ -76,7 +76,7 @@ def read_headers(data: bytes) -> Headers:
     """Read the bytes of `write_headers`.
 
     Raises:
-        DeserializationError: The bytes are no headers, or are cut short.
+        DeserializationError: The bytes are not encoded headers, or are truncated.
     """
     if not data:
         return ()
@@ -89,11 +89,11 @@ def read_headers(data: bytes) -> Headers:
 
 
 class JoinKeySerde(CompositeSerde[Any]):
-    """The keys of all entries of a join store; the tuples mostly sort like their bytes.
+    """The serde of the keys of all entries of a join store; most tuples sort like their bytes.
 
-    `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` that
-    of a waiting record, and `(3, side, slot, number)` that of a block. `SETUP`, `CLOCKS` and
-    `BLOCKS` are the keys of numbers.
+    `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` the
+    key of a waiting record, and `(3, side, slot, number)` the key of a block. `SETUP`, `CLOCKS` and
+    `BLOCKS` are the keys of tuples of numbers.
 
     Args:
         key: Serde of the keys.
@@ -137,11 +137,11 @@ class JoinKeySerde(CompositeSerde[Any]):
 
 
 class JoinRowSerde(CompositeSerde[Any]):
-    """The values of all entries: a row, a waiting record's headers, numbers, or an encoded block.
+    """The serde of entry values: a row, a waiting record's headers, numbers, or an encoded block.
 
-    A row is `(side, bounds, elements)`, with the first and last time of each further chunk, and
-    the elements in the order of arrival. In encoded rows, the fixed-width heads of all elements
-    precede all values, so that many rows can be read as columns.
+    A row is `(side, bounds, elements)`: `bounds` has the first and last time of each further chunk,
+    and `elements` has the row's records in the order of arrival. In encoded rows, the fixed-width
+    heads of all elements precede all values, so that many rows can be read as columns.
 
     Args:
         left: Serde of the left values.

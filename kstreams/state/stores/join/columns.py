@@ -29,7 +29,7 @@ _BOUNDS = struct.Struct(">qq")
 
 @dataclass(frozen=True)
 class StoredElements:
-    """The elements of several rows, row by row, in the order of arrival.
+    """The records (elements) of several rows of a join store, row by row, in arrival order.
 
     Attributes:
         rows: The row of each element, as an index into the rows that were read.
@@ -88,10 +88,10 @@ class OpenEntries:
 
 
 class JoinColumns:
-    """The rows of `JoinRows`, many at a time.
+    """Reads and writes many rows of `JoinRows` at a time.
 
     Args:
-        rows: The rows; they cache bytes from then on.
+        rows: The store's rows, whose cache is switched from objects to bytes.
     """
 
     def __init__(self, rows: JoinRows[Any, Any, Any]) -> None:
@@ -99,11 +99,11 @@ class JoinColumns:
 
     @classmethod
     def of(cls, store: StateStore[JoinRows[Any, Any, Any]]) -> JoinColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(JoinRows.of(store))
 
     def handles(self, sides: Ints, buckets: Ints, keys: pa.Array) -> list[bytes]:
-        """Return the encoded keys of rows, given sides, time buckets and encoded record keys."""
+        """Return the encoded row keys (handles) of sides, time buckets and encoded record keys."""
         count = len(sides)
         heads = np.zeros((count, 14), np.uint8)
         heads[:, 0], heads[:, 1] = ROW[0], sides
@@ -174,7 +174,10 @@ class JoinColumns:
         *,
         headers: pa.Array | None = None,
     ) -> None:
-        """Put entries of waiting records; `keys` are encoded as in the store."""
+        """Put the entries of waiting records, one for each element of the columns.
+
+        `closes` and `times` are in ms; `keys` are encoded as in the store.
+        """
         count = len(closes)
         heads = np.zeros((count, 26), np.uint8)
         heads[:, 0], heads[:, 9] = OPEN[0], sides
@@ -185,7 +188,10 @@ class JoinColumns:
         self.rows.put_many(handles, [b""] * count if headers is None else objects_of(headers))
 
     def take_open(self, end_ms: int) -> OpenEntries:
-        """Delete and return entries with `close < end_ms`, by close, side, time and number."""
+        """Delete and return entries of waiting records with `close < end_ms`.
+
+        They are ordered by close, side, time and number.
+        """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = OPEN, OPEN + sortable_int64(end_ms)
         entries = list(self.rows.scan(low, high))
@@ -202,7 +208,7 @@ class JoinColumns:
         return OpenEntries(closes, sides, times, numbers, keys, headers)
 
     def _write_long(self, handle: bytes, elements: StoredElements) -> None:
-        """Set a row with more than `CHUNK` elements: a head row, and rows for further chunks."""
+        """Write a row of more than `CHUNK` elements as a head row and rows for further chunks."""
         bounds: list[tuple[int, int]] = []
         last = (len(elements.times) - 1) // CHUNK
         for number in range(last + 1):
@@ -220,7 +226,7 @@ class JoinColumns:
 
 
 def _heads(elements: StoredElements) -> pa.Array:
-    """Return the encoded head of each element, without the value."""
+    """Return the encoded head of each element: its time, number and fate, without the value."""
     heads = np.empty(len(elements.times), _HEAD)
     heads["time"], heads["number"] = elements.times, elements.numbers
     heads["fate"] = elements.fates
@@ -229,7 +235,7 @@ def _heads(elements: StoredElements) -> pa.Array:
 
 
 def _elements(data: Sequence[bytes | None]) -> StoredElements:
-    """Decode rows to elements; None, a missing row, has no elements."""
+    """Decode encoded rows to elements; None is a missing row, which has no elements."""
     rows = np.array([place for place, row in enumerate(data) if row is not None], np.int64)
     there = [row for row in data if row is not None]
     if not there:

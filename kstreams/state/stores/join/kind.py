@@ -68,7 +68,7 @@ class JoinKind(StoreKind[_Live]):
             yield found.left, found.right, found.timestamp
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield the values of both sides, with the join's metadata of each record."""
+        """Yield the records of both sides, each with its metadata; see `JoinRows.contents`."""
         return JoinRows.of(self.open(spec, overlay)).contents()
 
     @override

@@ -1,4 +1,4 @@
-"""Reading of the records in a join store's blocks."""
+"""Reads single records from the columnar blocks of a join store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("PackedRows", "Remembered")
 
 
 class Remembered(NamedTuple):
-    """A record that a join remembers, with its side and bucket."""
+    """A record that a join keeps in its store, with the record's side and time bucket."""
 
     side: int
     bucket: int
@@ -33,7 +33,7 @@ class PackedRows:
     """Reads the records in the blocks of a join store.
 
     Args:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: The serde of the keys whose bytes have the order of the store.
         sides: The serdes of the left and the right values.
     """

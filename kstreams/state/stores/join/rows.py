@@ -54,7 +54,10 @@ Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
 
 
 class Open(NamedTuple):
-    """The entry of a waiting record in the order of closing, with the record's headers."""
+    """The entry of a waiting record; entries are ordered by `close`.
+
+    `close` is the stream time (ms) after which the record is forwarded without a partner.
+    """
 
     close: int
     side: int
@@ -65,7 +68,7 @@ class Open(NamedTuple):
 
 
 class JoinRows(StoreRows, Generic[K, VL, VR]):
-    """One row per time bucket, side and key, and waiting records by the time when they close.
+    """The rows of a join store: one per time bucket, side and key; and entries of waiting records.
 
     A lookup reads one or two rows by key, without a scan. A long row is split into chunks, each
     in a row; the head row has the times of the chunks. The buckets that a side no longer needs
@@ -76,10 +79,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         name: The store's name.
         key: Serde of the keys.
         sides: Serdes of the left and the right values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         sides: The serdes of the left and the right values.
     """
@@ -95,15 +98,15 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self._blocks = PackedRows(self.overlay, self.key, sides)
 
     def setup(self) -> Setup | None:
-        """Return the join's last setup; None before the first `set_up`."""
+        """Return the stored setup of the join; None before the first call of `set_up`."""
         found = self.overlay.get(SETUP)
         return None if found is None else Setup(*found)
 
     def set_up(self, wanted: Setup) -> Setup:
-        """Set the spans of the join, and rewrite rows if the new spans need it.
+        """Store the time spans of the join, and rewrite rows if the new spans need it.
 
         Args:
-            wanted: The spans, with the smallest width that fits these spans.
+            wanted: The spans, with the smallest bucket width that fits these spans.
 
         Returns:
             The setup with the store's width, which is at least the wanted width.
@@ -119,7 +122,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return setup
 
     def unpack(self) -> None:
-        """Convert all blocks to rows, which joins that process single records need."""
+        """Convert all blocks to rows; a join that processes single records reads only rows."""
         if self.overlay.get(BLOCKS) is None:
             return
         self._has_moved = True
@@ -171,7 +174,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)
 
     def chunks(self, handle: tuple[Any, ...], row: Row, low: int, high: int) -> Iterator[Any]:
-        """Yield handles and rows of a row's further chunks that may have times in a range."""
+        """Yield handles and rows of the chunks of a head row with times in `low` to `high` (ms)."""
         _, side, bucket, _, key = handle
         for number, (first, last) in enumerate(row[1], 1):
             if first <= high and last >= low:
@@ -195,7 +198,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return next((each for each in elements if each[:2] == (time, number)), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
-        """Yield entries with `start_ms <= close < end_ms`, by close, side, time and number."""
+        """Yield the entries of waiting records with `start_ms <= close < end_ms`.
+
+        They are ordered by close, side, time and number; None is unbounded.
+        """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
         high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
@@ -220,7 +226,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.put((2, *entry[:5]), entry.headers)
 
     def last_close(self) -> int | None:
-        """Return the latest closing time of all waiting records (ms), or None without entries."""
+        """Return the latest `close` (ms) of waiting records' entries, or None without entries."""
         low, high = OPEN, after_prefix(OPEN)
         found = next(self.overlay.scan(low, high, reverse=True), None)
         return None if found is None else found[0][1]
@@ -235,7 +241,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.delete_range(row_prefix(side, start), row_prefix(side, end))
 
     def forget(self, ends: tuple[int, int], open_ms: int) -> None:
-        """Delete the buckets of each side before its end, and entries with `close < open_ms`."""
+        """Delete each side's buckets before the side's element of `ends`, and closed entries.
+
+        An entry is closed if `close < open_ms`.
+        """
         ranges = [(row_prefix(side, -FAR_MS), row_prefix(side, ends[side])) for side in (0, 1)]
         ranges.append((OPEN + sortable_int64(-FAR_MS), OPEN + sortable_int64(open_ms)))
 
@@ -268,7 +277,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         )
 
     def _packed(self, of: tuple[int, K] | None = None) -> list[Remembered]:
-        """Return the records in blocks, optionally only of a side and key."""
+        """Return the records in blocks; if `of` is given, only those of this side and key."""
         if self.overlay.get(BLOCKS) is None:
             return []
         return self._blocks.read((self.setup() or NO_SETUP).width, of)
@@ -307,8 +316,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def contents(self) -> Iterator[Content]:
         """Yield all records that may still find a partner, with their metadata.
 
-        The `times` of each entry are side, time, number, fate, closing and setup. The closing is 0
-        for a record that does not wait. Records that were forwarded without a partner are omitted.
+        The `times` of each entry are side, time, number, fate, `close` and the setup's numbers.
+        `close` is 0 for a record that does not wait. Records that were forwarded without a partner
+        are omitted.
         """
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
         waiting = {
@@ -324,7 +334,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
                 yield Content(key, value, times, headers)
 
     def fill(self, content: Content) -> None:
-        """Write an entry of `contents`."""
+        """Write a record that `contents` of another store returned."""
         side, time, number, fate, close, *setup = content.times
         self.overlay.put(SETUP, tuple(setup))
         self.add(side, time // setup[0], content.key, (time, number, fate, content.value))
@@ -342,7 +352,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield Remembered(side, bucket, key, element)
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
-        """Rewrite rows for the new buckets, and waiting records for the new closing times."""
+        """Rewrite rows for the new bucket width, and waiting records' entries for new closes."""
         self._has_moved = True
         self.unpack()
         if setup.width != had.width:
@@ -368,7 +378,7 @@ def added(
     handle: tuple[Any, ...],
     element: Element,
 ) -> None:
-    """Add an element to the row of a handle; the elements of a full row move to a new chunk."""
+    """Append an element to a row; the elements of a full row move to a new chunk."""
     row = get(handle)
     if row is None:
         put(handle, (handle[1], (), (element,)))

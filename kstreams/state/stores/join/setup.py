@@ -1,4 +1,4 @@
-"""The spans of a stream-stream join, and its progress."""
+"""The time spans of a stream-stream join, and the join's progress."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ("NO_CLOCKS", "NO_SETUP", "Clocks", "Setup")
 
 
 class Setup(NamedTuple):
-    """The spans of a join, in ms.
+    """The time spans of a join, in ms.
 
     Attributes:
-        width: The width of a bucket: a power of two.
+        width: The width of a time bucket: a power of two.
         before: The span before a left record in which right records match.
         after: The span after a left record in which right records match.
         grace: The additional span until results are final.
@@ -26,7 +26,7 @@ class Setup(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """The span (ms) before a side's newest record in which the side remembers records."""
+        """The age (ms), relative to a side's newest record, up to which the side keeps records."""
         return self.before + self.after + self.grace
 
     def close(self, side: int, time_ms: int) -> int:

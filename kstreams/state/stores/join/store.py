@@ -29,7 +29,7 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class RememberedRecord(Generic[VL, VR]):
-    """A record that a join remembers, with the value of its side.
+    """A record that a join keeps to find later partners.
 
     Attributes:
         side: The record's side.
@@ -49,7 +49,7 @@ class RememberedRecord(Generic[VL, VR]):
 
 
 class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
-    """A task's part of the records that a stream-stream join remembers; see `join_store(...)`.
+    """One partition of the records that a stream-stream join remembers; see `join_store(...)`.
 
     Only the join writes to it. An inner self-join stores the left side only.
 

@@ -42,7 +42,7 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Elements:
-    """Remembered records of both sides, in any order.
+    """Records of both sides of a join that may still find partners, as columns in any order.
 
     Attributes:
         sides: The sides of the records: 0 left, 1 right.
@@ -97,7 +97,7 @@ class Elements:
         )
 
     def stored(self) -> StoredElements:
-        """Return the elements without sides and keys, with row -1."""
+        """Convert to `StoredElements`, which have no sides and keys; each `rows` number is -1."""
         rows = np.full(len(self), -1)
         return StoredElements(rows, self.times, self.numbers, self.fates, self.values)
 
@@ -134,7 +134,7 @@ class Tail:
 
 
 class Beside(NamedTuple):
-    """The bounds of the rows of a join store that also has blocks.
+    """Limits for the times of records in rows, for a join store with rows and blocks.
 
     Attributes:
         newest_left: The time of the newest left record that may be in a row, ms.
@@ -170,7 +170,7 @@ class JoinTail:
         self._slot = slot_width(setup.width)
 
     def beside(self) -> Beside:
-        """Return the bounds of the store's rows."""
+        """Return the limits for the times of records in the store's rows."""
         found = self._rows.overlay.get(BLOCKS)
         if found is not None:
             return Beside(*found)
@@ -178,7 +178,7 @@ class JoinTail:
         return Beside(clocks.newest_left, clocks.newest_right, 0)
 
     def read(self) -> Tail:
-        """Return the tail; do not modify it, but call `advance`."""
+        """Return the tail, read from the store if needed; only `advance` may change the tail."""
         found = self._encoded.resident.take()
         if not isinstance(found, Tail):
             found = self._load()
@@ -186,7 +186,7 @@ class JoinTail:
         return found
 
     def last_close(self, keeps: tuple[bool, bool]) -> int | None:
-        """Return the latest closing (ms) of waiting records on the kept sides, or None."""
+        """Return the latest `close` (ms) of waiting records on the sides in `keeps`, or None."""
         elements, setup = self.read().elements, self._setup
         waits = elements.fates == WAITING
         waits &= self._lasting(elements, self._rows.clocks()) & np.array(keeps)[elements.sides]
@@ -220,7 +220,7 @@ class JoinTail:
         self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
-        """Return, for each record, whether it is still needed: not too old, not yet forwarded."""
+        """Return whether the store needs each record: it is neither too old nor forwarded alone."""
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
         known = times >= newest[sides] - self._setup.memory
@@ -312,7 +312,7 @@ class JoinTail:
         return Tail(found, tuple(handles))
 
     def _forget_rows(self, beside: Beside, clocks: Clocks) -> Beside:
-        """Delete the expired buckets of rows; return the new bounds of the rows."""
+        """Delete the expired buckets of rows; return the new limits for the times in rows."""
         newest = [beside.newest_left, beside.newest_right]
         for side in (0, 1):
             end = (clocks.newest(side) - self._setup.memory) // self._setup.width
@@ -323,7 +323,7 @@ class JoinTail:
         return Beside(newest[0], newest[1], beside.next)
 
     def _spread(self, tail: Tail, beside: Beside) -> tuple[Tail, Beside]:
-        """Move the elements of the oldest slots, about half of all, from blocks to rows."""
+        """Move the records of the oldest slots, about half of all records, from blocks to rows."""
         elements, setup = tail.elements, self._setup
         slots = elements.times // self._slot
         rising = np.sort(slots)

@@ -21,7 +21,9 @@ __all__ = ("ExpiringForm",)
 
 
 class ExpiringForm(PlainForm):
-    """Records of key and value, with the time at which the value was put.
+    """The changelog format of a key-value store with a time to live.
+
+    A record has the store's key and value, and the time at which the value was put.
 
     Args:
         spec: The store.

@@ -22,7 +22,7 @@ _DROPPED_A_PUT = 2
 
 
 class ExpiringRows(StoreRows, Generic[K, V]):
-    """One row per key, whose value expires; has the interface of `KeyValueRows`.
+    """The rows of a store whose values expire, one per key; has the interface of `KeyValueRows`.
 
     A value expires when the store's clock has advanced `ttl` beyond the value's last put. Each put
     deletes at most two expired rows, so the number of puts bounds the number of rows and no single
@@ -33,7 +33,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores, with the task's times.
+        overlay: The write-back caches of the task's stores, with the task's times.
         ttl_ms: The time to live, ms.
         clock: The clock that measures the time to live.
 
@@ -97,7 +97,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         return ((key, value) for key, (value, expires) in rows if expires > self._now())
 
     def approximate_count(self) -> int:
-        """Return the approximate number of keys, with expired keys that are not deleted yet."""
+        """Return the approximate number of keys, including expired keys that still have a row."""
         return self._rows.approximate_count()
 
     def expiries(self) -> Iterator[tuple[K, V, int]]:

@@ -40,7 +40,7 @@ class KeyValueKind(StoreKind[_Live]):
         return KeyValueStore(KeyValueRows(spec.name, spec.key, spec.value, overlay))
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> AheadRows | None:
-        """Return the store's part of the overlay, for reading rows ahead by key."""
+        """Return the store's write-back cache, which can read rows ahead by key."""
         return overlay.store(spec.name, spec.key, spec.value)
 
     @override

@@ -14,13 +14,13 @@ __all__ = ("KeyValueRows",)
 
 
 class KeyValueRows(StoreRows, Generic[K, V]):
-    """One row per key, whose value stays until it is deleted; see also `ExpiringRows`.
+    """The rows of a store whose values do not expire, one per key; see also `ExpiringRows`.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         key: Serde of the keys, whose bytes sort like the keys.

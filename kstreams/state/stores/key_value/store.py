@@ -15,11 +15,10 @@ __all__ = ("KeyValueStore",)
 
 
 class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Generic[K, V]):
-    """A task's part of a store: the keys of its partition.
+    """One partition of a key-value store: the part of the store that a task owns.
 
     Reads include the puts of the current batch. `key_value_store(...)` defines the store, and
     `context.store` returns it.
-
 
     Source: `org.apache.kafka.streams.state.KeyValueStore`; ends of ranges are exclusive.
     """

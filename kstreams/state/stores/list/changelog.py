@@ -29,7 +29,10 @@ _Elements = dict[int, bytes]
 
 
 class ListForm(PlainForm):
-    """Record keys: key bytes and the element's number; the timestamp is the time of the batch.
+    """The changelog format of a list store: one record for each element.
+
+    A record's key has the list's key bytes and the element's number; its value is the element, and
+    its timestamp the time of the batch.
 
     Elements are numbered in the order of addition, from 0 after a list was empty. For each key,
     deletions precede additions.
@@ -65,7 +68,7 @@ class ListForm(PlainForm):
 
 
 def _lists(rows: Iterator[Pair] | Sequence[Pair]) -> dict[bytes, _Elements]:
-    """Return the elements in encoded rows by number, for each ordered key of a list."""
+    """Return, for each list's ordered key, the elements in encoded rows, by element number."""
     found: defaultdict[bytes, _Elements] = defaultdict(dict)
     for row, value in rows:
         key, end = read_prefix_free(row, 1)

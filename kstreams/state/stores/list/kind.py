@@ -45,7 +45,7 @@ class ListKind(StoreKind[_Live]):
         return store.range(start, end, reverse=reverse)
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield a row for each element."""
+        """Yield one tuple of `columns` for each element of the list."""
         key, elements = row
         return ((key, element) for element in elements)
 

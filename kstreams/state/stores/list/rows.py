@@ -35,7 +35,7 @@ _NO_LIST: _Row = (0, 0, ())
 
 
 class ListRows(StoreRows, Generic[K, V]):
-    """The rows of lists, with the key `(key,)`, and of elements, with the key `(key, number)`.
+    """The rows of a list store: `(key,)` is the key of a list, `(key, number)` of an element.
 
     The elements of a short list are in the list's row. When the list becomes longer, each element
     gets a row: then adding an element costs the same for any length of the list, and the list is
@@ -45,7 +45,7 @@ class ListRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the elements.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:

@@ -15,12 +15,11 @@ __all__ = ("ListStore",)
 
 
 class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
-    """A task's part of a store of lists, which `list_store(...)` defines.
+    """One partition of a list store, which `list_store(...)` defines.
 
     A short list is read and written as a whole. Adding to a long list costs the same for any
     length of the list, and a long list is only read as a whole by `get`, `delete` and `range`. A
     list without elements does not exist.
-
 
     Source: the `ListValueStore` of Kafka Streams' outer joins.
     """

@@ -19,9 +19,10 @@ _HEAD = 17
 
 
 class QueueForm(PlainForm):
-    """Record keys: key bytes, then time and number of the queued record, 8 bytes each, and a byte.
+    """The changelog format of a queue: a record for each queued record, and one for the progress.
 
-    The progress of a task's queue is a record with a key of one byte.
+    A record's key has the key bytes, time and number of the queued record (8 bytes each), and a
+    byte. The record with the progress of a task's queue has a key of one byte.
     """
 
     @override

@@ -56,13 +56,13 @@ class Queued(NamedTuple):
 
 
 class QueueRows(StoreRows, Generic[K, V]):
-    """One row per record, ordered by time, then by number, and one row with the progress.
+    """The rows of a queue: one per record, by time, then by number, and one with the progress.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         key: Serde of the keys, whose bytes sort like the keys.
@@ -164,7 +164,10 @@ class QueueRows(StoreRows, Generic[K, V]):
 
 
 class _KeySerde(CompositeSerde[Any]):
-    """Row keys: time and number of a record (8 bytes each), then its key; for progress one byte."""
+    """The serde of row keys: a record's time and number (8 bytes each) and key, or the progress.
+
+    The row key of the progress is one byte.
+    """
 
     type_token = tuple
 
@@ -190,7 +193,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """Row values: a record without its key, or the progress of the queue."""
+    """The serde of row values: a record without its key, or the progress of the queue."""
 
     type_token = tuple
 

@@ -16,10 +16,10 @@ __all__ = ("QueueStore",)
 
 
 class QueueStore(StateStore[QueueRows[K, V]], Generic[K, V]):
-    """A task's part of the waiting records of `join_as_of`; `queue_store(...)` defines the store.
+    """One partition of the waiting records of `join_as_of`; `queue_store(...)` defines the store.
 
-    It has any number of records per key, in the order of time. Only `join_as_of` writes to it.
-
+    A key can have any number of records, in the order of time. Only `join_as_of` writes to the
+    store.
 
     Source: `RocksDBTimeOrderedKeyValueBuffer` of Kafka Streams' joins with a grace.
     """

@@ -50,7 +50,7 @@ RATE_LIMIT = RateLimitKind("paced")
 def rate_limit_store(
     name: str, *, key: Serde[K], value: Serde[V]
 ) -> StoreSpec[RateLimitStore[K, V]]:
-    """Define the store of a rate limit, `at_most_every`.
+    """Define the store in which `at_most_every` buffers results.
 
     Args:
         name: The store's name: unique in the topology, and recorded with the state.

@@ -1,4 +1,4 @@
-"""The rows of a rate limit: the next time a key may be forwarded, and its buffered results."""
+"""The rows of `at_most_every`: the next time a key may be forwarded, and its buffered results."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _BOUNDS = struct.Struct(">qq")
 
 
 class RateLimitRows(StoreRows, Generic[K, V]):
-    """One row per recently forwarded key.
+    """The rows of `at_most_every`: one row per recently forwarded key.
 
-    If results are held back, the row's timer is the time when the key may be forwarded again;
-    otherwise a later time, shared with other rows, at which the row is deleted.
+    If results of the key are held back, the row's timer is the time when the key may be forwarded
+    again. Otherwise the timer is a later time, shared with other rows, at which the row is deleted.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: The serde of the aggregator's states.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         delete: Deletes a key's row.
@@ -72,10 +72,10 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         self._rows.put(key, free_ms, (free_ms, windows))
 
     def forwarded(self, key: K, free_ms: int, span_ms: int) -> int:
-        """Set when a key without buffered windows may be forwarded again (ms); return its timer.
+        """Set the time (ms) when a key without buffered windows may be forwarded again.
 
-        The timer is a multiple of `span_ms`, so that many rows are deleted at once, and the
-        index is rarely written.
+        Returns the row's timer, the time (ms) when the row is deleted. The timer is a multiple of
+        `span_ms`, so that many rows are deleted at once, and the index is rarely written.
         """
         found = self._rows.get(key)
         resting = found is not None and not found[1][1] and found[0] >= free_ms
@@ -89,7 +89,10 @@ class RateLimitRows(StoreRows, Generic[K, V]):
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """Row values: a time (int64), then per window a length (u32), two int64, the buffered state."""
+    """The serde of row values: the next time a key may be forwarded, and its buffered windows.
+
+    Writes the time (int64), then for each window a length (u32), start and end (int64), and state.
+    """
 
     type_token = tuple
 

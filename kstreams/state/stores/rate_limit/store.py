@@ -17,7 +17,7 @@ __all__ = ("RateLimitStore",)
 
 
 class RateLimitStore(StateStore[RateLimitRows[K, V]], Generic[K, V]):
-    """A task's part of the results that `at_most_every(interval)` buffers.
+    """One partition of the results that `at_most_every(interval)` buffers.
 
     The aggregation defines the store, as the last of its `stores`, and is its only writer.
     """

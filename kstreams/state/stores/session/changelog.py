@@ -26,7 +26,9 @@ _BOUNDS = struct.Struct(">qq")
 
 
 class SessionForm(PlainForm):
-    """One record per session: key bytes, end and start; the timestamp is the session's end.
+    """The changelog format of a session store: one record for each session.
+
+    A record's key has the key bytes, and the session's end and start; its timestamp is the end.
 
     Source: `org.apache.kafka.streams.kstream.SessionWindowedSerializer`.
     """

@@ -40,10 +40,10 @@ class Sessions:
 
 
 class SessionColumns:
-    """The rows of `SessionRows`, many at a time.
+    """Reads and writes many rows of `SessionRows` at a time.
 
     Args:
-        rows: The rows; they cache bytes from then on.
+        rows: The store's rows, whose cache is switched from objects to bytes.
 
     Raises:
         TypeError: The values have no fixed width.
@@ -55,11 +55,11 @@ class SessionColumns:
 
     @classmethod
     def of(cls, store: StateStore[SessionRows[Any, Any]]) -> SessionColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(SessionRows.of(store))
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
-        """Return the timers (ms) of the keys' rows, None without a row, and the sessions."""
+        """Return the timer (ms) of each key's row (None without a row), and all sessions."""
         timers, payloads = self._rows.read(keys)
         rows, (starts, ends, *state) = self._rows.layout.divided(payloads)
         return timers, Sessions(rows, starts, ends, tuple(state))
@@ -82,7 +82,7 @@ class SessionColumns:
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 
     def reschedule(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
-        """Set the rows of keys that were due, with the first session end as timer."""
+        """Set the rows of keys that were due; each row's timer becomes its first session end."""
         new = self._first_ends(len(keys), sessions)
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 

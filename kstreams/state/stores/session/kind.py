@@ -61,7 +61,7 @@ class SessionKind(StoreKind[_Live]):
         yield window.key, window.start_ms, window.end_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield start, end and value of the key's sessions that overlap the times."""
+        """Yield start, end and value of the key's sessions that overlap the time span `times`."""
         low, high = times
         for window, value in store.fetch(key):
             if (low is None or window.end_ms >= low) and (high is None or window.start_ms < high):

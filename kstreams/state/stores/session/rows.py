@@ -23,19 +23,20 @@ SessionRow = tuple[int, tuple[Session[V], ...]]
 
 
 class SessionRows(StoreRows, Generic[K, V]):
-    """One row per key with sessions.
+    """The rows of a session store: one row per key, with all sessions of the key.
 
-    A lookup is one read. The index of timers finds the rows whose sessions have ended. It need not
-    be written while a session grows, because a timer is a lower bound.
+    A lookup is one read. The index of timers finds the rows whose sessions have ended. The index
+    need not be written while a session grows, because a timer may be earlier than the session's
+    end.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         value: Serde of the values.
         get: Returns a key's row, or None.
         next_timer: Returns a time (ms) before which no session ends, or None without sessions.
@@ -61,7 +62,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         return self._rows.rows(reverse=reverse)
 
     def put(self, key: K, session: Session[V]) -> None:
-        """Set a session of a key."""
+        """Add a session to a key, or replace the session with the same start and end."""
         start, end, _ = session
         found = self._rows.get(key)
         if found is None:

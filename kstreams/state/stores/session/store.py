@@ -16,7 +16,7 @@ __all__ = ("SessionStore",)
 
 
 class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
-    """A task's part of a store of sessions, which `session_store(...)` defines.
+    """One partition of a session store, which `session_store(...)` defines.
 
     Both bounds of a session are inclusive. All sessions of a key are read with one lookup. The
     store has no retention: a windowed aggregation deletes its closed sessions.

@@ -1,3 +1,3 @@
-"""The read-only stores of slices, which sliding windows consist of."""
+"""Read-only stores of slices; a slice aggregates a key's records with one timestamp."""
 
 from __future__ import annotations

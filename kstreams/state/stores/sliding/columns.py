@@ -41,10 +41,10 @@ class SliceRows:
 
 
 class SlidingColumns:
-    """The rows of `SlidingRows`, many at a time.
+    """Reads and writes many rows of `SlidingRows` at a time.
 
     Args:
-        rows: The rows; they cache bytes from then on.
+        rows: The store's rows, whose cache is switched from objects to bytes.
 
     Raises:
         TypeError: The values have no fixed width.
@@ -56,11 +56,14 @@ class SlidingColumns:
 
     @classmethod
     def of(cls, store: StateStore[SlidingRows[Any, Any]]) -> SlidingColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(SlidingRows.of(store))
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Ints, SliceRows]:
-        """Return timers (None without a row) and closed times (both ms) of rows, and slices."""
+        """Return the timers and closed times of the keys' rows (both ms), and all slices.
+
+        A timer is None if the key has no row. Windows that end before the closed time are closed.
+        """
         timers, payloads = self._rows.read(keys)
         zero = bytes(_DONE_BYTES)
         heads = b"".join([data[:_DONE_BYTES] or zero for data in payloads])
@@ -85,9 +88,9 @@ class SlidingColumns:
         Args:
             keys: The encoded keys, as in the store.
             before: The timers of the stored rows (ms), None without a row.
-            timers: The new timers.
+            timers: The new timers, ms.
             slices: The new content of the rows.
-            done_ms: Windows that end before this time have closed.
+            done_ms: Windows that end before this time (ms) are closed.
 
         Raises:
             SerializationError: A number in a value is out of range.

@@ -57,18 +57,21 @@ class SlidingKind(StoreKind[_Live]):
         yield window.key, window.start_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield time and value of the key's slices within the times."""
+        """Yield time and value of the key's slices within the time span `times`."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield keys and slices, with slice time and the time before which windows are closed."""
+        """Yield all slices with their keys and times.
+
+        Each entry also has the time (ms) before which the key's windows are closed.
+        """
         rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
         for key, done_ms, slices in rows.all():
             for time_ms, value in slices:
                 yield Content(key, value, (time_ms, done_ms))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Return a function that appends a slice to its key's row, and schedules the row again."""
+        """Return a function that appends a slice to its key's row, and sets the row's timer."""
         rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
 
         def put(content: Content) -> None:

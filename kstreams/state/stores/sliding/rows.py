@@ -30,7 +30,7 @@ _TIME = struct.Struct(">q")
 
 
 class SlidingRows(StoreRows, Generic[K, V]):
-    """One row per key with slices.
+    """The rows of a sliding store: one row per key, with all slices of the key.
 
     A slice is the aggregate of all records of a key with exactly the same timestamp. Every sliding
     window consists of whole slices, so the store keeps only slices: windows need no copies of
@@ -40,10 +40,10 @@ class SlidingRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         value: Serde of the values.
         rebuild: Sets a key's row to the encoded row of a changelog record; None deletes the row.
         due: Returns the keys with timers at or before a time (ms), by time, then by key.
@@ -66,7 +66,10 @@ class SlidingRows(StoreRows, Generic[K, V]):
         return () if found is None else found[1][1]
 
     def get(self, key: K) -> tuple[int, int, tuple[Slice[V], ...]] | None:
-        """Return a key's timer, the time before which windows are closed (both ms), and slices."""
+        """Return a key's timer, closed time (both ms) and slices, or None without a row.
+
+        Windows that end before the closed time are closed.
+        """
         found = self._rows.get(key)
         return None if found is None else (found[0], *found[1])
 
@@ -76,7 +79,7 @@ class SlidingRows(StoreRows, Generic[K, V]):
             yield key, slices
 
     def all(self) -> Iterator[tuple[K, int, tuple[Slice[V], ...]]]:
-        """Yield key, time before which windows are closed (ms) and slices of each row, by key."""
+        """Yield key, closed time (ms; see `get`) and slices of each row, by key."""
         for key, (done_ms, slices) in self._rows.rows():
             yield key, done_ms, slices
 
@@ -96,7 +99,10 @@ class SlidingRows(StoreRows, Generic[K, V]):
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """Row values: the closed time (int64), then per slice a length (u32), time (int64), value."""
+    """The serde of row values: the closed time and the slices.
+
+    Writes the closed time (int64), then for each slice a length (u32), the time (int64) and value.
+    """
 
     type_token = tuple
 

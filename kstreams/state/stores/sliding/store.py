@@ -16,7 +16,7 @@ __all__ = ("SlidingStore",)
 
 
 class SlidingStore(StateStore[SlidingRows[K, V]], Generic[K, V]):
-    """A task's part of a store of slices, which `sliding_store(...)` defines.
+    """One partition of a store of slices, which `sliding_store(...)` defines.
 
     A slice is the aggregate of all records of a key with exactly the same timestamp, which is
     both start and end of the slice's windowed key. The windows of the aggregation consist of

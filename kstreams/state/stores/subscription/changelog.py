@@ -1,4 +1,4 @@
-"""The changelog of subscription stores: rows in unchanged form."""
+"""The changelog of subscription stores: the store's rows, with unchanged keys and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ __all__ = ("SubscriptionForm",)
 
 
 class SubscriptionForm(PlainForm):
-    """Records of row key (foreign and own key) and left value, with the time of the batch."""
+    """The changelog format of a subscription store: one record for each row.
+
+    A record's key is the row key (foreign key and own key), its value is the left value, and its
+    timestamp is the time of the batch.
+    """
 
     @override
     def records(

@@ -16,7 +16,7 @@ __all__ = ("SubscriptionRows", "prefixing")
 
 
 class SubscriptionRows(StoreRows):
-    """One row per left row with a foreign key, in the order of foreign keys.
+    """The rows of a subscription store: one per left row with a foreign key, by foreign key.
 
     A row's key is the foreign key, encoded so that no key is a prefix of another, then the left
     row's own key; the value is the left value. Keys and values are passed as bytes: rows that are
@@ -26,7 +26,7 @@ class SubscriptionRows(StoreRows):
         name: The store's name.
         key: Serde of foreign keys.
         value: Serde of pairs of own key and left value.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
         put: Sets the value of a row's key, both as bytes; None deletes the row.

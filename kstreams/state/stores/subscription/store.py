@@ -15,7 +15,7 @@ __all__ = ("SubscriptionStore",)
 
 
 class SubscriptionStore(StateStore[SubscriptionRows], Generic[K, K2, V]):
-    """A task's part of the left rows of a foreign-key join; `join_foreign` defines the store.
+    """One partition of the left rows of a foreign-key join; `join_foreign` defines the store.
 
     Only the join writes to the store.
 

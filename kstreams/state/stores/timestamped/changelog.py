@@ -19,7 +19,7 @@ __all__ = ("TimestampedForm",)
 
 
 class TimestampedForm(PlainForm):
-    """Records of key and value, with the value's timestamp."""
+    """The changelog format of a timestamped store: keys, values and the values' timestamps."""
 
     @override
     def records(

@@ -13,11 +13,11 @@ __all__ = ("TimestampedColumns",)
 
 
 class TimestampedColumns(EntryColumns):
-    """The rows of `TimestampedRows`, many at a time.
+    """Reads and writes many rows of `TimestampedRows` at a time.
 
     Args:
-        rows: The rows; they cache bytes from then on.
-        objects: Whether the columns have values as objects, with their times, instead of numbers.
+        rows: The store's rows, whose cache is switched from objects to bytes.
+        objects: Whether values are one column of objects instead of columns of numbers.
 
     Raises:
         TypeError: The values have no fixed width, and `objects` is False.
@@ -30,5 +30,5 @@ class TimestampedColumns(EntryColumns):
     def of(
         cls, store: StateStore[TimestampedRows[Any, Any]], *, objects: bool = False
     ) -> TimestampedColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(TimestampedRows.of(store), objects=objects)

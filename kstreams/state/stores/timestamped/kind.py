@@ -75,7 +75,7 @@ class TimestampedKind(StoreKind[_Live]):
             yield found
 
     def takes(self, other: StoreKind[Any]) -> bool:
-        """Return whether the other kind is a table; of a history, the latest versions are used."""
+        """Return whether the other kind is a table; a migration uses only latest versions."""
         return other.is_table
 
     @override

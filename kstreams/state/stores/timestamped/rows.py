@@ -17,16 +17,16 @@ __all__ = ("TimestampedRows",)
 
 
 class TimestampedRows(StoreRows, Generic[K, V]):
-    """One row per key.
+    """The rows of a timestamped store: one row per key, with value and timestamp.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         value: The serde of values with their timestamps.
     """
@@ -38,7 +38,7 @@ class TimestampedRows(StoreRows, Generic[K, V]):
 
     @cached_property
     def waiting(self) -> PresentColumns:
-        """The rows with the pending changes of columnar joins."""
+        """The table for columnar joins: the rows, with the joins' pending changes."""
         return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:

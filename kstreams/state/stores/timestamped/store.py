@@ -16,10 +16,9 @@ __all__ = ("TimestampedStore",)
 
 
 class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
-    """A task's part of a store of timestamped values, which `timestamped_store(...)` defines.
+    """One partition of a timestamped store, which `timestamped_store(...)` defines.
 
     Reads return pairs of value and timestamp (ms since the Unix epoch), and include the puts of
-
     the current batch.
 
     Source: `org.apache.kafka.streams.state.TimestampedKeyValueStore`.

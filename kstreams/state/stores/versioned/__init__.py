@@ -1,3 +1,3 @@
-"""Versioned stores: the values of keys as of a time."""
+"""Versioned stores: the value that a key had at a given time."""
 
 from __future__ import annotations

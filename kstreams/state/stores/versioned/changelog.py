@@ -32,12 +32,11 @@ _NONE: Final = object()
 
 
 class VersionedForm(PlainForm):
-    """Records of key and value, with the time from which the value is valid.
+    """The changelog format of a versioned store: key, value, and the time when validity starts.
 
-    The topic is not compacted before the retention and a day have passed, so all versions within
-    the retention are in it. For a changed key the latest version comes last; if the key was
-    deleted so long ago that no version is kept, a tombstone comes last. Compaction therefore
-    leaves the valid value.
+    Kafka compacts a record at the earliest a day after the retention, so the topic has all versions
+    within the retention. For a changed key, the latest version is written last; if the key was
+    deleted before the retention, a tombstone is written last. So compaction keeps the valid value.
 
     Args:
         spec: The store.
@@ -53,7 +52,7 @@ class VersionedForm(PlainForm):
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield the added or changed versions, by key and then by time."""
+        """Yield a record for each added or changed version, by key, then by time."""
         after = dict(changes)
         rows: dict[bytes, list[bytes]] = {}
         for row in after:
@@ -81,5 +80,5 @@ class VersionedForm(PlainForm):
 
 
 def _versions(rows: Mapping[bytes, bytes | None], own: Iterable[bytes]) -> dict[int, bytes | None]:
-    """Return the encoded values of the existing rows in `own`, by start time."""
+    """Return the encoded values of the versions with row keys in `own`, by start time (ms)."""
     return dict(read_version(data) for row in own if (data := rows[row]) is not None)

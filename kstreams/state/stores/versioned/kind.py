@@ -109,7 +109,7 @@ class VersionedKind(StoreKind[_Live]):
         yield key, version.value, version.timestamp
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield start, end and value of versions that were valid at some time in the span."""
+        """Yield start, end and value of the key's versions that were valid within `times`."""
         low, high = times
         for version in store.history(key, low, None if high is None else high - 1):
             yield version.timestamp, version.valid_to, version.value
@@ -138,7 +138,7 @@ class VersionedKind(StoreKind[_Live]):
             yield Content(key, value, (start,))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Return a function that sets a version; None deletes the key from the time on."""
+        """Return a function that writes a version; a value of None marks a deletion of the key."""
         rebuild = VersionedRows.of(self.open(spec, overlay)).rebuild
         return lambda content: rebuild(content.key, content.value, *content.times)
 

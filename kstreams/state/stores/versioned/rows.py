@@ -50,7 +50,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
         retention_ms: The age (ms) up to which versions are kept.
 
     Attributes:
@@ -109,7 +109,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             self._store.put((key,), None)
 
     def horizon(self) -> int:
-        """Return the time (ms) where the retention begins; `BEFORE_ALL_MS` for an empty store."""
+        """Return the earliest time (ms) in the retention; `BEFORE_ALL_MS` for an empty store."""
         observed = self.observed()
         return BEFORE_ALL_MS if observed is None else observed - self.retention_ms
 
@@ -132,7 +132,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         return valid_to
 
     def observed(self) -> int | None:
-        """Return the highest time that was put (ms), or None."""
+        """Return the highest timestamp of all puts (ms), or None before the first put."""
         found = self._store.get(())
         return None if found is None else found[0]
 
@@ -300,7 +300,11 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """Values of entries: `(start, value)`, `(end, value, start)`, `(observed,)` or `()`."""
+    """The serde of the values of entries.
+
+    Latest versions have `(start, value)`, old versions `(end, value, start)`, index entries `()`,
+    and the entry with the highest timestamp of all puts has `(observed,)`.
+    """
 
     type_token = tuple
 

@@ -31,7 +31,7 @@ class VersionedValue(Generic[V]):
 
 
 class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
-    """A task's part of a versioned store, which `versioned_key_value_store(...)` defines.
+    """One partition of a versioned store, which `versioned_key_value_store(...)` defines.
 
     The latest version of a key is kept forever. A replaced version can be read as long as its
     validity overlaps the retention, which reaches back from the highest timestamp ever put. Older
@@ -40,7 +40,7 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
 
     Args:
         spec: The definition.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
         retention_ms: The retention, ms.
 
     Source: `org.apache.kafka.streams.state.VersionedKeyValueStore` (KIP-889, KIP-960,

@@ -1,4 +1,4 @@
-"""A versioned table for columnar joins: versions as of a time, at any position in the batch."""
+"""A versioned table for columnar joins: a lookup has a time and a position in the batch."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NONE = -1
 
 
 class VersionedColumns(TableColumns):
-    """The versions of a versioned store, with pending versions of the batch.
+    """A versioned table for columnar joins: stored versions, and pending versions of the batch.
 
-    Nearly all lookups are of keys whose latest version is old enough: they need one read for many
-    rows. A lookup at a time before the latest version needs a scan, and lookups of keys that the
-    batch changes are done one by one.
+    Most lookups find that the key's latest version is valid at their time; one read of the store
+    serves all these lookups. A lookup at a time before the latest version needs a scan, and lookups
+    of keys that the batch changes are done one by one.
 
     Args:
         rows: The rows of the store.
@@ -60,7 +60,7 @@ class VersionedColumns(TableColumns):
         self._places = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Return, for each lookup, the version at its time, with the puts before its position."""
+        """Return the version valid at each lookup's time, including puts before its position."""
         objects = objects_of(keys)
         latest = self._rows.latest_many(objects)
         rows: list[Row | None] = [_row(found) for found in latest]
@@ -82,7 +82,7 @@ class VersionedColumns(TableColumns):
         return Found(rows, numbers, int(np.count_nonzero(is_none & (times < horizons))))
 
     def _horizons(self, places: Ints) -> Ints:
-        """Return the time (ms) where the retention begins, at each position."""
+        """Return, for each position in the batch, the earliest time (ms) in the retention."""
         observed = self._rows.observed()
         first = BEFORE_ALL_MS if observed is None else observed
         highest = np.maximum.accumulate(np.array([first, *self._times]))
@@ -93,7 +93,7 @@ class VersionedColumns(TableColumns):
         return horizons
 
     def _changes(self, keys: pa.Array) -> dict[int, list[_Change]]:
-        """Return the pending versions that the store will accept, by the index of their key."""
+        """Return the pending versions within the retention, by the index of their key in `keys`."""
         found: dict[int, list[_Change]] = {}
         if not self._values:
             return found
@@ -130,7 +130,10 @@ class _History:
         self._values: dict[int, Any] = {}
 
     def at(self, place: int, time: int, horizon: int) -> Row | None:
-        """Return the version valid at a time, with the puts before a position; positions ascend."""
+        """Return the version valid at `time` as a row, including puts before position `place`.
+
+        Successive calls must have ascending positions. The result is None without a valid version.
+        """
         while self._next is not None and self._next[0] < place:
             _, start, value = self._next
             if start not in self._values:

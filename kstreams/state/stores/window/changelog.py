@@ -25,7 +25,9 @@ _START = struct.Struct(">q")
 
 
 class WindowForm(PlainForm):
-    """Record keys: key bytes and window start; the timestamp is that of the window's value.
+    """The changelog format of a window store: one record for each window of a key.
+
+    A record's key has the key bytes and the window start; its timestamp is that of the value.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """

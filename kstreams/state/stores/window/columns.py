@@ -21,11 +21,11 @@ __all__ = ("WindowColumns",)
 
 
 class WindowColumns(EntryColumns):
-    """The rows of `WindowRows`, many at a time.
+    """Reads and writes many rows of `WindowRows` at a time.
 
     Args:
-        rows: The rows; they cache bytes from then on.
-        objects: Whether the columns have values as objects, with their times, instead of numbers.
+        rows: The store's rows, whose cache is switched from objects to bytes.
+        objects: Whether values are one column of objects instead of columns of numbers.
 
     Raises:
         TypeError: The values have no fixed width, and `objects` is False.
@@ -37,7 +37,7 @@ class WindowColumns(EntryColumns):
 
     @classmethod
     def of(cls, store: StateStore[WindowRows[Any, Any]], *, objects: bool = False) -> WindowColumns:
-        """Return the columns of a store."""
+        """Return the columnar access to a store's rows."""
         return cls(WindowRows.of(store), objects=objects)
 
     def last_start(self) -> int | None:
@@ -57,18 +57,24 @@ class WindowColumns(EntryColumns):
         return found
 
     def take_before(self, start_ms: int) -> tuple[list[bytes], list[bytes]]:
-        """Delete the windows that start before a time; return handles and encoded values."""
+        """Delete the windows that start before a time (ms); return their row keys and values.
+
+        Both are encoded.
+        """
         pairs = list(self.rows.scan(None, sortable_int64(start_ms)))
         if pairs:
             self.drop_before(start_ms)
         return [handle for handle, _ in pairs], [value for _, value in pairs]
 
     def drop_before(self, start_ms: int) -> None:
-        """Delete the windows that start before a time, without reading them."""
+        """Delete the windows that start before a time (ms), without reading them."""
         self.rows.delete_range(b"", sortable_int64(start_ms))
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
-        """Return starts (ms), keys (as returned by `to_arrow`) and values of taken rows."""
+        """Decode the result of `take_before`; return starts (ms), keys and values.
+
+        Keys have the form that the serde's `to_arrow` returns.
+        """
         starts = read_times(b"".join([handle[:8] for handle in handles]))
         keys = self._key.to_arrow(pa.array([handle[8:] for handle in handles], pa.binary()))
         return starts, keys, self.layout.decode(values)

@@ -57,7 +57,10 @@ class WindowKind(StoreKind[_Live]):
         return {} if self.windows is None else parameters_of("windows", self.windows)
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
-        """Return the difference of the window definitions as text; empty if equal or not known."""
+        """Return the difference of the window definitions as text; empty if they are equal.
+
+        The text is also empty if one of the definitions is not known.
+        """
         windows = wanted.windows if isinstance(wanted, WindowKind) else None
         if self.windows is None or self.windows == windows:
             return ""
@@ -87,7 +90,7 @@ class WindowKind(StoreKind[_Live]):
         yield window.key, window.start_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield start and value of windows that start within the times."""
+        """Yield start and value of the key's windows that start within the time span `times`."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
     @override

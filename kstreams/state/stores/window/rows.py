@@ -25,20 +25,20 @@ Row = tuple[tuple[int, K], tuple[V, int]]
 
 
 class WindowRows(StoreRows, Generic[K, V]):
-    """Rows in the order of window starts, then of keys.
+    """The rows of a window store, in the order of window starts, then of keys.
 
-    Closed windows are one range at the beginning, which the owner reads and deletes without an
-    index. Lookups of a key's windows seek from start to start. A start identifies a window; rows
-    have no ends. Only `drop_before` deletes windows.
+    Closed windows are one range at the beginning, which the windowed aggregation reads and deletes
+    without an index. A lookup of a key's windows seeks from each window start to the next start. A
+    start identifies a window; rows do not contain window ends.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
-        overlay: The overlay of the task's stores.
+        overlay: The write-back caches of the task's stores.
 
     Attributes:
-        overlay: The store's part of the overlay.
+        overlay: The store's write-back cache.
         key: Serde of the keys, whose bytes sort like the keys.
         value: The serde of values with their timestamps.
     """
@@ -49,16 +49,16 @@ class WindowRows(StoreRows, Generic[K, V]):
         self.overlay = overlay.store(name, WindowKeySerde(key), self.value)
 
     def reader(self) -> Callable[[tuple[int, K]], tuple[V, int] | None]:
-        """Return a function that reads value and timestamp of `(start_ms, key)`, or None.
+        """Return a function that returns value and timestamp of `(start_ms, key)`, or None.
 
-        The function does not read the backend for windows that start later than all windows at this
-        call: it only finds such windows if they are put later in the batch.
+        The function does not read the backend for windows that start later than all windows that
+        exist at this call: it finds such windows only in the puts of the batch.
         """
         found = next(self.overlay.scan(None, None, reverse=True), None)
         return self.overlay.reader(None if found is None else (found[0][0] + 1,))
 
     def writer(self) -> Callable[[tuple[int, K], tuple[V, int] | None], None]:
-        """Return a function that sets value and timestamp of `(start_ms, key)`, or deletes it."""
+        """Return a function that sets value and timestamp of `(start_ms, key)`; None deletes it."""
         return self.overlay.put
 
     def scan(
@@ -66,7 +66,7 @@ class WindowRows(StoreRows, Generic[K, V]):
     ) -> Iterator[Row[K, V]]:
         """Yield the rows of windows with `from_ms <= start < to_ms`, by start, then by key.
 
-        The scan is lazy; yielded rows may be deleted meanwhile.
+        The scan is lazy; the caller may delete yielded rows during the scan.
         """
         low, high = _bound(from_ms), _bound(to_ms)  # RocksDB reads them while the scan lasts
         yield from self.overlay.scan(low, high, reverse=reverse)
@@ -131,7 +131,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         return self.overlay.count()
 
     def _leap(self, key: bytes, low: int | None, high: int | None) -> Iterator[Row[K, V]]:
-        """Yield the rows of a key: at each window start, seek the key and skip other keys."""
+        """Yield the rows of an encoded key: at each window start, skip all other keys by a seek."""
         place = b"" if low is None else sortable_int64(low) + key
         end = _bound(high)
         while True:
@@ -164,7 +164,7 @@ def _bound(start_ms: int | None) -> bytes | None:
 
 
 class WindowKeySerde(CompositeSerde["tuple[int, Any]"]):
-    """Window start and key: 8 bytes that sort like the starts, then the key's ordered bytes."""
+    """The serde of row keys, `(start_ms, key)`: 8 bytes that sort like starts, then the key."""
 
     type_token = tuple
 

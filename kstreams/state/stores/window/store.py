@@ -25,7 +25,7 @@ class WindowEnds(Protocol):
 
 
 class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
-    """A task's part of a store of windows, which `window_store(...)` defines.
+    """One partition of a window store, which `window_store(...)` defines.
 
     Values are in the order of window starts, then of keys. The store has no retention: a windowed
     aggregation deletes its closed windows. A start identifies a window of a key; the ends of the

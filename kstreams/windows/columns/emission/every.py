@@ -22,7 +22,7 @@ __all__ = ("Changes", "IntervalColumns")
 
 @dataclass(frozen=True)
 class Changes:
-    """States of windows after records, in the order of arrival.
+    """Changes of windows: the state of a window after each record, in the order of arrival.
 
     Attributes:
         now: Stream time as of each record, ms.
@@ -60,7 +60,9 @@ class Changes:
 
 
 class IntervalColumns:
-    """The columnar form of `IntervalEmitter`; stores only changes that outlast their table.
+    """The columnar form of `IntervalEmitter`.
+
+    A change is stored only if its interval does not end within the change's table.
 
     Args:
         store: The store of buffered changes.
@@ -106,10 +108,10 @@ class IntervalColumns:
         self._put(own.take(~over))
 
     def release(self, due_ms: int | None, now: int | None = None) -> None:
-        """Forward the changes that are due by a time (ms); None forwards all.
+        """Forward the stored changes that are due.
 
         Args:
-            due_ms: The time, ms.
+            due_ms: The time (ms) by which changes are due; None forwards all changes.
             now: The stream time of the forwarded results, ms; `due_ms` by default.
         """
         found = self._store.take_until(due_ms)
