@@ -11,6 +11,7 @@ from kstreams.scratch import scratch_directory
 from kstreams.spark.core_sharing import sharing_cores
 from kstreams.spark.launcher import SparkLauncher
 from kstreams.spark.session import is_local
+from kstreams.spark.speculation import speculation_of
 from kstreams.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -50,7 +51,13 @@ class SessionWorkers:
             self.pool = WorkerPool(launcher, self.cores, address=address, own=own)
         else:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"
-            self.pool = WorkerPool(launcher, self.cores, address=(host, 0), own="")
+            self.pool = WorkerPool(
+                launcher,
+                self.cores,
+                address=(host, 0),
+                own="",
+                speculation=speculation_of(context.getConf()),
+            )
         self._opened.callback(self.pool.close)
         self._opened.enter_context(sharing_cores(context, launcher.group, self.pool))
         self.pool.start()

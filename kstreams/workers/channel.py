@@ -20,6 +20,15 @@ Address = str | tuple[str, int]
 _AUTHENTICATION_S = 10
 _MAX_PENDING = 64
 """The maximum number of connections that are being authenticated; more are closed."""
+_TCP_OPTIONS = (
+    (socket.IPPROTO_TCP, "TCP_NODELAY", 1),
+    (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+    (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 15),
+    (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 5),
+    (socket.IPPROTO_TCP, "TCP_KEEPCNT", 3),
+    (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 30_000),
+)
+"""The connection to a machine that has disappeared ends within 30 s."""
 _TIMEVAL = struct.Struct("@ll")
 _CLOSED = (OSError, EOFError)
 
@@ -35,7 +44,9 @@ class Channel:
 
     def __init__(self, connected: socket.socket) -> None:
         if connected.family != socket.AF_UNIX:
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for level, name, value in _TCP_OPTIONS:
+                if hasattr(socket, name):  # not on every platform
+                    connected.setsockopt(level, getattr(socket, name), value)
         self._socket = connected
         self._connection = Connection(os.dup(connected.fileno()))  # closed when it is collected
         self._sending = threading.Lock()

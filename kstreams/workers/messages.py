@@ -85,6 +85,7 @@ class RunStages:
         slots: The number of the worker that has each slot; tasks are assigned to slots.
         peers: The addresses of the workers of this attempt, by number; empty for one stage.
         calls: The packed calls of the tasks in the worker's slots.
+        reports_progress: Whether the worker reports the end of each stage.
     """
 
     run: int
@@ -94,6 +95,7 @@ class RunStages:
     slots: tuple[int, ...]
     peers: Mapping[int, Address]
     calls: Sequence[bytes] = field(repr=False)
+    reports_progress: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,8 @@ class WorkerReport:
     """A message from a worker to the driver.
 
     Attributes:
-        kind: "hello", "stage" (a later stage begins), "done", "failed" or "lost" (another worker
-            cannot be reached).
+        kind: "hello", "stage" (a later stage begins), "sent" (a stage before the last one has
+            ended), "done", "failed", "lost" (another worker cannot be reached) or "canceled".
         fields: JSON-compatible data.
         payloads: Packed envelopes for the driver.
     """

@@ -8,15 +8,12 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from kstreams.batch.messages.envelope import Content, Envelope
-from kstreams.batch.worker.stage_run import Message
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.execution.executor import BatchCanceledError, TaskFailedError, WorkerLostError
 from kstreams.workers.channel import Address, Channel, Listener
@@ -27,15 +24,15 @@ from kstreams.workers.messages import (
     ForgetStages,
     Leave,
     LoadStage,
-    Order,
     RunStages,
-    StageTurn,
     Welcome,
     WorkerReport,
 )
+from kstreams.workers.runs import Event, Member, Run, RunRequest
 from kstreams.workers.slots import assigned_slots
+from kstreams.workers.slow_workers import SlowWorkers, Speculation
 
-__all__ = ("RunRequest", "WorkerPool")
+__all__ = ("WorkerPool",)
 
 _LOG = logging.getLogger(__name__)
 _POLL_S = 0.02
@@ -45,59 +42,12 @@ _END_S = 5.0
 """The maximum time for workers to end by themselves."""
 
 
-class RunRequest(NamedTuple):
-    """One attempt at a batch.
+class _SlowWorkersError(Exception):
+    """Workers are much slower than the other workers of a run."""
 
-    Attributes:
-        batch: The number of the batch.
-        attempt: The number of attempts at the batch, including this one.
-        turns: The stages, in order.
-        calls: The packed calls of tasks, by slot.
-        width: The number of slots.
-    """
-
-    batch: int
-    attempt: int
-    turns: tuple[StageTurn, ...]
-    calls: Mapping[int, Sequence[Message]]
-    width: int
-
-
-class _Event(NamedTuple):
-    """An event of a run: a report of a worker, the end of its process, or a cancellation."""
-
-    kind: Literal["report", "gone", "cancel"]
-    worker: int = -1
-    report: WorkerReport | None = None
-
-
-@dataclass(eq=False)
-class _Member:
-    """A connected worker."""
-
-    number: int
-    process: str
-    address: Address
-    channel: Channel
-    loaded: set[str] = field(default_factory=set)
-
-    def send(self, order: Order) -> None:
-        self.channel.send(pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
-
-
-@dataclass(eq=False)
-class _Run:
-    """A run that is in progress."""
-
-    number: int
-    owner: object
-    members: dict[int, _Member]
-    slots: tuple[int, ...]
-    events: queue.SimpleQueue[_Event] = field(default_factory=queue.SimpleQueue)
-    stages: dict[int, int] = field(default_factory=dict)
-
-    def slots_of(self, worker: int) -> list[int]:
-        return [slot for slot, number in enumerate(self.slots) if number == worker]
+    def __init__(self, workers: Collection[int]) -> None:
+        super().__init__(workers)
+        self.workers = workers
 
 
 class WorkerPool:
@@ -112,21 +62,31 @@ class WorkerPool:
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
         own: The path for the sockets of workers; empty for TCP.
+        speculation: When a batch runs again without its slow workers; None: never.
 
     Raises:
         OSError: The address cannot be used.
     """
 
-    def __init__(self, launcher: Launcher, size: int, *, address: Address, own: str) -> None:
+    def __init__(
+        self,
+        launcher: Launcher,
+        size: int,
+        *,
+        address: Address,
+        own: str,
+        speculation: Speculation | None = None,
+    ) -> None:
         self.size = size
+        self._speculation = speculation
         self._launcher = launcher
         secret = secrets.token_bytes(32)
         self._changed = threading.Condition()
-        self._members: dict[int, _Member] = {}
-        self._leaving: list[_Member] = []
+        self._members: dict[int, Member] = {}
+        self._leaving: list[Member] = []
         self._ran_at = self._changed_at = time.monotonic()
         self._numbers: dict[str, int] = {}  # the last number of each process
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, Run] = {}
         self._run_numbers = count(1)
         self._slots: WeakKeyDictionary[object, tuple[int, ...]] = WeakKeyDictionary()
         self._is_closed = False
@@ -152,6 +112,9 @@ class WorkerPool:
     def run(self, request: RunRequest, stages: Sequence[LoadStage], owner: object) -> list[Content]:
         """Run all stages of a batch, and return the results of its tasks.
 
+        If some workers are slow, the batch runs again without them, while they finish their part;
+        the results of only one of both runs are used.
+
         Args:
             request: The batch.
             stages: The settings of its stages; each worker gets them once.
@@ -163,6 +126,20 @@ class WorkerPool:
             BatchCanceledError: `cancel` was called.
             KStreamsError: No worker can be started.
         """
+        while True:
+            try:
+                return self._run(request, stages, owner)
+            except _SlowWorkersError as slow:
+                _LOG.warning(
+                    "batch %d: workers %s are slow: the batch runs again without them",
+                    request.batch,
+                    sorted(slow.workers),
+                )
+                request = request._replace(attempt=request.attempt + 1)
+
+    def _run(
+        self, request: RunRequest, stages: Sequence[LoadStage], owner: object
+    ) -> list[Content]:
         members = self._await_members(request.width)
         run = self._assigned(members, request, owner)
         with self._changed:
@@ -184,9 +161,9 @@ class WorkerPool:
             found = [run for run in self._runs.values() if run.owner is owner]
         for run in found:
             self._cancel(run, interrupt=True)
-            run.events.put(_Event("cancel"))
+            run.events.put(Event("cancel"))
 
-    def _await_members(self, width: int) -> dict[int, _Member]:
+    def _await_members(self, width: int) -> dict[int, Member]:
         """Wait for workers; return the connected workers by number."""
         wanted = min(width, self.size)
         began = time.monotonic()
@@ -208,15 +185,21 @@ class WorkerPool:
                 self._changed.wait(_POLL_S)
             return dict(self._members)
 
-    def _assigned(self, members: Mapping[int, _Member], request: RunRequest, owner: object) -> _Run:
-        slots = assigned_slots(request.width, sorted(members), self._slots.get(owner, ()))
+    def _assigned(self, members: Mapping[int, Member], request: RunRequest, owner: object) -> Run:
+        fast = [number for number, member in members.items() if not member.slow_run]
+        usable = sorted(fast or members)
+        slots = assigned_slots(request.width, usable, self._slots.get(owner, ()))
         self._slots[owner] = slots
         used = {slots[slot] for slot in request.calls}
         if len(request.turns) > 1:  # records may reach a task of any slot
             used = set(slots)
-        return _Run(next(self._run_numbers), owner, {n: members[n] for n in sorted(used)}, slots)
+        progress = None
+        if self._speculation is not None and len(used) > 1:
+            progress = SlowWorkers(self._speculation, used)
+        own = {number: members[number] for number in sorted(used)}
+        return Run(next(self._run_numbers), owner, own, slots, progress)
 
-    def _send(self, run: _Run, request: RunRequest, stages: Sequence[LoadStage]) -> None:
+    def _send(self, run: Run, request: RunRequest, stages: Sequence[LoadStage]) -> None:
         peers: dict[int, Address] = {}
         if len(request.turns) > 1:
             peers = {number: member.address for number, member in run.members.items()}
@@ -234,6 +217,7 @@ class WorkerPool:
                 run.slots,
                 peers,
                 calls,
+                self._speculation is not None,
             )
             try:
                 for stage in stages:
@@ -242,13 +226,13 @@ class WorkerPool:
                         member.loaded.add(stage.stage)
                 member.send(order)
             except OSError:
-                run.events.put(_Event("gone", number))
+                run.events.put(Event("gone", number))
 
-    def _results(self, run: _Run) -> list[Content]:
+    def _results(self, run: Run) -> list[Content]:
         results: list[Content] = []
         left = set(run.members)
         while left:
-            event = run.events.get()
+            event = self._next_event(run)
             if event.kind == "cancel":
                 raise BatchCanceledError
             if event.kind == "gone" or event.report is None:
@@ -259,7 +243,10 @@ class WorkerPool:
             match report.kind:
                 case "done":
                     left.discard(event.worker)
+                    run.note_finished(event.worker, report)
                     results += [Envelope.unpack(each).content for each in report.payloads]
+                case "sent":
+                    run.note_finished(event.worker, report)
                 case "stage":
                     run.stages[event.worker] = int(report.fields["stage"])
                 case "lost":
@@ -268,11 +255,23 @@ class WorkerPool:
                     raise TaskFailedError(error_from(report.fields["error"]))
         return results
 
-    def _lost(self, run: _Run, worker: int) -> WorkerLostError:
+    def _next_event(self, run: Run) -> Event:
+        if run.progress is None:
+            return run.events.get()
+        while True:
+            with suppress(queue.Empty):
+                return run.events.get(timeout=run.progress.interval_s)
+            slow = run.progress.find()
+            if slow:
+                for number in slow:
+                    run.members[number].slow_run = run.number
+                raise _SlowWorkersError(slow)
+
+    def _lost(self, run: Run, worker: int) -> WorkerLostError:
         self._forget(run.members[worker])
         return WorkerLostError(run.stages.get(worker, 0), run.slots_of(worker))
 
-    def _cancel(self, run: _Run, *, interrupt: bool) -> None:
+    def _cancel(self, run: Run, *, interrupt: bool) -> None:
         for member in run.members.values():
             with suppress(OSError):
                 member.send(CancelRun(run.number, interrupt))
@@ -291,15 +290,18 @@ class WorkerPool:
 
     def _admit(self, channel: Channel) -> None:
         """Accept a worker, and receive its reports, in the thread of its connection."""
-        member: _Member | None = None
+        member: Member | None = None
         try:
             hello = WorkerReport.unpack(channel.receive())
             member = self._welcome(channel, hello)
             while member is not None:
                 report = WorkerReport.unpack(channel.receive())
-                run = self._runs.get(report.fields["run"])
+                number = report.fields["run"]
+                run = self._runs.get(number)
                 if run is not None:
-                    run.events.put(_Event("report", member.number, report))
+                    run.events.put(Event("report", member.number, report))
+                elif report.kind == "canceled" and number == member.slow_run:
+                    member.slow_run = 0
         except (OSError, EOFError):
             pass
         except (KStreamsError, KeyError, TypeError, ValueError):
@@ -309,7 +311,7 @@ class WorkerPool:
                 self._forget(member)
             channel.close()
 
-    def _welcome(self, channel: Channel, hello: WorkerReport) -> _Member | None:
+    def _welcome(self, channel: Channel, hello: WorkerReport) -> Member | None:
         """Assign a number to a worker; return None if all numbers are taken."""
         fields = hello.fields
         process, wanted = str(fields["process"]), int(fields["wanted"])
@@ -323,14 +325,14 @@ class WorkerPool:
             number = next(each for each in best if each in free)
             self._numbers[process] = number
             place = address if isinstance(address, str) else (str(address[0]), int(address[1]))
-            member = _Member(number, process, place, channel)
+            member = Member(number, process, place, channel)
             member.send(Welcome(number))
             self._members[number] = member
             self._changed_at = time.monotonic()
             self._changed.notify_all()
             return member
 
-    def _forget(self, member: _Member) -> None:
+    def _forget(self, member: Member) -> None:
         """Remove a worker whose process has ended, and fail the batches that it runs."""
         member.channel.close()
         with self._changed:
@@ -342,7 +344,7 @@ class WorkerPool:
             runs = [run for run in self._runs.values() if member in run.members.values()]
             self._changed.notify_all()
         for run in runs:
-            run.events.put(_Event("gone", member.number))
+            run.events.put(Event("gone", member.number))
 
     # ------------------------------------------------------------ the end
 
@@ -374,7 +376,7 @@ class WorkerPool:
             self._changed.notify_all()
         for run in runs:
             self._cancel(run, interrupt=True)
-            run.events.put(_Event("cancel"))
+            run.events.put(Event("cancel"))
         self.release()
         end = time.monotonic() + _END_S
         with self._changed:

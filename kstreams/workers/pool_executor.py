@@ -10,7 +10,8 @@ from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.execution.executor import BatchAttempt
 from kstreams.workers.messages import LoadStage, StageTurn
 from kstreams.workers.pickling import pickled
-from kstreams.workers.pool import RunRequest, WorkerPool
+from kstreams.workers.pool import WorkerPool
+from kstreams.workers.runs import RunRequest
 
 __all__ = ("PoolExecutor",)
 

@@ -167,6 +167,7 @@ class Worker:
                         self._pickled.pop(stage, None)
                 case CancelRun():
                     self._runs.pop(event.run, None)
+                    self._report(WorkerReport("canceled", {"run": event.run}))
                 case Leave():
                     leaves = True
                     if event.at_once:
@@ -212,8 +213,10 @@ class Worker:
             refused = given.refused or self._run_tasks(running, stage, given.all())
         if stage + 1 < len(order.turns):
             self._exchange.finish(order.peers, run, stage + 1, own=running.number, refused=refused)
+            if order.reports_progress:
+                self._report(WorkerReport("sent", {"run": run, "stage": stage}))
         else:
-            self._end(run, WorkerReport("done", {"run": run}, running.results))
+            self._end(run, WorkerReport("done", {"run": run, "stage": stage}, running.results))
 
     def _run_tasks(self, running: _Running, stage: int, envelopes: Iterable[Envelope]) -> bool:
         """Run the tasks of a stage; return whether one of them has refused its input."""
