@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kstreams.application.app import App
     from kstreams.batch.report import AppState
 
-__all__ = ("LogFormat", "Until", "run")
+__all__ = ("Engine", "LogFormat", "Until", "run")
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _PANEL = "Spark"
