@@ -40,9 +40,9 @@ class Expiry:
     old)` is forwarded, after the record that advanced stream time, with the time of expiry. So
     downstream tables are updated, too.
 
-    Only rows that may have expired are read. An index has a time for each row, which is not later
-    than its expiry; the time is written when a row is added, not when it changes. If the index is
-    missing, because an existing table gets a time to live, it is built from the table's rows.
+    Only rows that may have expired are read. An index contains, for each row, a lower bound of the
+    row's time of expiry; the bound is written when a row is added, not when it changes. If an
+    existing table gets a time to live, the index is built from the table's rows.
 
     Args:
         rows: Reads the table.
@@ -181,7 +181,10 @@ class _Index:
 
 
 class _EntrySerde(CompositeSerde[_Entry]):
-    """Encodes an index entry: a time and a key. A time alone sorts before all of its entries."""
+    """Encodes an index entry: a time and a key.
+
+    An entry without a key is the start of a range: it sorts before all other entries of its time.
+    """
 
     type_token = tuple
 

@@ -54,7 +54,7 @@ class Materialize(OneStoreSupplier):
         return MaterializeColumns(self.store, source) if reason is None else reason
 
     def _encoded_reason(self, source: ColumnSource) -> Reason | None:
-        """Return why rows cannot be stored with encoded keys; None if they can."""
+        """Return the reason why rows cannot be stored with encoded keys; None if they can."""
         if not self.store.kind.has_table_columns:
             return f"a {self.store.kind.name} store cannot be read by columns"
         if source.key != self.store.key:

@@ -218,7 +218,7 @@ class SessionWindowColumns(WindowedColumns):
         return np.concatenate((2 * places[old], 2 * places + 1)), joined([gone, results])
 
     def _base(self, before: Sessions, found: Joined) -> Ints:
-        """Return for each new session the index of the stored session that it extends, or -1."""
+        """Return, for each new session, the stored session that it extends; -1 for none."""
         of_session = np.full(len(found.sessions.rows), -1)
         of_session[found.owner] = np.arange(len(before.rows))
         # Each changed session has one run, in the same order.

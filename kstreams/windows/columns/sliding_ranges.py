@@ -69,7 +69,7 @@ def first_slices(slices: SliceRows, span: int) -> Ints:
 
 
 class _Places:
-    """Finds slices of the same key by time; takes one time for each slice."""
+    """Finds slices by time; for each slice, takes a time and searches the slices of its key."""
 
     def __init__(self, slices: SliceRows) -> None:
         self._each = np.unique(slices.times)

@@ -245,7 +245,12 @@ class TimeColumns(WindowedColumns):
         return [*self._take_ended(closed, known), own]
 
     def _take_ended(self, closed: int, known: AbstractSet[bytes]) -> Sequence[Results]:
-        """Delete ended windows as `take_ended`, without results of windows with `known` handles."""
+        """Delete ended windows; see `take_ended`.
+
+        Args:
+            closed: Windows that end at this time (ms) or before have ended.
+            known: The store keys of windows whose results are omitted.
+        """
         bound = self._assigner.closed_before(closed)
         if bound is None:
             return ()

@@ -131,10 +131,10 @@ class Slicer:
         return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
-        """Forward final results before a record is added; `_next_timer` does not change.
+        """Forward the final results of closed windows before a record is added.
 
-        So all windows that one record closes are forwarded in one order, for all keys. The bound
-        must not change, because a failure of the record undoes the closing.
+        So the windows of all keys that one record closes are forwarded in one order. `_next_timer`
+        does not change, because a failure of the record undoes the closing.
         """
         if self._on_close and closed >= self._next_timer:
             self._close_due(closed)
