@@ -16,7 +16,7 @@ _Array = npt.NDArray[Any]
 
 
 class Merging(Protocol):
-    """Merges two states."""
+    """An object that merges states, such as the columnar form of an aggregator."""
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge the states of two columns row by row."""

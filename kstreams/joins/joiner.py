@@ -77,14 +77,23 @@ class Joiner(Generic[VL, VR, VO, HOW]):
         return result
 
     def makes_rows(self, left: Bools, right: Bools) -> Bools:
-        """Return the mask of results that `row` gives, from the masks of left and right values."""
+        """Return the mask of pairs for which `row` has a result.
+
+        Args:
+            left: The mask of pairs with a left value.
+            right: The mask of pairs with a right value.
+        """
         if self.how == "inner":
             return left & right
         return left if self.how == "left" else left | right
 
 
 class JoinerSupplier(Protocol[VL, VR, VO, HOW]):
-    """Creates a joiner. Type checkers infer callable arguments last, and so infer its lambda."""
+    """Creates a joiner.
+
+    Operators take a supplier instead of a joiner for the sake of type checkers: they infer callable
+    arguments last, and so can infer the types of the joiner's lambda.
+    """
 
     def __call__(self) -> Joiner[VL, VR, VO, HOW]:
         """Return the joiner."""

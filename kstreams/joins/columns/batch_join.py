@@ -89,7 +89,7 @@ class Outcome:
 
 
 class BatchJoin:
-    """Joins the records of a batch with the retained ones, and stores them.
+    """Joins the records of a batch with retained records, and stores the records of the batch.
 
     The latest records are in the store's tail, in memory; older ones may be in rows, which are read
     by key.
@@ -269,7 +269,10 @@ class BatchJoin:
         there: Ints,
         met: Met,
     ) -> tuple[Ints, Ints, list[bytes]]:
-        """Return the due records without a partner, their closing times (ms) and their headers."""
+        """Return the stored records whose window closes in this batch without a partner.
+
+        Returns their indexes, closing times (ms) and headers.
+        """
         none = np.zeros(0, np.int64)
         elements = stored.elements.take(there)
         if due is None or not len(codes) or not len(there):

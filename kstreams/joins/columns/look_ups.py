@@ -62,7 +62,7 @@ class LookUps(EachRow):
     def opened(self, table: pa.Table) -> pa.Table:
         """Return the rows that can be joined, with keys converted to their Arrow type.
 
-        Drops null values, and in an inner join also null keys.
+        Drops records with null values, and in an inner join also records with null keys.
         """
         table = self.without_nulls(table, "value")
         if self._joiner.how == "inner":

@@ -27,7 +27,7 @@ class AnswerCache(Generic[Q, A]):
         self._rows: OrderedDict[Q, tuple[int, tuple[A, ...]]] = OrderedDict()
 
     def known(self, questions: Iterable[Q], now_ms: int) -> dict[Q, tuple[A, ...]]:
-        """Return the cached answers by question: a tuple of the answer; empty for a cached miss.
+        """Return, by question, a tuple with the cached answer; empty for a cached miss.
 
         Questions that are not in the cache, or have expired, are omitted.
         """

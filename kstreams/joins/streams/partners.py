@@ -67,8 +67,8 @@ def settle(
     Args:
         rows: The rows of the join's store.
         handles: The store keys of the rows.
-        first: The start of the record times, ms.
-        last: The end of the record times, ms, inclusive.
+        first: The start of the range of record times, ms, inclusive.
+        last: The end of the range of record times, ms, inclusive.
         final: The record time (ms) before which waiting records have been forwarded.
     """
     overlay = rows.overlay

@@ -130,8 +130,8 @@ class _Index:
     def note(self, key: object, time_ms: int, *, is_new: bool) -> None:
         """Add an index entry for a row that was put, if it needs one.
 
-        A row that existed before already has an entry, which suffices unless the new time is before
-        stream time.
+        A row that existed before already has an entry, which suffices unless the row's new time is
+        before stream time.
         """
         now = self._context.stream_time
         if is_new or time_ms < now:

@@ -42,7 +42,7 @@ class Materialize(OneStoreSupplier):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the column form: forwards changes, or only stores rows that joins look up."""
+        """Return the column form, which forwards changes, or only stores rows for joins."""
         looked_up = NodeForm((Need.RECORDS,), self._rows, output=Output.NOTHING)
         need = Need.RECORDS | Need.COLUMNS | Need.BATCH_END
         return NodeForm((need,), self._changes, output=Output.CHANGES, looked_up=looked_up)

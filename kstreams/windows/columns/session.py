@@ -78,7 +78,7 @@ class SessionWindowColumns(WindowedColumns):
         return (self._results(sessions.take(over), self.stored_keys(due)),)
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return end, start and key; see `WindowedColumns`."""
+        """Return the columns of ends, starts and keys; see `WindowedColumns`."""
         return by_end(results.ends, results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -124,7 +124,8 @@ class SessionWindowColumns(WindowedColumns):
 
         Args:
             batch: The records.
-            fallback: The mask of excluded keys; the method adds keys whose states would differ.
+            fallback: The mask of excluded keys; the method adds the keys whose states would differ
+                from those of record-by-record aggregation.
             stored: The open sessions.
 
         Returns:

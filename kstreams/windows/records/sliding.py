@@ -177,10 +177,10 @@ class Slicer:
         return slices, FAR_MS if following is None else following, finals
 
     def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
-        """Store a key's slices, and that its windows which end before `opened` are closed.
+        """Store the slices of a key, and record `opened`: windows that end earlier are closed.
 
-        If no window must be closed, the row's timer is the time at which its last slice can be
-        deleted.
+        If no window must be closed, the timer of the stored row is the time at which its last slice
+        can be deleted.
         """
         unneeded = slices.last + self._span + 1
         due = unneeded if timer is None or timer == FAR_MS else max(timer, opened)

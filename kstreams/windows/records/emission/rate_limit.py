@@ -23,7 +23,7 @@ class RateLimitEmitter(Emitter):
     """Forwards a key's changed windows at most once per interval: `at_most_every(interval)`.
 
     Args:
-        context: The context of the node, in `init`.
+        context: The context of the node; its `init` must create the emitter.
         rows: For each key, the time of its next emission and its buffered changes.
         interval_ms: The minimum stream time between two emissions of a key, ms.
         result: Converts a state to a result.
