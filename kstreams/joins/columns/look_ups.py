@@ -1,4 +1,4 @@
-"""Table lookups of columnar joins: find rows as of batch positions, and join them."""
+"""Table lookups of columnar joins: find table rows as of batch positions, and join records."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def meet(
 ) -> Met:
     """Return the matched pairs of known records.
 
-    A record matches the records that the other side retains when it arrives. A record that was
+    An arriving record matches the records that the other side still retains. A record that was
     forwarded unmatched when its window closed is not matched again. Pairs with a record whose
     window has closed are rare; they are checked one by one, because earlier pairs decide whether
     the record was forwarded.

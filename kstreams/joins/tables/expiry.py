@@ -138,7 +138,7 @@ class _Index:
             self._put(key, min(time_ms, now) + self._ttl)
 
     def expired(self, now: int) -> list[tuple[Any, Any, int]]:
-        """Delete expired rows; return their keys, values and times of expiry (ms), by time and key.
+        """Delete expired rows; return keys, values, times of expiry (ms), sorted by time and key.
 
         A row that has been updated and has not expired gets a new index entry.
         """

@@ -39,7 +39,7 @@ class SlidingRanges:
 
 
 def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
-    """Return the windows of slices, which end with a slice or begin right after a slice.
+    """Return the distinct windows that end with a slice, or begin right after a slice.
 
     Args:
         slices: The slices, sorted by row, then by time.

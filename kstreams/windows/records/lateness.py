@@ -29,9 +29,9 @@ class LatenessClock(Protocol):
 def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
     """Return the lateness clock of a node; must be called in `init`.
 
-    If a run closed the node's windows early, as of a time later than stream time, the clock does
-    not show an earlier time than that. Otherwise the clock is the context, because stream time
-    never decreases.
+    If a run has closed the node's windows early, as of a time later than stream time, the clock
+    shows at least the time of this closing. Otherwise the clock is the context, because stream
+    time never decreases.
     """
     close_time = context.close_time
     return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)

@@ -78,7 +78,14 @@ class RateLimitEmitter(Emitter):
             self._forward_all(key, windows, now)
 
     def _changed(self, before: Windows[Any]) -> Windows[Any]:
-        """Return a key's buffered windows after the changes of a record, by start and end."""
+        """Merge the current record's changes into its key's buffered windows.
+
+        Args:
+            before: The buffered windows.
+
+        Returns:
+            The buffered windows after the changes, sorted by start and end.
+        """
         found: dict[tuple[int, int], BufferedState[Any] | None] = {
             (s, e): item for s, e, item in before
         }
