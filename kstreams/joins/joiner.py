@@ -77,7 +77,7 @@ class Joiner(Generic[VL, VR, VO, HOW]):
         return result
 
     def makes_rows(self, left: Bools, right: Bools) -> Bools:
-        """Return a mask of the pairs for which `row` calls the function.
+        """Return the mask of pairs for which `row` has a result.
 
         Args:
             left: The mask of pairs with a left value.
@@ -91,8 +91,8 @@ class Joiner(Generic[VL, VR, VO, HOW]):
 class JoinerSupplier(Protocol[VL, VR, VO, HOW]):
     """Creates a joiner.
 
-    `join_table` and other joins accept this callable instead of a `Joiner`: type checkers infer
-    callable arguments last, so they know the types of a lambda in `inner(lambda ...)`.
+    Operators take a supplier instead of a joiner for the sake of type checkers: they infer callable
+    arguments last, and so can infer the types of the joiner's lambda.
     """
 
     def __call__(self) -> Joiner[VL, VR, VO, HOW]:

@@ -101,7 +101,7 @@ def last_sliding_end(time: T, difference_ms: int) -> T:
 
 
 def refusing_window(time: T, difference_ms: int) -> tuple[T, T]:
-    """Return start and end (ms) of the sliding window that is reported to reject a late record.
+    """Return start and end (ms) of the sliding window that is reported as rejecting a late record.
 
     The window ends with the record; times before `difference` share the window `[0, difference]`,
     because no window starts before the epoch.

@@ -55,7 +55,7 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
         return replace(self, emissions=dict(emissions))
 
     def problems(self) -> tuple[str, ...]:
-        """Return a problem for each upstream node that forwards results after window closing."""
+        """Return a problem for each upstream node that forwards results after windows close."""
         return tuple(
             f"suppress(until_window_closes(...)) releases the last result of a window when it "
             f"closes, and node {node!r} forwards that later, by {_name(emission)}: forward each "

@@ -64,7 +64,7 @@ class AsOfColumns(LookUps):
         context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Buffer or join a batch's records, and join stored records whose wait has ended."""
+        """Buffer records of the stream, and join the records that wait no longer."""
         table = self.opened(table)
         if not table.num_rows:
             return
@@ -94,7 +94,7 @@ class AsOfColumns(LookUps):
         self._join_at(rows, [lefts[row] for row in order.tolist()], moments)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Join waiting records when stream time advances without records."""
+        """Join waiting records when stream time advances without new records."""
         if 0 <= stream_time_ms <= self.context.idle_time:  # both are -1 before the first
             self._release(stream_time_ms - self._grace)
         super().advance(stream_time_ms)

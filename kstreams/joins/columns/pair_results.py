@@ -30,9 +30,10 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results of a batch in the order of its records; None if there are none.
+    """Return the results of a batch in the order of the records that cause them.
 
-    The unmatched results of windows that a record closes precede the results of that record.
+    For each record, the unmatched results of the windows that it closes precede its own results.
+    Returns None if there is no result.
 
     Args:
         came: The records of the batch.
@@ -110,9 +111,9 @@ def ended_results(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results of windows that stream time closed without a record, in closing order.
+    """Return the results of windows that close without a new record, in closing order.
 
-    Returns None if there are no results. See `results_of` for the arguments.
+    Returns None if there is no result. The arguments are those of `results_of`.
     """
     closed, known = outcome.closed, outcome.known
     numbers = outcome.elements.numbers[closed]
@@ -131,7 +132,7 @@ def ended_results(
 
 
 class _Values:
-    """The values of known records, followed by those of records with null keys."""
+    """Reads values by index: first of known records, then of records with null keys."""
 
     def __init__(
         self,
@@ -171,7 +172,7 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return sort numbers for records of the batch: higher than those of all stored records."""
+    """Return a sequence number for each record of the batch, higher than all stored numbers."""
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -26,7 +26,7 @@ class RemembersStreams(EachRow):
         joiner: A joiner of any kind.
         store: The store of both sides.
         sources: The sources of the left and the right records; their keys have one serde.
-        of_itself: Whether both sides are one stream, whose records are stored once for each side.
+        of_itself: Whether both sides are the same stream, but are stored separately.
     """
 
     def __init__(

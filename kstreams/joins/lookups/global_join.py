@@ -25,8 +25,9 @@ __all__ = ("GlobalJoin",)
 class GlobalJoin:
     """Creates the processors of `join_global`.
 
-    Null values are dropped, as `null-value`. A foreign key of None has no row: a left join passes
-    None to the joiner, an inner join drops the record as `null-foreign-key`.
+    Records with a null value are dropped as `null-value`. If `by` returns None, a left join passes
+    None to the joiner as the table's value, and an inner join drops the record as
+    `null-foreign-key`.
 
     Args:
         table: Definition of the table's store.

@@ -29,8 +29,8 @@ _Process = Callable[[Record[Any, Any]], None]
 class StreamTableJoin:
     """Creates the processors of `join_table`.
 
-    Null values are dropped, as `null-value`. A null key has no row: a left join passes None to
-    the joiner, an inner join drops the record as `null-key`.
+    Records with a null value are dropped as `null-value`. For a null key, a left join passes None
+    to the joiner as the table's value, and an inner join drops the record as `null-key`.
 
     Args:
         rows: The rows of the table.

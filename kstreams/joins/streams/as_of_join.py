@@ -33,9 +33,9 @@ class AsOfJoin:
 
     A record waits until the stream has a record that is newer by at least the grace; a record that
     is already that old is joined at once. Records are also joined when stream time advances without
-    records, and at the end of a run that closes windows. Only the stream's records with a value
-    advance this clock. Null values are dropped as `null-value`. A null key has no row: an inner
-    join drops it as `null-key`, a left join forwards it at once.
+    records, and at the end of a run that closes windows. Only records of the stream with a key and
+    a value release others. Records with a null value are dropped as `null-value`. A record with a
+    null key has no row: an inner join drops it as `null-key`, a left join forwards it at once.
 
     Args:
         history: The rows of the versioned table.

@@ -148,10 +148,12 @@ class Closing:
                 del self._closed[kept:]
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """At the end of a batch, store the entries that still wait, and delete expired rows.
+        """Store the entries of records that still wait for a partner, and delete expired rows.
+
+        Called at the end of the batch.
 
         Args:
-            held: The buffered items of the batch: entries, data for `_undo`, and None from `note`.
+            held: The entries of the batch's waiting records, and undo information.
         """
         for entry in held:
             if entry is not None and len(entry) == 7 and entry[0] >= self._done:
@@ -174,7 +176,7 @@ class Closing:
             self._read(end)
 
     def _read(self, end: int) -> None:
-        """Read the next stored entries into the heap."""
+        """Add the next stored entries of waiting records to the heap."""
         start, until = self._until, end + self._ahead
         found = list(islice(self._rows.stored_entries(start, until), _READ_AT_ONCE))
         if len(found) == _READ_AT_ONCE:

@@ -30,10 +30,10 @@ _Process = Callable[[Record[Any, Any]], None]
 class SelfJoin(WithinSupplier):
     """Creates the processors of an inner `join_streams` for one stream on both sides.
 
-    The results are those of `StreamJoin` for records that arrive on the left side and then on the
-    right side. A record is retained on both sides or on neither, so only one side is stored. This
-    does not hold for left and outer joins: a late record may be forwarded unmatched on one side and
-    be retained on the other.
+    The results equal those of a `StreamJoin` that gets each record first on the left side and then
+    on the right side. A record is retained on both sides or on neither, so only one side is stored.
+    This does not hold for left and outer joins: a late record may be forwarded unmatched on one
+    side and be retained on the other.
 
     Args:
         joiner: An inner joiner.

@@ -44,9 +44,10 @@ class Panes:
 
 
 def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
-    """Return whether merged states do not depend on the order of records with different times.
+    """Return whether states may be merged in any order of records with different times.
 
-    States with doubles depend on it: 0.0 and -0.0 are equal, and the order decides which is kept.
+    This is not so for states with doubles: 0.0 and -0.0 are equal, and the order determines which
+    one is kept.
 
     Args:
         form: The columnar form of the states.

@@ -99,7 +99,7 @@ def by_place(parts: Sequence[Placed]) -> Placed:
 
 
 def order_by(*columns: Any) -> npt.NDArray[np.int64]:  # noqa: ANN401  # numpy or Arrow
-    """Return the row numbers that sort the columns, the first column first."""
+    """Return the row numbers in sorted order; the first column is the primary sort key."""
     table = pa.table(
         [pa.array(column) for column in columns], [str(n) for n in range(len(columns))]
     )

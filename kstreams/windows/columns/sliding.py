@@ -79,7 +79,7 @@ class SlidingWindowColumns(WindowedColumns):
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return the columns start and key, by which final results are sorted."""
+        """Return the columns of starts and keys; see `WindowedColumns`."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -152,7 +152,7 @@ class SlidingWindowColumns(WindowedColumns):
         slices: SliceRows,
         closed: int,
     ) -> None:
-        """Write the rows of the keys for which `which` is true."""
+        """Write the slices of the keys for which `which` is true."""
         own = np.flatnonzero(which)
         ranks = np.cumsum(which) - 1
         names = own.tolist()
@@ -164,7 +164,8 @@ class SlidingWindowColumns(WindowedColumns):
     ) -> None:
         """Write the slices of keys, except slices that no open window needs.
 
-        A timer may be too early, so the timer index is not updated while a key's slices grow.
+        The stored timer of a key is kept unless it is later than needed, so the timer index is not
+        updated while the key gets more slices.
         """
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))

@@ -27,10 +27,11 @@ class LatenessClock(Protocol):
 
 
 def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
-    """Return the lateness clock of a node; called in the node's `init`.
+    """Return the lateness clock of a node; must be called in `init`.
 
-    The clock is the context, whose stream time determines lateness, unless a run has closed windows
-    early and stream time has not reached the time of this closing.
+    If a run has closed the node's windows early, as of a time later than stream time, the clock
+    shows at least the time of this closing. Otherwise the clock is the context, because stream
+    time never decreases.
     """
     close_time = context.close_time
     return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)
@@ -54,7 +55,7 @@ def late_call(
     close_delay_ms: int,
     routes: Routes | None,
 ) -> LateCall:
-    """Return a function that counts late records and forwards them to their child.
+    """Return a function that counts late records, and forwards them to the child for late records.
 
     Args:
         context: The context of the node.

@@ -162,7 +162,7 @@ def test_undecodable_values_are_counted_in_a_note() -> None:
     say("topics", "produce", "t", "--value-serde", "int64", given="7\n")
     result = kstreams("topics", "tail", "t", "--value-serde", "int64", "--from", "-2")
     note = " ".join(result.stderr.split())
-    assert "1 value shown as bytes: not int64" in note
+    assert "1 value shown as bytes: not readable with the serde int64" in note
     assert "--value-serde" in note
     assert kstreams("topics", "tail", "t", "--limit", "1").stderr == ""
 

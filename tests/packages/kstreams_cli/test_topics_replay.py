@@ -22,12 +22,12 @@ def topics() -> Embedded:
 
 def test_replay_dry_run_then_selection_then_the_rest(topics: Embedded) -> None:
     dry = kstreams("topics", "replay", "dead", "--dry-run")
-    assert "2 records would be brought back" in dry.stderr
+    assert "2 records would be replayed" in dry.stderr
     assert "[red]Limit" in dry.stdout
     assert records(topics) == []
     chosen = kstreams("topics", "replay", "dead", "--where", "class=Serde*")
-    assert "1 record brought back" in chosen.stderr
-    assert "1 record left: not chosen" in chosen.stderr
+    assert "1 record replayed" in chosen.stderr
+    assert "1 record skipped: not chosen" in chosen.stderr
     rest = json.loads(say("topics", "replay", "dead", "--json"))
     assert rest == {
         "topic": "dead",
