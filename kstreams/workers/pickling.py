@@ -74,7 +74,8 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # it has no typ
     def reducer_override(self, obj: object) -> Any:  # noqa: ANN401  # as pickle has it
         """Return how an object is pickled."""
         if isinstance(obj, CodeType):
-            make, parts = self.dispatch_table[CodeType](obj)
+            code: Any = self.dispatch_table[CodeType](obj)
+            make, parts = code
             return make, tuple(obj.co_filename if each == _NO_FILE else each for each in parts)
         if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):
             with suppress(AttributeError):  # another thread was quicker
