@@ -30,7 +30,7 @@ from kstreams.workers.messages import (
 )
 from kstreams.workers.runs import Event, Member, Run, RunRequest
 from kstreams.workers.slots import assigned_slots
-from kstreams.workers.slow_workers import SlowWorkers, Speculation
+from kstreams.workers.slow_workers import SlowWorkers, SlowWorkersError, Speculation
 
 __all__ = ("WorkerPool",)
 
@@ -40,14 +40,6 @@ _START_S = 120.0
 """The maximum time until the first worker connects."""
 _END_S = 5.0
 """The maximum time for workers to end by themselves."""
-
-
-class _SlowWorkersError(Exception):
-    """Workers are much slower than the other workers of a run."""
-
-    def __init__(self, workers: Collection[int]) -> None:
-        super().__init__(workers)
-        self.workers = workers
 
 
 class WorkerPool:
@@ -129,7 +121,7 @@ class WorkerPool:
         while True:
             try:
                 return self._run(request, stages, owner)
-            except _SlowWorkersError as slow:
+            except SlowWorkersError as slow:
                 _LOG.warning(
                     "batch %d: workers %s are slow: the batch runs again without them",
                     request.batch,
@@ -147,8 +139,11 @@ class WorkerPool:
         try:
             self._send(run, request, stages)
             return self._results(run)
+        except SlowWorkersError as exc:
+            self._cancel(run, slow=exc.workers)
+            raise
         except BaseException:
-            self._cancel(run, interrupt=False)
+            self._cancel(run)
             raise
         finally:
             with self._changed:
@@ -160,35 +155,35 @@ class WorkerPool:
         with self._changed:
             found = [run for run in self._runs.values() if run.owner is owner]
         for run in found:
-            self._cancel(run, interrupt=True)
+            self._cancel(run)
             run.events.put(Event("cancel"))
 
     def _await_members(self, width: int) -> dict[int, Member]:
-        """Wait for workers; return the connected workers by number."""
+        """Wait for workers; return those without a canceled run, by number."""
         wanted = min(width, self.size)
         began = time.monotonic()
         with self._changed:
             while True:
                 if self._is_closed:
                     raise BatchCanceledError
-                if len(self._members) >= wanted:
-                    break
+                free = {n: each for n, each in self._members.items() if not each.canceled_run}
+                slow = sum(each.is_slow for each in self._members.values())
+                if free and len(free) >= wanted - slow:
+                    return free
                 self._launcher.launch(self.door)
                 now = time.monotonic()
-                if self._members and now - self._changed_at > self._launcher.patience_s:
-                    break
+                if free and now - self._changed_at > self._launcher.patience_s:
+                    return free
                 if now - began > _START_S:
                     raise ExecutionError(
-                        f"no worker process has connected to the driver within {_START_S:.0f} s",
+                        f"no worker process has connected to the driver within {_START_S:.0f} s, "
+                        f"and {len(self._members)} worker processes run code of canceled batches",
                         hint="see the output of the worker processes, and the free cores.",
                     )
                 self._changed.wait(_POLL_S)
-            return dict(self._members)
 
     def _assigned(self, members: Mapping[int, Member], request: RunRequest, owner: object) -> Run:
-        fast = [number for number, member in members.items() if not member.slow_run]
-        usable = sorted(fast or members)
-        slots = assigned_slots(request.width, usable, self._slots.get(owner, ()))
+        slots = assigned_slots(request.width, sorted(members), self._slots.get(owner, ()))
         self._slots[owner] = slots
         used = {slots[slot] for slot in request.calls}
         if len(request.turns) > 1:  # records may reach a task of any slot
@@ -230,19 +225,18 @@ class WorkerPool:
 
     def _results(self, run: Run) -> list[Content]:
         results: list[Content] = []
-        left = set(run.members)
-        while left:
+        while run.left:
             event = self._next_event(run)
             if event.kind == "cancel":
                 raise BatchCanceledError
             if event.kind == "gone" or event.report is None:
-                if event.worker in left:
+                if event.worker in run.left:
                     raise self._lost(run, event.worker)
                 continue
             report = event.report
             match report.kind:
                 case "done":
-                    left.discard(event.worker)
+                    run.left.discard(event.worker)
                     run.note_finished(event.worker, report)
                     results += [Envelope.unpack(each).content for each in report.payloads]
                 case "sent":
@@ -263,18 +257,34 @@ class WorkerPool:
                 return run.events.get(timeout=run.progress.interval_s)
             slow = run.progress.find()
             if slow:
-                for number in slow:
-                    run.members[number].slow_run = run.number
-                raise _SlowWorkersError(slow)
+                raise SlowWorkersError(slow)
 
     def _lost(self, run: Run, worker: int) -> WorkerLostError:
         self._forget(run.members[worker])
         return WorkerLostError(run.stages.get(worker, 0), run.slots_of(worker))
 
-    def _cancel(self, run: Run, *, interrupt: bool) -> None:
-        for member in run.members.values():
+    def _cancel(self, run: Run, *, slow: Collection[int] = ()) -> None:
+        """Cancel a run; workers that have not finished it get no further run before they have.
+
+        Args:
+            run: The run.
+            slow: The slow workers. Only they are not interrupted, because they cost nothing more.
+        """
+        with self._changed:
+            self._changed_at = time.monotonic()
+            for number in run.left:
+                run.members[number].canceled_run = run.number
+                run.members[number].is_slow = number in slow
+        for number, member in run.members.items():
             with suppress(OSError):
-                member.send(CancelRun(run.number, interrupt))
+                member.send(CancelRun(run.number, interrupt=number not in slow))
+
+    def _ended(self, member: Member, run: int) -> None:
+        """Give a worker further runs, because it has ended its last canceled run."""
+        with self._changed:
+            if member.canceled_run == run:
+                member.canceled_run, member.is_slow = 0, False
+                self._changed.notify_all()
 
     def forget(self, stages: Sequence[LoadStage]) -> None:
         """Release the settings of stages in all workers, because their query has ended."""
@@ -296,12 +306,11 @@ class WorkerPool:
             member = self._welcome(channel, hello)
             while member is not None:
                 report = WorkerReport.unpack(channel.receive())
-                number = report.fields["run"]
-                run = self._runs.get(number)
-                if run is not None:
+                run = self._runs.get(report.fields["run"])
+                if report.kind == "canceled":
+                    self._ended(member, report.fields["run"])
+                elif run is not None:
                     run.events.put(Event("report", member.number, report))
-                elif report.kind == "canceled" and number == member.slow_run:
-                    member.slow_run = 0
         except (OSError, EOFError):
             pass
         except (KStreamsError, KeyError, TypeError, ValueError):
@@ -375,7 +384,7 @@ class WorkerPool:
             runs = list(self._runs.values())
             self._changed.notify_all()
         for run in runs:
-            self._cancel(run, interrupt=True)
+            self._cancel(run)
             run.events.put(Event("cancel"))
         self.release()
         end = time.monotonic() + _END_S

@@ -52,8 +52,8 @@ class Member:
         address: The address for other workers.
         channel: The connection.
         loaded: The keys of the stages whose settings it has.
-        slow_run: The run that was canceled because the worker was slow, until the worker has ended
-            it; 0 without such a run.
+        canceled_run: The last canceled run, until the worker has ended it; 0 without such a run.
+        is_slow: Whether this run was canceled because the worker is slow.
     """
 
     number: int
@@ -61,7 +61,8 @@ class Member:
     address: Address
     channel: Channel
     loaded: set[str] = field(default_factory=set)
-    slow_run: int = 0
+    canceled_run: int = 0
+    is_slow: bool = False
 
     def send(self, order: Order) -> None:
         """Send an order.
@@ -82,6 +83,7 @@ class Run:
         members: The workers, by number.
         slots: The worker of each slot.
         progress: The progress of the workers, if speculation is enabled.
+        left: The workers that have not finished the run.
         events: The events of the run.
         stages: The stage that each worker runs or runs next; 0 if it is missing.
     """
@@ -91,8 +93,12 @@ class Run:
     members: dict[int, Member]
     slots: tuple[int, ...]
     progress: SlowWorkers | None = None
+    left: set[int] = field(init=False)
     events: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
     stages: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.left = set(self.members)
 
     def note_finished(self, worker: int, report: WorkerReport) -> None:
         """Note that a worker has finished the stage of its report."""

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ("SlowWorkers", "Speculation")
+__all__ = ("SlowWorkers", "SlowWorkersError", "Speculation")
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,18 @@ class Speculation:
     quantile: float = 0.9
     multiplier: float = 3.0
     min_runtime_s: float = 0.1
+
+
+class SlowWorkersError(Exception):
+    """Workers are much slower than the other workers of a run.
+
+    Attributes:
+        workers: The numbers of the slow workers.
+    """
+
+    def __init__(self, workers: frozenset[int]) -> None:
+        super().__init__(workers)
+        self.workers = workers
 
 
 class SlowWorkers:

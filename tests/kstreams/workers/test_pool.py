@@ -169,7 +169,7 @@ def test_error_of_a_task_is_raised_and_other_workers_are_told(make: Any) -> None
     found = failed.error
     assert isinstance(found, ProcessingError)
     assert (found.message, found.where.node) == ("it failed", "n")
-    assert second.order() == CancelRun(run)
+    assert second.order() == CancelRun(run, interrupt=True)
 
 
 @pytest.mark.parametrize("stage", [0, 1])
@@ -188,7 +188,7 @@ def test_lost_worker_fails_the_batch_with_its_slots_and_stage(make: Any, stage: 
     assert isinstance(found, WorkerLostError)
     assert (found.stage, found.slots) == (stage, (1, 3))
     first.runs()
-    assert first.order() == CancelRun(run)
+    assert first.order() == CancelRun(run, interrupt=True)
 
 
 def test_worker_that_a_peer_cannot_reach_counts_as_lost(make: Any) -> None:
