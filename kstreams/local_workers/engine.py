@@ -10,6 +10,7 @@ from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.local_workers.launcher import LocalLauncher
 from kstreams.scratch import scratch_directory
+from kstreams.workers.channel import local_addresses
 from kstreams.workers.pool import WorkerPool
 from kstreams.workers.pool_executor import PoolExecutor
 
@@ -35,12 +36,8 @@ class EmbeddedEngine:
     def begin(self) -> None:
         """Start the worker processes, without waiting for them."""
         folder = self._opened.enter_context(scratch_directory())
-        self._pool = WorkerPool(
-            LocalLauncher(self.width),
-            self.width,
-            address=str(folder / "driver"),
-            own=str(folder / "worker"),
-        )
+        address, own = local_addresses(folder)
+        self._pool = WorkerPool(LocalLauncher(self.width), self.width, address=address, own=own)
         self._opened.callback(self._pool.close)
         self._pool.start()
 

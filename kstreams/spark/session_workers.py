@@ -12,6 +12,7 @@ from kstreams.spark.core_sharing import sharing_cores
 from kstreams.spark.launcher import SparkLauncher
 from kstreams.spark.session import is_local
 from kstreams.spark.speculation import speculation_of
+from kstreams.workers.channel import local_addresses
 from kstreams.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class SessionWorkers:
         launcher = SparkLauncher(context, self.cores, patience_s=patience_s)
         if is_local(session):
             folder = self._opened.enter_context(scratch_directory())
-            address, own = str(folder / "driver"), str(folder / "worker")
+            address, own = local_addresses(folder)
             self.pool = WorkerPool(launcher, self.cores, address=address, own=own)
         else:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"

@@ -12,7 +12,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 
-__all__ = ("Address", "Channel", "Listener", "connect")
+__all__ = ("Address", "Channel", "Listener", "connect", "local_addresses")
 
 Address = str | tuple[str, int]
 """The path of a Unix socket, or host and port."""
@@ -31,6 +31,23 @@ _TCP_OPTIONS = (
 """The connection to a machine that has disappeared ends within 30 s."""
 _TIMEVAL = struct.Struct("@ll")
 _CLOSED = (OSError, EOFError)
+_MAX_PATH = 90
+"""The maximum bytes of the path of a folder for sockets; the system allows 104 for a socket."""
+
+
+def local_addresses(folder: Path) -> tuple[Address, str]:
+    """Return the addresses of a driver and its workers on this machine.
+
+    Args:
+        folder: A private folder for Unix sockets. If its path is too long for sockets, loopback
+            ports are used.
+
+    Returns:
+        The address of the driver, and the path of the workers (`Door.own`).
+    """
+    if len(os.fsencode(folder)) > _MAX_PATH:
+        return ("127.0.0.1", 0), ""
+    return str(folder / "d"), str(folder / "w")
 
 
 class Channel:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.workers import channel as channels
-from kstreams.workers.channel import Address, Channel, Listener, connect
+from kstreams.workers.channel import Address, Channel, Listener, connect, local_addresses
 
 SECRET = b"the secret"
 
@@ -121,3 +121,10 @@ def test_closed_listener_refuses_connections(address: Address) -> None:
     server.close()
     with pytest.raises(OSError, match=r"refused|No such file"):
         connect(server.listener.address, SECRET)
+
+
+def test_local_addresses_in_folder_with_long_path_are_loopback_ports(tmp_path: Path) -> None:
+    long = tmp_path / ("long-" * 20)
+    assert local_addresses(long) == (("127.0.0.1", 0), "")
+    short = Path("/tmp/s")
+    assert local_addresses(short) == ("/tmp/s/d", "/tmp/s/w")
