@@ -39,7 +39,7 @@ class EmbeddedEngine:
         address, own = local_addresses(folder)
         self._pool = WorkerPool(LocalLauncher(self.width), self.width, address=address, own=own)
         self._opened.callback(self._pool.close)
-        self._pool.start()
+        self._pool.members.start()
 
     def start(self, settings: AppSettings) -> None:
         """Do nothing: the workers connect when they have started."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 
+from kstreams.spark.failure import typed
 from kstreams.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def sharing_cores(context: SparkContext, group: str, pool: WorkerPool) -> Iterat
     """Release the workers of a pool while other jobs of the session wait for cores.
 
     Spark's scheduler gives the cores to the waiting job, which is older than the next job of the
-    workers. The workers also end when the pool was idle for a minute.
+    workers. The workers also end when the pool was idle for a minute. If the JVM has ended, current
+    and later runs fail.
 
     Args:
         context: The context.
@@ -51,10 +53,13 @@ def _watch(context: SparkContext, group: str, pool: WorkerPool, ended: threading
     tracker = context.statusTracker()
     while not ended.wait(_INTERVAL_S):
         try:
-            if pool.has_workers and (pool.idle_s > _IDLE_S or _others_wait(tracker, group)):
+            if not pool.members.is_empty and (
+                pool.idle_s > _IDLE_S or _others_wait(tracker, group)
+            ):
                 _LOG.debug("the workers release their cores")
-                pool.release()
-        except (Py4JError, ConnectionError):  # the JVM has ended
+                pool.members.release()
+        except (Py4JError, ConnectionError) as exc:
+            pool.fail(typed(exc))
             return
 
 

@@ -65,7 +65,7 @@ class SparkEngine:
             )
             self._workers = self._opened.enter_context(session_workers(self._session))
             if not is_local(self._session):  # a cluster may add executors for more workers
-                self._workers.pool.grow(self._settings.parallelism or 0)
+                self._workers.pool.members.grow(self._settings.parallelism or 0)
 
     @property
     def width(self) -> int:

@@ -61,7 +61,7 @@ class SessionWorkers:
             )
         self._opened.callback(self.pool.close)
         self._opened.enter_context(sharing_cores(context, launcher.group, self.pool))
-        self.pool.start()
+        self.pool.members.start()
 
     def close(self) -> None:
         """End the workers."""

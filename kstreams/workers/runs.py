@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from kstreams.batch.worker.stage_run import Message
+from kstreams.errors import KStreamsError
 from kstreams.workers.channel import Address, Channel
 from kstreams.workers.messages import Order, StageTurn, WorkerReport
 from kstreams.workers.slow_workers import SlowWorkers
@@ -40,6 +41,7 @@ class Event(NamedTuple):
     kind: Literal["report", "gone", "cancel"]
     worker: int = -1
     report: WorkerReport | None = None
+    error: KStreamsError | None = None
 
 
 @dataclass(eq=False)

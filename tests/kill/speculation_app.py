@@ -9,7 +9,7 @@ from tests.kill.counting_app import main
 
 QUICK_JVMS.update(
     {
-        "spark.master": os.environ["SPECULATING_MASTER"],
+        "spark.master": os.environ.get("SPECULATING_MASTER", QUICK_JVMS["spark.master"]),
         "spark.executor.memory": "512m",
         "spark.speculation": "true",
         "spark.speculation.interval": "50ms",

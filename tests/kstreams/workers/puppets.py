@@ -93,7 +93,7 @@ class Stand:
         self.puppets: list[Puppet] = []
 
     def puppet(self, wanted: int, process: str = "") -> Puppet:
-        self.puppets.append(Puppet(self.pool.door, wanted, process))
+        self.puppets.append(Puppet(self.pool.members.door, wanted, process))
         return self.puppets[-1]
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from kstreams.batch.messages.envelope import DRIVER, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.errors import ExecutionError, ProcessingError
 from kstreams.execution.executor import BatchCanceledError, TaskFailedError, WorkerLostError
-from kstreams.workers import pool as pools
+from kstreams.workers import members
 from kstreams.workers.failure import error_json
 from kstreams.workers.messages import (
     CancelRun,
@@ -80,7 +80,7 @@ def test_worker_without_calls_of_a_single_stage_gets_no_order(make: Any) -> None
     running = Running(stand.pool, {1: [b"b"]})
     second.tell("done", run=second.runs().run)
     assert running.end() == []
-    stand.pool.release()
+    stand.pool.members.release()
     assert first.order() == Leave()
 
 
@@ -129,11 +129,11 @@ def test_batch_does_not_wait_again_for_a_worker_that_has_not_connected(make: Any
 def test_grown_pool_accepts_more_workers(make: Any) -> None:
     stand = make(1)
     stand.puppet(0).number()
-    stand.pool.grow(2)
+    stand.pool.members.grow(2)
     assert stand.launcher.count == 2
     assert stand.puppet(1).number() == 1
-    stand.pool.grow(1)
-    assert stand.pool.size == 2
+    stand.pool.members.grow(1)
+    assert stand.pool.members.size == 2
 
 
 def test_process_that_connects_again_gets_its_number(make: Any) -> None:
@@ -142,7 +142,7 @@ def test_process_that_connects_again_gets_its_number(make: Any) -> None:
     assert (first.number(), stand.puppet(0, "another").number()) == (0, 1)
     for puppet in stand.puppets:
         puppet.close()
-    while stand.pool.has_workers:
+    while not stand.pool.members.is_empty:
         time.sleep(0.01)
     assert stand.puppet(0, "another").number() == 1
     assert stand.puppet(1, "a process").number() == 0
@@ -227,7 +227,7 @@ def test_released_workers_finish_their_runs_and_the_next_batch_waits_for_new_one
     old.number()
     running = Running(stand.pool, {0: [b"a"]}, width=1)
     run = old.runs().run
-    stand.pool.release()
+    stand.pool.members.release()
     assert old.order() == Leave()
     following = Running(stand.pool, {0: [b"b"]}, width=1)
     old.tell("done", [answer("old")], run=run)
@@ -261,14 +261,14 @@ def test_failure_of_the_launcher_is_raised(make: Any) -> None:
 def test_pool_without_workers_gives_up_after_its_start_time(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pools, "_START_S", 0.3)
+    monkeypatch.setattr(members, "_START_S", 0.3)
     found = Running(make(1).pool, {0: [b"a"]}, width=1).end()
     assert isinstance(found, ExecutionError)
     assert "no worker process has connected" in found.message
 
 
 def test_close_cancels_batches_and_ends_workers(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "_END_S", 0.3)
+    monkeypatch.setattr(members, "_END_S", 0.3)
     stand = make(1)
     puppet = stand.puppet(0)
     puppet.number()
@@ -288,3 +288,16 @@ def _left(puppet: Puppet) -> Iterator[Order]:
             yield puppet.order()
     except (EOFError, OSError):
         return
+
+
+def test_failed_pool_raises_its_error_in_current_and_later_runs(make: Any) -> None:
+    stand = make(1)
+    puppet = stand.puppet(0)
+    puppet.number()
+    running = Running(stand.pool, {0: [b"a"]}, width=1)
+    run = puppet.runs().run
+    error = ExecutionError("the JVM has ended")
+    stand.pool.fail(error)
+    assert running.end() is error
+    assert puppet.order() == CancelRun(run, interrupt=True)
+    assert Running(stand.pool, {0: [b"a"]}, width=1).end() is error
