@@ -82,6 +82,10 @@ class App:
             engine's cores.
         engine: The engine that runs the tasks: `"spark"`, or `"embedded"` for worker processes on
             this machine without Spark and Java. Both read and write the same checkpoints.
+        stage: The form of partition groups on Spark: `"workers"`, which exchange batches with the
+            driver and with each other; or `"group-state"`, stateful operators of a streaming query
+            (`applyInPandasWithState`), which Spark's pages and listeners show, with a higher cost
+            per batch. Both read and write the same checkpoints.
         spark: The Spark session; by default the running session, or a new one.
         config: Spark settings for a new session.
         clock: The clock for wall-clock work.
@@ -124,6 +128,7 @@ class App:
         packages: Packages = "auto",
         parallelism: int | None = None,
         engine: Literal["spark", "embedded"] = "spark",
+        stage: Literal["workers", "group-state"] = "workers",
         spark: SparkSession | None = None,
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
@@ -161,9 +166,9 @@ class App:
             upkeep=upkeep or Upkeep(),
             telemetry=telemetry or Telemetry(),
         )
-        if engine == "embedded" and (spark is not None or config):
+        if engine == "embedded" and (spark is not None or config or stage != "workers"):
             raise CompileError(
-                "spark= and config= are settings of Spark, and engine is 'embedded'",
+                "spark=, config= and stage= are settings of Spark, and engine is 'embedded'",
                 hint="leave them out, or use engine='spark'.",
             )
         clock = clock or SystemClock()
@@ -175,7 +180,7 @@ class App:
             lock=home.lock(),
             clock=clock,
             report=partial(report_batch, on_batch, self._on_moves),
-            engine=_engine(engine, self._settings, spark),
+            engine=_engine(engine, self._settings, spark, stage),
             run=run,
             watchers=watchers_of(self._settings, run, clock, lambda: self._run.paused.known),
         )
@@ -347,7 +352,12 @@ class App:
         self.close()
 
 
-def _engine(name: str, settings: AppSettings, spark: SparkSession | None) -> Engine:
+def _engine(
+    name: str,
+    settings: AppSettings,
+    spark: SparkSession | None,
+    stage: Literal["workers", "group-state"],
+) -> Engine:
     """Return an engine; the modules of other engines are not imported."""
     if name == "embedded":
         from kstreams.local_workers.engine import EmbeddedEngine  # noqa: PLC0415  # see above
@@ -355,4 +365,4 @@ def _engine(name: str, settings: AppSettings, spark: SparkSession | None) -> Eng
         return EmbeddedEngine(settings.parallelism)
     from kstreams.spark.engine import SparkEngine  # noqa: PLC0415  # see above
 
-    return SparkEngine(settings, spark)
+    return SparkEngine(settings, spark, stage)

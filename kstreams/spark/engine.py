@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kstreams.batch.package_files import own_folders
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
+from kstreams.execution.executor import Executor
 from kstreams.spark.early_jvm import EarlyJvm, begin_jvm
 from kstreams.workers.pool_executor import PoolExecutor
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from kstreams.spark.session_workers import SessionWorkers
 
-__all__ = ("SparkEngine",)
+__all__ = ("SparkEngine", "SparkStage")
+
+SparkStage = Literal["workers", "group-state"]
+"""The form in which the partition groups of an app run on Spark."""
 
 
 class SparkEngine:
@@ -28,11 +32,16 @@ class SparkEngine:
     Args:
         settings: The settings of the app.
         spark: The session of the user; by default the running session, or a new one.
+        stage: The form of the stages: `workers` of a long job, or `group-state` operators of a
+            streaming query.
     """
 
     name = "spark"
 
-    def __init__(self, settings: AppSettings, spark: SparkSession | None) -> None:
+    def __init__(
+        self, settings: AppSettings, spark: SparkSession | None, stage: SparkStage = "workers"
+    ) -> None:
+        self._stage = stage
         self._settings = settings
         self._given = spark
         self._early: EarlyJvm | None = None
@@ -63,6 +72,8 @@ class SparkEngine:
             self._session = self._given or app_session(
                 settings.app_id, config=settings.config, early=self._early
             )
+            if self._stage == "group-state":
+                return
             self._workers = self._opened.enter_context(session_workers(self._session))
             if not is_local(self._session):  # a cluster may add executors for more workers
                 self._workers.pool.members.grow(self._settings.parallelism or 0)
@@ -70,7 +81,9 @@ class SparkEngine:
     @property
     def width(self) -> int:
         """The number of workers of a stage."""
-        return self._settings.parallelism or self._started.cores
+        if self._session is None:
+            raise RuntimeError("call start() first")
+        return self._settings.parallelism or self._session.sparkContext.defaultParallelism
 
     @property
     def attempts(self) -> int:
@@ -78,12 +91,6 @@ class SparkEngine:
         from kstreams.spark.session import task_attempts  # noqa: PLC0415  # see the class
 
         return 1 if self._session is None else task_attempts(self._session)
-
-    @property
-    def _started(self) -> SessionWorkers:
-        if self._workers is None:
-            raise RuntimeError("call start() first")
-        return self._workers
 
     @property
     def web_url(self) -> str | None:
@@ -103,9 +110,17 @@ class SparkEngine:
             self._import_path = ship(session, settings.packages)
             check_executors(session, query.log, query.commits.prefix, self._import_path)
 
-    def executor(self, settings: QuerySettings) -> PoolExecutor:
+    def executor(self, settings: QuerySettings) -> Executor:
         """Return the executor of a query."""
-        return PoolExecutor(self._started.pool, settings, self._import_path)
+        if self._workers is not None:
+            return PoolExecutor(self._workers.pool, settings, self._import_path)
+        from kstreams.spark.group_state.executor import (  # noqa: PLC0415  # as above
+            GroupStateExecutor,
+        )
+
+        if self._session is None:
+            raise RuntimeError("call start() first")
+        return GroupStateExecutor(self._session, settings, self._import_path)
 
     def close(self) -> None:
         """Release the workers; they end with the last app of the session."""

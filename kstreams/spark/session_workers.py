@@ -34,27 +34,26 @@ class SessionWorkers:
     cluster they connect by TCP, with a secret that only the job carries.
 
     Attributes:
-        cores: Spark's default parallelism, which is the initial number of workers.
         pool: The pool.
         users: The number of apps that use the pool.
     """
 
     def __init__(self, session: SparkSession) -> None:
         context = session.sparkContext
-        self.cores = context.defaultParallelism
+        cores = context.defaultParallelism
         self.users = 0
         self._opened = ExitStack()
         patience_s = _LOCAL_PATIENCE_S if is_local(session) else _PATIENCE_S
-        launcher = SparkLauncher(context, self.cores, patience_s=patience_s)
+        launcher = SparkLauncher(context, cores, patience_s=patience_s)
         if is_local(session):
             folder = self._opened.enter_context(scratch_directory())
             address, own = local_addresses(folder)
-            self.pool = WorkerPool(launcher, self.cores, address=address, own=own)
+            self.pool = WorkerPool(launcher, cores, address=address, own=own)
         else:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"
             self.pool = WorkerPool(
                 launcher,
-                self.cores,
+                cores,
                 address=(host, 0),
                 own="",
                 speculation=speculation_of(context.getConf()),

@@ -25,9 +25,12 @@ def spark() -> Iterator[SparkSession]:
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Create apps on embedded topics in a directory of the test.
 
-    `KSTREAMS_TEST_ENGINE=embedded` runs them on the embedded engine, without a JVM.
+    `KSTREAMS_TEST_ENGINE=embedded` runs them on the embedded engine, without a JVM, and
+    `KSTREAMS_TEST_ENGINE=group-state` as operators of a streaming query.
     """
     engine = os.environ.get("KSTREAMS_TEST_ENGINE", "spark")
-    made = Bench(tmp_path, request.getfixturevalue("spark") if engine == "spark" else None)
+    made = Bench(tmp_path, None if engine == "embedded" else request.getfixturevalue("spark"))
+    if engine == "group-state":
+        made.engine["stage"] = engine
     yield made
     made.close()

@@ -20,7 +20,7 @@ from kstreams.checkpoint.start.app_settings import AppSettings, store_names
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import CompileError
 
-OTHERS = {"self", "topology", "connection", "engine", "spark", "clock", "on_batch"}
+OTHERS = {"self", "topology", "connection", "engine", "stage", "spark", "clock", "on_batch"}
 """Arguments of `App` that are objects, or choose the engine."""
 
 

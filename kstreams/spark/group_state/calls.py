@@ -1,0 +1,163 @@
+"""The calls of a batch, which tasks in Spark's workers get from the driver.
+
+The functions of a streaming query are fixed at its start, so they cannot carry the calls of a
+batch. Each task asks the driver, over an authenticated connection of its worker process.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.batch.worker.stage_run import Cuts
+from kstreams.global_tables.versions import Versions
+from kstreams.workers.channel import Address, Channel, Listener, connect
+from kstreams.workers.messages import LoadStage
+
+__all__ = ("CallServer", "Door", "StageCalls", "calls_of_task", "settings_of", "task_is_done")
+
+_CLOSED = (OSError, EOFError)
+
+
+@dataclass(frozen=True)
+class Door:
+    """The address of a driver's `CallServer`, and its secret."""
+
+    address: Address
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StageCalls:
+    """The calls of one stage in one attempt at a batch.
+
+    Attributes:
+        batch: The number of the batch.
+        attempt: The number of attempts at the batch, including this one.
+        cuts: The cuts of the batch's plan.
+        versions: The versions of global tables that the stage reads.
+        calls: The packed calls, by task.
+    """
+
+    batch: int
+    attempt: int
+    cuts: Cuts
+    versions: Versions
+    calls: Mapping[int, Sequence[bytes]]
+
+    def of_task(self, task: int) -> StageCalls:
+        """Return the calls of one task alone."""
+        own = {task: self.calls[task]} if task in self.calls else {}
+        return StageCalls(self.batch, self.attempt, self.cuts, self.versions, own)
+
+
+class CallServer:
+    """Gives tasks their calls, and notes which tasks their process has left unfinished.
+
+    Args:
+        address: The address to listen at; see `Listener`.
+        secret: The secret of the workers.
+        stages: The settings of the stages.
+    """
+
+    def __init__(self, address: Address, secret: bytes, stages: Sequence[LoadStage]) -> None:
+        self._stages = stages
+        self._lock = threading.Lock()
+        self._calls: tuple[StageCalls, ...] = ()
+        self._lost: set[tuple[int, int]] = set()
+        self._listener = Listener(address, secret, self._serve)
+        self.door = Door(self._listener.address, secret)
+
+    def begin(self, calls: Sequence[StageCalls]) -> None:
+        """Give these calls to tasks from now on.
+
+        Args:
+            calls: The calls of all stages, in order.
+        """
+        with self._lock:
+            self._calls = tuple(calls)
+            self._lost.clear()
+
+    def lost(self) -> set[tuple[int, int]]:
+        """Return stage and number of the tasks whose process has ended while they ran."""
+        with self._lock:
+            return set(self._lost)
+
+    def close(self) -> None:
+        """Accept no further connections."""
+        self._listener.close()
+
+    def _serve(self, channel: Channel) -> None:
+        """Answer the requests of a worker process, in the thread of its connection."""
+        running: set[tuple[int, int]] = set()
+        with suppress(*_CLOSED):
+            while True:
+                request: dict[str, Any] = json.loads(channel.receive())
+                stage, task = int(request["stage"]), int(request.get("task", -1))
+                match request["kind"]:
+                    case "settings":
+                        channel.send(pickle.dumps(self._stages[stage]))
+                    case "calls":
+                        running.add((stage, task))
+                        with self._lock:
+                            found = self._calls[stage].of_task(task) if self._calls else None
+                        channel.send(pickle.dumps(found))
+                    case "done":
+                        running.discard((stage, task))
+        with self._lock:
+            self._lost |= running
+        channel.close()
+
+
+# ------------------------------------------------------------ in a worker
+
+_LOCK = threading.Lock()
+_channels: dict[Address, Channel] = {}
+
+
+def settings_of(door: Door, stage: int) -> LoadStage:
+    """Return the settings of a stage."""
+    found: LoadStage = _ask(door, {"kind": "settings", "stage": stage})
+    return found
+
+
+def calls_of_task(door: Door, stage: int, task: int) -> StageCalls | None:
+    """Return the calls of a task; None if no batch runs, as the query ends."""
+    found: StageCalls | None = _ask(door, {"kind": "calls", "stage": stage, "task": task})
+    return found
+
+
+def task_is_done(door: Door, stage: int, task: int) -> None:
+    """Tell the driver that a task has ended, with or without an error."""
+    request = {"kind": "done", "stage": stage, "task": task}
+    _use(door, lambda channel: channel.send(json.dumps(request).encode()))
+
+
+def _ask(door: Door, request: Mapping[str, Any]) -> Any:  # noqa: ANN401  # as the request says
+    def ask(channel: Channel) -> bytes:
+        channel.send(json.dumps(request).encode())
+        return channel.receive()
+
+    return pickle.loads(_use(door, ask))  # noqa: S301  # the driver's
+
+
+def _use(door: Door, work: Callable[[Channel], Any]) -> Any:  # noqa: ANN401  # of the work
+    """Use this process's connection to a driver; connects again once if it is closed."""
+    with _LOCK:
+        for attempt in range(2):
+            channel = _channels.get(door.address)
+            if channel is None:
+                channel = _channels[door.address] = connect(door.address, door.secret)
+            try:
+                return work(channel)
+            except _CLOSED:
+                channel.close()
+                del _channels[door.address]
+                if attempt:
+                    raise
+    raise AssertionError("unreachable")
