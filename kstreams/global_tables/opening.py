@@ -86,6 +86,6 @@ def _own(table: GlobalDefinition, group: PartitionGroup, query: OpenedQuery) -> 
 
 
 def _partitioner(table: GlobalDefinition, group: PartitionGroup) -> Partitioner | None:
-    """Return the topic's partitioner if topic and store have the same key serde, else None."""
+    """Return the partitioner of the table's topic; None if topic and store key serdes differ."""
     (topic,) = (node.topic for node in group.sources)
     return topic.partitioner if topic.key.name == table.store.key.name else None

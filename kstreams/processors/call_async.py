@@ -139,7 +139,7 @@ class _Calls(Generic[K, V, V2]):
         return list(turns.values())
 
     async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
-        """Return the response for a record; a failed call is returned, not raised, for its record."""
+        """Return the response for a record, or its failure, which does not affect other calls."""
         timeout = self._retries.timeout
         most_s = None if timeout is None else timeout.total_seconds()
         asking = asyncio.ensure_future(self._answer(record))

@@ -20,9 +20,10 @@ __all__ = ("AnyOrder", "ColumnForm", "column_form", "keeps_objects")
 class ColumnForm(Protocol):
     """An aggregator's operations on columns; states are columns of numbers or of objects.
 
-    A run is a range of consecutive rows that are aggregated together. A state has the columns of the layout of its serde (`fixed_layout`), in order. A form with
-    `of_objects` has one column of Python objects. Results equal those of aggregation by record, bit
-    for bit. Integers that do not fit into int64 are in columns of Python integers.
+    A run is a range of consecutive rows that are aggregated together. A state has the columns of
+    the layout of its serde (`fixed_layout`), in order. A state of a form with `of_objects` is one
+    column of Python objects. Results equal those of aggregation by record, bit for bit. Integers
+    that do not fit into int64 are in columns of Python integers.
     """
 
     @property
@@ -81,5 +82,5 @@ def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:
 
 
 def keeps_objects(form: ColumnForm) -> bool:
-    """Return whether states of a form are one column of objects, which the state's serde encodes."""
+    """Return whether a form's state is one column of objects, which the state's serde encodes."""
     return getattr(form, "of_objects", False)

@@ -59,7 +59,7 @@ class LoopBuilder(BuilderBase):
         return Loop(name, self)
 
     def close_loop(self, loop: Loop[K, V], *parents: Node[K, V]) -> None:
-        """Write the records of nodes to a loop. To be called once for each loop.
+        """Write the records of nodes to a loop; call this method once for each loop.
 
         Args:
             loop: The result of `add_loop`.
