@@ -35,7 +35,7 @@ def advance(
     marks: Marks,
     log_of: Callable[[TaskKey], DurableLog],
 ) -> None:
-    """Update a copy to a version, by newer deltas only for a partition with an earlier version.
+    """Update a copy to a version; read only the deltas since its current version if possible.
 
     Args:
         store: The copy.

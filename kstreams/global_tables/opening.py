@@ -58,7 +58,7 @@ def open_global_tables(
 
 
 def app_table_source(table: GlobalDefinition, app: AppTable[object, object]) -> AppTableSource:
-    """Return the versions of another app's table.
+    """Return the source of the versions of another app's table.
 
     Raises:
         NoCheckpointError: The app has no checkpoint; the error names the table.

@@ -141,7 +141,7 @@ class ChainedMap(Chained):
         )
 
     def _check(self, table: pa.Table, pairs: list[Any]) -> None:
-        """Raise an error if a pair is text, which would be unpacked into two characters."""
+        """Raise an error if a result is text instead of a pair: text unpacks into characters."""
         for row, pair in enumerate(pairs):
             if isinstance(pair, TEXT_TYPES):
                 error = text_returned("map_", self._function, pair, "a pair of key and value")

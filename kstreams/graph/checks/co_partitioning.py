@@ -146,7 +146,7 @@ def inner_format(key: Serde[object]) -> str:
 
 
 def inner_rule(partitioner: Partitioner) -> Partitioner:
-    """Return the partitioner that a partitioner of windowed keys applies to the inner key."""
+    """Return the inner key's partitioner if keys are windowed; otherwise the given partitioner."""
     return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
 
 

@@ -35,7 +35,7 @@ class Uneven:
     stores: Mapping[str, int] = field(default_factory=dict)
 
     def of_input(self, name: str, tasks: int) -> int:
-        """Return the partition count of an input, whose group has `tasks` tasks."""
+        """Return an input's partition count; if it is not uneven, the group's number of tasks."""
         return self.inputs.get(name, tasks)
 
     def inputs_of(self, group: PartitionGroup, tasks: int) -> dict[str, int]:
@@ -43,7 +43,7 @@ class Uneven:
         return {entry.name: self.of_input(entry.name, tasks) for entry in group.inputs}
 
     def of_store(self, name: str, tasks: int) -> int:
-        """Return the partition count of a store, whose group has `tasks` tasks."""
+        """Return a store's partition count; if it is not uneven, the group's number of tasks."""
         return self.stores.get(name, tasks)
 
 

@@ -103,7 +103,7 @@ class Neighbors:
     def mixed(
         self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
     ) -> Reason | None:
-        """Return a reason if a downstream node has records of other nodes, too; otherwise None.
+        """Return a reason if a downstream node also has other, unrelated parents; otherwise None.
 
         With execution by columns, the order of such a node's records would change: all records of
         one parent would come before the records of the other parent. A node that forwards only when

@@ -55,7 +55,7 @@ def store_shared(user: str) -> Reason:
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason for a node above `node`, which also receives records from elsewhere."""
+    """Return the reason for a node whose downstream node, `node`, also has other parents."""
     return f"node {node!r} below it gets records from elsewhere too"
 
 
