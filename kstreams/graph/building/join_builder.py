@@ -66,8 +66,9 @@ class JoinBuilder(TableBuilder):
 
         The join reads the row after all records that the task has processed before, that is, all
         records with an earlier time. In a versioned table, or a table derived from one, the join
-        reads the row as of the record's own time. Changes of the table give no results. Null values are dropped as
-        `null-value`; a null key has no row, and an inner join drops it as `null-key`.
+        reads the row as of the record's own time. Changes of the table give no results. Null values
+        are dropped as `null-value`; a null key has no row, and an inner join drops it as
+        `null-key`.
 
         Args:
             name: Name of the node.
