@@ -1,4 +1,4 @@
-"""Find the joins and stores whose inputs need co-partitioning."""
+"""Find the joins and stores whose inputs must be co-partitioned."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield a problem for each two entries of one join or store whose key serdes differ."""
+    """Yield a problem for entries with different key serdes that reach one join or store."""
     known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries
@@ -120,7 +120,7 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield warnings for joins and stores of framed keys, whose frame partitioners hash, too."""
+    """Warn of sources with framed keys at one join or store: partitioners hash the frame, too."""
     for meeting in meetings(nodes):
         framed = [
             f"{entry.name!r} ({_key(entry).name})"
@@ -139,14 +139,14 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def inner_format(key: Serde[object]) -> str:
-    """Return the name of the serde that determines a key's partition, without any window."""
+    """Return the name of the serde that determines a key's partition; excludes its window."""
     while key.tail_bytes and isinstance(key, CompositeSerde):
         key = key.parts[0]
     return key.name
 
 
 def inner_rule(partitioner: Partitioner) -> Partitioner:
-    """Return the partitioner that is applied to the inner key of windowed keys."""
+    """Return the inner key's partitioner if keys are windowed; otherwise the given partitioner."""
     return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
 
 

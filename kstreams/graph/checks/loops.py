@@ -23,7 +23,7 @@ def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
 
 
 def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Yield a problem for each loop that no source leads to, so that it never has records."""
+    """Yield a problem for each loop without an upstream source: it would never have records."""
     for pipeline in Topology("", groups).pipelines():
         if not any(group.sources for group in pipeline):
             for loop in (loop for group in pipeline for loop in group.loops):
@@ -34,7 +34,7 @@ def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def with_hops(nodes: Mapping[str, AnyNode]) -> Mapping[str, AnyNode]:
-    """Return the nodes; if there are loops, repartition edges transmit the records' hop counts."""
+    """Return the nodes; in a topology with loops, repartition edges transmit hop counts."""
     if not any(isinstance(node, LoopNode) for node in nodes.values()):
         return nodes
     return {

@@ -30,7 +30,7 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason against columns for a group whose entry may skip failed records."""
+    """Return the reason for a group in which `on_error` may skip failed records of an entry."""
     return f"{entry!r} goes on after records that fail (on_error)"
 
 
@@ -55,7 +55,7 @@ def store_shared(user: str) -> Reason:
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason against columns above a node that also has other inputs."""
+    """Return the reason for a node whose downstream node, `node`, also has other parents."""
     return f"node {node!r} below it gets records from elsewhere too"
 
 
