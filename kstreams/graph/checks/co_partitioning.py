@@ -113,9 +113,9 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
             known.add(pair)
             yield (
                 f"records of {first.name!r} and {other.name!r} meet in {meeting.place}, but their "
-                f"keys are {one} and {two}: equal keys are other bytes there, and so lie in other "
-                "partitions; give both one key serde, or put builder.repartition(...) with the "
-                "other's below one of them"
+                f"keys are {one} and {two}: the bytes of equal keys differ, and so do their "
+                "partitions; give both the same key serde, or put builder.repartition(...) with "
+                "the key serde of one below the other"
             )
 
 
@@ -131,10 +131,9 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
         if framed:
             yield (
                 f"records meet in {meeting.place}, and keys of {', '.join(framed)} have a frame: "
-                "the partitioner of whoever writes them hashes it with the key, so equal keys "
-                "whose schemas have unlike ids lie in unlike partitions, and do not meet. Use a "
-                "plain serde for keys, or put builder.repartition(...) below the source, which "
-                "takes the frame off"
+                "producers hash the frame with the key, so equal keys with different schema ids "
+                "are in different partitions, and do not meet. Use a plain serde for keys, or put "
+                "builder.repartition(...) below the source, which removes the frame"
             )
 
 

@@ -17,8 +17,8 @@ def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
     for node in nodes.values():
         if isinstance(node, LoopNode) and node.name not in closed:
             yield (
-                f"loop {node.name!r} is not closed: say what goes into it with "
-                f"close_loop({node.name}, ...)"
+                f"loop {node.name!r} is not closed: pass the nodes that write to it "
+                f"with close_loop({node.name}, ...)"
             )
 
 
@@ -28,8 +28,8 @@ def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
         if not any(group.sources for group in pipeline):
             for loop in (loop for group in pipeline for loop in group.loops):
                 yield (
-                    f"no source leads to loop {loop.name!r}: nothing would ever be in it; "
-                    "close it with nodes below a source"
+                    f"no source leads to loop {loop.name!r}: it would never have "
+                    "records; close it with nodes below a source"
                 )
 
 

@@ -121,7 +121,7 @@ class ExecutionPlanner:
         states the condition.
         """
         if self._asked(node) == "records":
-            return "records (asked for)"
+            return "records (execution='records')"
         found = self._found(node, punctuated=False)
         if not isinstance(found, ColumnProcessor):
             return f"records ({found})" if found else None

@@ -92,7 +92,7 @@ def test_kind_with_an_assigner_gives_the_results_of_records_by_columns(emit: Any
     store = window_store("state", key=TEXT, value=INT64)
     by_records = results(SevensByColumns(), store, "records", emit)
     by_columns = results(SevensByColumns(), store, "columns", emit)
-    assert by_records[0] == "records (asked for)"
+    assert by_records[0] == "records (execution='records')"
     assert by_columns == ("columns", by_records[1])
     assert len(by_columns[1]) >= 2
 

@@ -33,7 +33,7 @@ def test_replay_dry_run_then_selection_then_the_rest(topics: Embedded) -> None:
         "topic": "dead",
         "dry_run": False,
         "sent": [{"class": "[red]Limit", "topic": "orders", "records": 1}],
-        "left": {"brought back before": 1},
+        "left": {"already replayed": 1},
     }
     assert sorted(record.value or b"" for record in records(topics)) == [b"1", b"2"]
 

@@ -64,7 +64,7 @@ def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None
     node = builder.add_processor("pass", Pass, source, again)
 
     assert problems(builder) == (
-        "loop 'again' is not closed: say what goes into it with close_loop(again, ...)",
+        "loop 'again' is not closed: pass the nodes that write to it with close_loop(again, ...)",
     )
     builder.close_loop(again)
     assert "loop 'again' is closed with nothing: pass its parents" in problems(builder)
@@ -138,7 +138,7 @@ def test_loop_without_source_is_rejected() -> None:
 
     (problem,) = problems(builder)
 
-    assert problem.startswith("no source leads to loop 'again': nothing would ever be in it")
+    assert problem.startswith("no source leads to loop 'again': it would never have records")
 
 
 def test_edges_count_hops_only_in_topology_with_loops() -> None:

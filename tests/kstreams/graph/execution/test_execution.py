@@ -228,7 +228,10 @@ def test_supported_aggregation_runs_by_columns(supplier: Any) -> None:
 
 
 def test_requested_execution_by_records_is_reported_as_requested() -> None:
-    assert execution(directly_below(counted(execution="records")).build()) == "records (asked for)"
+    assert (
+        execution(directly_below(counted(execution="records")).build())
+        == "records (execution='records')"
+    )
 
 
 def test_node_with_one_execution_reports_none() -> None:
@@ -275,9 +278,9 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
     (below_another, "it is below processor 'merged', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),
-    (of_a_source_that_skips, "'clicks' goes on after records that fail (on_error)"),
+    (of_a_source_that_skips, "'clicks' continues after failed records (on_error)"),
     (with_a_shared_store, "node 'reader' uses its store too"),
-    (above_a_mixed_node, "node 'both' below it gets records from elsewhere too"),
+    (above_a_mixed_node, "node 'both' below it also gets records from other nodes"),
 ]
 
 

@@ -37,11 +37,11 @@ def test_dead_letters_page_shows_origin_and_reason_with_paging(tmp_path: Path) -
         assert places == [f"0@{offset}" for offset in reversed(range(60))]
         assert older.all("a", rel="next") == []
         counted = html(served, f"{path}&count=true").text
-        assert "60 skipped: 'lines' is no topic here" in counted
+        assert "60 skipped: topic 'lines' does not exist" in counted
         app.connection.log().ensure("lines", app.partitions)
         assert "60 would be replayed to lines" in html(served, f"{path}&count=true").text
         replay_letters(app.connection, LETTERS)
-        assert "60 skipped: brought back before" in html(served, f"{path}&count=true").text
+        assert "60 skipped: already replayed" in html(served, f"{path}&count=true").text
         assert html(served, path).rows()[0][-1].endswith("replayed")
         for wrong in ("cursor=x", "topic=totals", "count=yes"):
             assert served.get(f"{path.partition('?')[0]}?{wrong}").status in (400, 404)
