@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_interrupt_ends_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("time.sleep", interrupted)
+    monkeypatch.setattr(tail, "time", SimpleNamespace(sleep=interrupted))  # not in all threads
     assert values("--follow", "--from", "-1") == ["v5"]
 
 
