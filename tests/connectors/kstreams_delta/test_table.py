@@ -65,7 +65,7 @@ def test_rows_of_partitions_are_read_unchanged(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.parquet"))) == 3
 
 
-def test_empty_text_is_no_partition_value(tmp_path: Path) -> None:
+def test_row_with_empty_text_as_partition_value_is_refused(tmp_path: Path) -> None:
     sink = _totals(tmp_path, partition_by=("word",))
     refused = write(sink, given(("a", Total("", 1)), ("b", Total("b", 2))))
     assert [(row.row, row.reason.split(",")[0]) for row in refused] == [
@@ -83,7 +83,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: 
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}, {"word": "d", "total": None}]
 
 
-def test_new_column_fails_or_is_added(tmp_path: Path) -> None:
+def test_new_column_fails_batch_or_is_added_by_option(tmp_path: Path) -> None:
     write(_totals(tmp_path), given(("a", Total("a", 1))))
     wider = _totals(tmp_path, Wider)
     with pytest.raises(SinkError, match="the table has no column 'price'"):
@@ -134,7 +134,7 @@ def test_invalid_partition_columns_are_refused(tmp_path: Path, options: Any, why
         _totals(tmp_path, **options)
 
 
-def test_files_have_statistics_for_readers(tmp_path: Path) -> None:
+def test_delta_files_have_column_statistics(tmp_path: Path) -> None:
     sink = _totals(tmp_path)
     write(sink, given(("a", Total("tea", 5)), ("b", Total("x" * 50, -1))))
     (found,) = pa.table(deltalake.DeltaTable(str(tmp_path)).get_add_actions()).to_pylist()
