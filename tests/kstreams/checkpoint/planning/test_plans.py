@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_plan_survives_write_and_find(tmp_path: Path) -> None:
+def test_find_returns_written_plan_and_none_for_other_batch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(3, PLAN)
     again = PlanLog(DirectoryObjectStore(tmp_path / "plans"))
     assert again.find(3) == PLAN
@@ -52,7 +52,7 @@ def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*.json")] == ["000000000000.json"]
 
 
-def test_query_keeps_start_positions_decided_first(tmp_path: Path) -> None:
+def test_begin_returns_start_positions_of_first_start(tmp_path: Path) -> None:
     decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
     assert (
         PlanLog(DirectoryObjectStore(tmp_path)).begin(
@@ -129,7 +129,7 @@ def test_revisions_are_removed_with_their_plan(tmp_path: Path) -> None:
     ]
 
 
-def test_slice_ends_where_it_is_cut() -> None:
+def test_slice_until_ends_at_given_offset() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0
@@ -155,7 +155,7 @@ def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: obje
         directory.find(3)
 
 
-def test_plans_of_another_epoch_are_rejected(tmp_path: Path) -> None:
+def test_plan_log_rejects_plans_of_another_epoch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path), log_name="one").write(0, PLAN)
     with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
         PlanLog(DirectoryObjectStore(tmp_path), log_name="two").newest()
