@@ -120,7 +120,7 @@ def test_migrated_values_are_converted_before_merge(tmp_path: Path) -> None:
     ],
     ids=["no-merge", "cut", "cut-later", "overlap", "no-old-windows", "wrong-old-windows"],
 )
-def test_windows_that_do_not_divide_new_windows_are_rejected_without_change(
+def test_window_migration_that_cannot_be_merged_is_rejected_without_change(
     tmp_path: Path, first: Any, second: Any, migration: Migration, expected_text: str
 ) -> None:
     query = started(tmp_path, windows_of(first, count(), each_update()), BEFORE)

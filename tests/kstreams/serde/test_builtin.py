@@ -164,7 +164,7 @@ def test_serdes_that_declare_hashes_by_bytes_have_equal_bytes_for_equal_values(
         assert hash(one) == hash(serde.deserialize(serde.serialize(one)))
 
 
-def test_doubles_alone_do_not_hash_by_bytes() -> None:
+def test_only_serdes_of_doubles_do_not_hash_by_bytes() -> None:
     assert {name for name, (serde, _) in VALUES.items() if not serde.hashes_by_bytes} == {
         "double",
         "double ordered",

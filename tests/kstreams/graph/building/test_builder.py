@@ -72,7 +72,7 @@ def test_source_has_policy_of_builder_unless_given_its_own() -> None:
     assert (second.on_error, second.start) == (DeadLetter("dead"), "latest")
 
 
-def test_repartition_has_given_serdes_and_partitions() -> None:
+def test_repartition_node_has_given_serdes_and_partitions() -> None:
     builder = TopologyBuilder("edges", on_error="skip")
     words = builder.repartition("by", source(builder, "a"), key=TEXT, value=TEXT, partitions=3)
     builder.add_sink("out", to_stdout(), words)
@@ -160,7 +160,7 @@ def test_mirror_adds_sink_and_returns_its_parent() -> None:
     assert (sink.target, sink.parents) == (copy, ("lines",))
 
 
-def test_validate_node_has_two_outputs() -> None:
+def test_validate_returns_nodes_of_valid_and_invalid_records() -> None:
     builder = TopologyBuilder("validate")
     valid, invalid = builder.validate("check", source(builder, "a"), lambda k, v: None)
     builder.add_sink("good", to_stdout(), valid)
