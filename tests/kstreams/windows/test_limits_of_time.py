@@ -62,7 +62,7 @@ def within(rows: list[Row]) -> list[Row]:
 @pytest.mark.long
 @settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_records_and_columns_agree_at_limits_of_time(
+def test_records_and_columns_give_same_results_at_limits_of_time(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = within(rows)
@@ -79,7 +79,7 @@ def test_records_and_columns_agree_at_limits_of_time(
     st.sampled_from(["skip", DeadLetter("letters")]),
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), times | beyond), max_size=12),
 )
-def test_no_time_stops_app_with_policy_skip(
+def test_record_of_any_time_does_not_stop_app_with_policy_skip(
     windows: Any, emit: Any, policy: Any, rows: list[Row]
 ) -> None:
     builder = TopologyBuilder("edges", on_error=policy)
