@@ -240,7 +240,7 @@ def test_slices_and_buffered_records_are_shown_and_exported(kind: str) -> None:
     assert {str(column.type) for column in table.schema if column.name != "key"} == {"int64"}
 
 
-def test_state_export_writes_windowed_key_and_times_as_separate_columns() -> None:
+def test_rows_of_store_with_windowed_keys_have_key_start_and_end_columns() -> None:
     windows = TumblingWindows(milliseconds(10))
     key = windowed(TEXT, windows)
     made = Committing(Path("c").absolute(), buffer_store("t", key=key, value=INT64), key=TEXT)

@@ -109,7 +109,7 @@ def test_serde_of_the_user_is_loaded_by_name(tmp_path: Path) -> None:
     assert kstreams("topics", "tail", "t", "--value-serde", "mine:other").exit_code == 2
 
 
-def test_python_workers_find_modules_of_loaded_topology(tmp_path: Path) -> None:
+def test_load_topology_adds_its_folder_to_pythonpath_of_workers(tmp_path: Path) -> None:
     load_topology("words")
     assert os.environ["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
 

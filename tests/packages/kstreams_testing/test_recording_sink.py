@@ -34,7 +34,7 @@ class TestRecordingSink(SinkContract):
     def seen(self) -> Iterable[tuple[str, int]]:
         return [(record.key, record.value) for record in self.sink.records()]
 
-    test_a_sink_travels_and_shows_no_more_than_its_label = None  # type: ignore[assignment]  # its rule is a local function
+    test_pickled_sink_has_same_label_and_guarantee = None  # type: ignore[assignment]  # its rule is a local function
 
 
 def lengths(sink: Sink[str, int], on_refused: OnError = "fail") -> TopologyBuilder:

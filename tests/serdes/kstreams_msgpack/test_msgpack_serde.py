@@ -86,9 +86,9 @@ class TestDataclasses(SerdeContract[Order]):
     def fields(self) -> Mapping[str, pa.DataType]:
         return {"id": pa.int64(), "item": pa.string(), "price": pa.float64(), "raw": pa.binary()}
 
-    def test_a_field_is_that_of_the_objects(self) -> None:
+    def test_field_of_column_equals_field_of_each_object(self) -> None:
         suite = _Small()
-        SerdeContract.test_a_field_is_that_of_the_objects(suite)
+        SerdeContract.test_field_of_column_equals_field_of_each_object(suite)
 
 
 class _Small(TestDataclasses):
