@@ -31,7 +31,7 @@ _ALLOWED = {
 
 
 @pytest.mark.long
-def test_modules_do_not_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_circular_imports() -> None:
     without_allowed = {
         name: {other for other in others if (name, other) not in _ALLOWED}
         for name, others in graph().items()
