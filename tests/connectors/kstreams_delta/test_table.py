@@ -101,7 +101,7 @@ def test_new_column_fails_batch_or_is_added_by_option(tmp_path: Path) -> None:
     ]
 
 
-def test_constraint_added_while_running_fails_the_publishing(
+def test_constraint_added_while_running_fails_publish(
     tmp_path: Path,
 ) -> None:
     sink = _totals(tmp_path)
@@ -142,7 +142,7 @@ def test_delta_files_have_column_statistics(tmp_path: Path) -> None:
     assert found["min"].get("word") is None  # long texts are not truncated in statistics
 
 
-def test_sink_pickles_without_open_connections_and_shows_no_secret(tmp_path: Path) -> None:
+def test_delta_sink_can_be_pickled_after_use_and_shows_no_secret(tmp_path: Path) -> None:
     sink = _totals(tmp_path, options={"secret_access_key": "s3cret"})
     write(sink, given(("a", Total("a", 1))))
     again = pickle.loads(pickle.dumps(sink))  # made in this test
@@ -153,7 +153,7 @@ def test_sink_pickles_without_open_connections_and_shows_no_secret(tmp_path: Pat
     assert "s3cret" not in str(told.value)
 
 
-def test_unavailable_storage_is_reported_without_the_secret(
+def test_unavailable_delta_storage_is_reported_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: Storage) -> None:

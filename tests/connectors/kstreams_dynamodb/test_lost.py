@@ -44,7 +44,7 @@ def test_connection_lost_at_any_step_writes_all_items_and_one_fence_item(
     assert str(fence["position"]).startswith(f"{batch}:0:{len(PAIRS)}:")
 
 
-def test_concurrent_writers_of_same_item_retry_until_both_succeed(tables: Tables) -> None:
+def test_concurrent_writers_of_same_item_all_succeed(tables: Tables) -> None:
     tables.make("word")
     sink = tables.sink()
     sink.prepare()

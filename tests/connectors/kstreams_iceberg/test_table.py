@@ -186,14 +186,14 @@ def test_missing_table_column_namespace_or_catalog_is_reported_without_the_secre
     assert "s3cret" not in str(told.value) + repr(gone) + gone.label
 
 
-def test_sink_pickles_without_open_connections(catalog: dict[str, str]) -> None:
+def test_iceberg_sink_can_be_pickled_after_use(catalog: dict[str, str]) -> None:
     sink = _totals(catalog)
     write(sink, given(("a", Total("a", 1))))
     again = pickle.loads(pickle.dumps(sink))  # made in this test
     assert set(vars(again)) <= set(IcebergTable.__dataclass_fields__)
 
 
-def test_catalog_that_does_not_reply_is_retried(
+def test_request_to_catalog_that_does_not_reply_is_retried(
     catalog: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, left = Storage.open, [OSError("reset")]

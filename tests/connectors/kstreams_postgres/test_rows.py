@@ -67,7 +67,7 @@ def test_previous_row_of_key_is_written_if_its_last_row_is_refused(place: Place)
     assert place.rows() == [("a", 1)]
 
 
-def test_repeated_commit_refuses_the_same_rows(place: Place) -> None:
+def test_retried_commit_refuses_the_same_rows(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     pairs = (("a", 1), ("b", 500), ("nul\0", 7))
     first = write(place.totals(), given(*pairs))
@@ -170,7 +170,9 @@ def test_error_of_a_batch_function_fails_the_batch(place: Place) -> None:
     assert place.rows() == []
 
 
-def test_key_of_several_columns_is_a_tuple_and_contradicting_rows_are_refused(place: Place) -> None:
+def test_key_of_several_columns_is_a_tuple_and_rows_with_other_key_values_are_refused(
+    place: Place,
+) -> None:
     place.execute("CREATE TABLE totals (shop text, day date, n int, PRIMARY KEY (day, shop))")
     sink = place.totals(key=("shop", "day"), row=lambda _key, row: row)
     day = NOW.date()

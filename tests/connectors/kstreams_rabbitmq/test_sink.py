@@ -126,7 +126,7 @@ def test_missing_staged_results_are_an_error(place: Place) -> None:
         sink.publish({commit_of(): ["nonsense"]})
 
 
-def test_limits_of_the_broker_are_checked_before_writing(place: Place) -> None:
+def test_broker_limits_are_checked_before_results_are_written(place: Place) -> None:
     with pytest.raises(SinkError, match="StreamDoesNotExist"):
         place.sink(stream="nobody-made-it").prepare()
     with pytest.raises(SinkError, match=r"stream\.frame_max"):

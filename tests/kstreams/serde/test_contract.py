@@ -333,15 +333,15 @@ def failed(*faults: str) -> set[str]:
         ("unequal", "test_serde_equals_serde_with_same_arguments"),
     ],
 )
-def test_contract_detects_fault(fault: str, test: str) -> None:
+def test_serde_contract_detects_each_fault(fault: str, test: str) -> None:
     assert test in failed(fault)
 
 
-def test_serde_without_faults_passes_contract() -> None:
+def test_serde_without_faults_passes_serde_contract() -> None:
     assert failed() == set()
 
 
-def test_contract_without_serde_names_method_to_override() -> None:
+def test_serde_contract_without_serde_names_method_to_override() -> None:
     with pytest.raises(NotImplementedError, match=r"override serde\(\)"):
         SerdeContract[Any]().serde()
     with pytest.raises(NotImplementedError, match=r"override values\(\)"):

@@ -109,7 +109,7 @@ def test_missing_object_of_log_is_detected(damaged: _History, tmp_path: Path) ->
         damaged.log.objects[ref.name] = good
 
 
-def test_object_of_another_attempt_is_detected(damaged: _History, tmp_path: Path) -> None:
+def test_log_object_of_another_attempt_is_detected(damaged: _History, tmp_path: Path) -> None:
     last, other = damaged.pointer.deltas[-1], damaged.pointer.deltas[-2]
     damaged.log.objects[last.name] = damaged.log.objects[other.name]
     with pytest.raises(StateCorruptError, match="not the one that was committed"):
@@ -152,6 +152,6 @@ def test_damage_found_during_merge_is_repaired_by_snapshot(
         '{"f":1,"v":1,"l":"","b":""}',
     ],
 )
-def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
+def test_restore_from_text_that_is_no_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError):
         Pointer.from_json(text)

@@ -103,7 +103,9 @@ def test_record_of_any_time_does_not_stop_app_with_policy_skip(
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", KINDS, ids=lambda kind: type(kind).__name__)
-def test_windows_continue_after_invalid_times(windows: Any, execution: Any) -> None:
+def test_windowed_aggregation_continues_after_records_of_invalid_time(
+    windows: Any, execution: Any
+) -> None:
     builder = TopologyBuilder("edges")
     store = store_for(windows, INT64)
     supplier: Any = windowed_aggregate(windows, count(), store=store, execution=execution)
@@ -171,7 +173,7 @@ def test_suppress_until_time_limit_rejects_invalid_times() -> None:
         lambda span: until_time_limit(span),
     ],
 )
-def test_span_longer_than_all_times_is_rejected(make: Any) -> None:
+def test_window_span_longer_than_range_of_times_is_rejected(make: Any) -> None:
     make(LONGEST_SPAN)
     for span in (LONGEST_SPAN + milliseconds(1), timedelta.max - timedelta(microseconds=999_999)):
         with pytest.raises(ValueError, match="3652500 days or less"):

@@ -92,7 +92,7 @@ def test_records_of_an_explanation_give_the_value_on_the_test_driver(
     assert values(found.history.last) == expected
 
 
-def test_window_closed_at_the_end_of_a_batch_is_a_step_without_a_record(
+def test_explanation_shows_window_closed_at_end_of_batch_as_step_without_record(
     tmp_path: Path,
 ) -> None:
     app = Explained(tmp_path, made.tumbling())

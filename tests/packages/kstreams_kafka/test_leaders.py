@@ -29,7 +29,7 @@ def refused(code: int) -> Future[int]:
     return future
 
 
-def test_request_is_retried_until_leader_answers() -> None:
+def test_request_is_retried_until_each_partition_leader_answers() -> None:
     rounds = [
         {0: answered(2), 1: refused(KafkaError._TRANSPORT)},
         {0: answered(3), 1: refused(KafkaError.NOT_LEADER_FOR_PARTITION)},

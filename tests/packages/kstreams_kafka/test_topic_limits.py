@@ -129,7 +129,7 @@ def test_record_rejected_by_broker_is_named_and_not_other_records_of_batch(
     assert caught.value.code in {"INVALID_RECORD", "INVALID_TIMESTAMP"}
 
 
-def test_write_of_single_rows_returns_rejected_rows_and_writes_others(
+def test_write_apart_returns_row_numbers_of_rejected_records_and_writes_others(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"message.timestamp.after.max.ms": str(HOUR_MS)})

@@ -43,7 +43,7 @@ def test_signature_by_older_secret_is_accepted_until_secret_is_removed(encoding:
                 signature.check(given, BODY, 0)
 
 
-def test_standard_webhooks_signature_covers_message_id() -> None:
+def test_valid_standard_webhooks_signature_returns_message_id() -> None:
     assert STANDARD.check(_standard(), BODY, 1_000_000) == "msg_1"
     several = _standard() | {
         "webhook-signature": "v1,AAAA v1a,x " + _standard()["webhook-signature"]

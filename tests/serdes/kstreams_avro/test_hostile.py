@@ -122,7 +122,7 @@ def test_bad_avro_scalars_are_refused_singly_and_in_columns(
         serde.to_arrow(pa.array([None, data], pa.binary()))
 
 
-def test_decimal_with_redundant_bytes_is_read() -> None:
+def test_decimal_padded_with_many_bytes_is_read() -> None:
     schema = '{"type":"bytes","logicalType":"decimal","precision":2}'
     serde: Any = avro_serde(schema=schema)
     column = pa.array([number(20) + bytes(19) + b"\x07", b"\x02\xff"] * 20, pa.binary())

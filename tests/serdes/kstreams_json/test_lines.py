@@ -67,7 +67,7 @@ def test_json_bulk_decoding_equals_single_decoding(
     ],
     ids=["and none", "and a blank", "and one in two", "and one cut between fields"],
 )
-def test_document_with_two_json_values_is_refused_also_beside_empty_document(
+def test_column_with_document_of_two_json_values_is_refused(
     documents: list[bytes],
 ) -> None:
     serde: Serde[Any] = json_serde(Order)

@@ -40,7 +40,7 @@ def test_file_in_place_of_database_directory_raises_typed_error(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "CURRENT"])
-def test_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
+def test_open_of_damaged_rocksdb_database_raises(tmp_path: Path, victim: str) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="restored from the durable log") as caught:
@@ -49,7 +49,7 @@ def test_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> None:
+def test_branch_of_damaged_rocksdb_database_is_refused(tmp_path: Path, victim: str) -> None:
     """RocksDB opens a database with a truncated manifest as an older or an empty one."""
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
@@ -57,7 +57,9 @@ def test_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> Non
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_damaged_database_is_not_shared(tmp_path: Path, victim: str) -> None:
+def test_damaged_rocksdb_database_is_not_shared_with_other_processes(
+    tmp_path: Path, victim: str
+) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="not closed properly"):
@@ -91,7 +93,7 @@ def _halve(directory: Path, pattern: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def test_open_database_cannot_be_branched(tmp_path: Path) -> None:
+def test_branch_of_open_rocksdb_database_is_refused(tmp_path: Path) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     store = RocksDB().open(tmp_path / "d", ["s"])
     assert not RocksDB().branch(tmp_path / "d", tmp_path / "target")

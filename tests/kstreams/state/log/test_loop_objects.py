@@ -85,7 +85,7 @@ def test_empty_loop_output_writes_no_object(log: ObjectStore) -> None:
     assert list(log.list("")) == []
 
 
-def test_parts_in_documents_are_grouped_by_object() -> None:
+def test_loop_parts_in_commit_documents_are_grouped_by_object() -> None:
     parts = tuple(
         LoopPart("one", task, 5, f"{PREFIX}x{task // 2}", 0, 9, 1, "0" * 16) for task in range(4)
     )
@@ -129,7 +129,7 @@ def test_loop_part_with_digest_of_another_part_is_rejected(log: ObjectStore) -> 
         read_loops(log, [replace(second, digest=first.digest)])
 
 
-def test_sweep_keeps_referenced_objects_and_those_of_running_batch(log: ObjectStore) -> None:
+def test_sweep_keeps_referenced_loop_objects_and_those_of_running_batch(log: ObjectStore) -> None:
     past, last, now = (written(log, batch, f"a{batch}") for batch in (1, 2, 3))
     lost = written(log, 2, "bb")  # of an attempt that was not committed
     old = write_loops(

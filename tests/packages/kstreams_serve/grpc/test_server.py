@@ -172,7 +172,9 @@ def test_wrong_tokens_of_an_address_are_limited_and_a_valid_one_is_accepted(
         assert guessed.call("List", pb.ListRequest()).apps
 
 
-def test_client_address_is_taken_from_trusted_proxies_only(tmp_path: Path) -> None:
+def test_wrong_tokens_are_counted_by_forwarded_address_of_trusted_proxies_only(
+    tmp_path: Path,
+) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     wrong = "x" * 20
     for proxies, expected in ((("127.0.0.1",), "UNAUTHENTICATED"), ((), "RESOURCE_EXHAUSTED")):
