@@ -69,7 +69,7 @@ def test_package_has_py_typed_and_a_docstring(package: str) -> None:
     assert (ROOT / package / "__init__.py").read_text().startswith('"""')
 
 
-def test_plugin_folders_hold_packages_only() -> None:
+def test_plugin_folders_contain_only_packages() -> None:
     loose = [p for d in FOLDERS for p in (ROOT / d).iterdir() if p.is_file()]
 
     assert loose == []

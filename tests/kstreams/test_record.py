@@ -56,5 +56,5 @@ def test_record_rejects_other_attributes() -> None:
         Record("k", 1).extra = 1  # type: ignore[attr-defined]  # the invalid attribute
 
 
-def test_metadata_is_compared_by_value() -> None:
+def test_record_metadata_is_compared_by_value() -> None:
     assert RecordMetadata("t", 0, 1, 2) == RecordMetadata("t", 0, 1, 2, ())

@@ -169,6 +169,6 @@ def test_unreachable_broker_is_reported_without_the_password(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("url", ["", "http://h/", "amqp://", "amqp://h:port/", "amqp://[::1/"])
-def test_invalid_url_is_refused(url: str) -> None:
+def test_invalid_amqp_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="expected amqp://"):
         AmqpQueue(url, "q")

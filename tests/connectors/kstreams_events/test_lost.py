@@ -199,7 +199,7 @@ def test_unreachable_server_is_reported_without_the_secret(kind: Any) -> None:
     "url", ["", "ftp://h/", "http://", "http://u:p@h/", "ws://u@h/", "http://h:port/"]
 )
 @pytest.mark.parametrize("kind", [EventStream, WebSocket])
-def test_invalid_url_is_refused(kind: Any, url: str) -> None:
+def test_invalid_event_stream_or_websocket_url_is_refused(kind: Any, url: str) -> None:
     with pytest.raises(ValueError, match="url= is not valid"):
         kind(url)
 

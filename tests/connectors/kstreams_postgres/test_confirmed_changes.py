@@ -181,7 +181,7 @@ def test_process_killed_during_slot_creation_leaves_no_partial_snapshot(
     assert [each.key for each in all_of(shop.log())] == [1, 2, 3, 4]
 
 
-def test_missing_slot_is_an_error(shop: Shop) -> None:
+def test_missing_replication_slot_raises_error(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         plan = list(contents.pieces(0, 0, contents.ends()[0]))
@@ -284,7 +284,7 @@ def test_unsupported_table_of_change_log_is_refused_with_reason(
         shop.begin()
 
 
-def test_replaced_table_is_an_error(shop: Shop) -> None:
+def test_table_dropped_and_recreated_raises_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("ALTER TABLE orders DROP CONSTRAINT orders_pkey")
     shop.execute("ALTER TABLE orders ADD PRIMARY KEY (id, item)")
@@ -325,7 +325,7 @@ def test_unreachable_database_is_reported_without_the_secret(shop: Shop) -> None
     assert "geheim" not in f"{caught.value}{log!r}{log.label}"
 
 
-def test_invalid_names_are_refused() -> None:
+def test_invalid_names_of_slots_and_tables_are_refused() -> None:
     for name, table in (("a/b", "orders"), ("Orders", "orders"), ("orders", "")):
         with pytest.raises(CompileError):
             changes(name, "postgresql://h/d", table, TEXT, Order)

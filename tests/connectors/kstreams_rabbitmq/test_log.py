@@ -90,7 +90,7 @@ def test_messages_deleted_by_retention_before_reading_are_counted(place: Place) 
     assert len(rows(log)) > 10
 
 
-def test_recreated_stream_is_another_log(place: Place) -> None:
+def test_recreated_stream_has_another_log_id(place: Place) -> None:
     log = place.log()
     place.add(b"a", b"b")
     with closing(log.contents()) as contents, closing(log.reader()) as reader:

@@ -185,7 +185,7 @@ def test_trimmed_entries_are_counted_exactly_if_server_counts_added_entries(
     assert numbers(log_of(place.url, deleted="pass"), 0) == {}
 
 
-def test_recreated_stream_is_another_log(redis: Place) -> None:
+def test_recreated_stream_has_another_log_id(redis: Place) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -202,7 +202,7 @@ def test_recreated_stream_is_another_log(redis: Place) -> None:
 
 
 @pytest.mark.parametrize("lost", ["the numbers", "entries"])
-def test_stream_restored_from_a_backup_is_another_log(redis: Place, lost: str) -> None:
+def test_stream_restored_from_backup_has_another_log_id(redis: Place, lost: str) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     assert numbers(log) == {0: 0, 1: 1}

@@ -116,7 +116,7 @@ def sum_of(numbers: list[float]) -> float:
 # ------------------------------------------------------------------ rules
 
 
-def test_row_moves_between_groups() -> None:
+def test_changed_row_moves_between_groups_of_regrouped_table() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS).build(), partitions=3) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0), timestamp=5)
         driver.pipe(ROWS, "l", ("a", 1.0), timestamp=4)

@@ -120,7 +120,7 @@ def test_failed_record_is_handled_by_policy_of_its_source() -> None:
     assert caught.value.where.node in ("ask", "in")
 
 
-def test_call_beyond_timeout_is_cancelled() -> None:
+def test_asynchronous_call_beyond_timeout_is_cancelled() -> None:
     fake = FakeService()
     found, dropped, _ = run(
         fake.ask, ("a", 5), ("b", 600), ("c", 6), on_error="skip", timeout=10_000 * MS

@@ -116,7 +116,7 @@ def test_errors_in_retry_on_are_retried() -> None:
     ("timeout", "calls"),
     [(100 * MS, 1), (101 * MS, 2), (300 * MS, 2), (301 * MS, 3), (10_000 * MS, 4)],
 )
-def test_no_retry_begins_after_timeout(timeout: timedelta, calls: int) -> None:
+def test_call_external_begins_no_retry_after_timeout(timeout: timedelta, calls: int) -> None:
     fake = FakeService(*[OSError()] * 9)
     processor, _ = opened(
         call_external(
@@ -159,7 +159,7 @@ def upper(record: Record[str, str]) -> str:
     return record.value.upper()
 
 
-def test_default_options_can_be_pickled() -> None:
+def test_default_options_of_call_external_can_be_pickled() -> None:
     supplier: Callable[[], Any] = pickle.loads(pickle.dumps(call_external(upper)))
     assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
 

@@ -111,7 +111,7 @@ def test_deduplicate_bounds_number_of_stored_ids() -> None:
         assert seen.approximate_count() <= 10
 
 
-def test_invalid_settings_are_rejected() -> None:
+def test_deduplicate_rejects_invalid_settings() -> None:
     with pytest.raises(TopologyError, match=r"within is .*, expected 0 or more"):
         deduplicate(by_key(), id=TEXT, within=timedelta(seconds=-1), store="s")
     wrong: Any = "keep"

@@ -283,7 +283,7 @@ def test_unsupported_emission_by_columns_is_rejected_with_reason(
         driver_of(windows, emit, count(), "columns", INT64)
 
 
-def test_interval_must_be_positive() -> None:
+def test_emission_interval_must_be_positive() -> None:
     for make in (every, at_most_every):
         with pytest.raises(ValueError, match="interval"):
             make(milliseconds(0))

@@ -142,7 +142,7 @@ def test_unknown_serde_name_in_checkpoint_resolves_to_none(recorded: str) -> Non
     assert recorded_serde(recorded) is None
 
 
-def test_undecodable_bytes_are_returned_unchanged(package: None) -> None:
+def test_undecodable_bytes_are_shown_unchanged(package: None) -> None:
     cents = find_format("cents:EUR")
     assert cents.read(b"5") == (5, True)
     for data in (b"five", b"panic"):

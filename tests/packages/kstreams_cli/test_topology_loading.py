@@ -52,7 +52,7 @@ def test_topology_modules_in_folders_are_found(tmp_path: Path) -> None:
         (".words", "'.words' is not the name of a module"),
     ],
 )
-def test_missing_name_suggests_existing_ones(target: str, message: str) -> None:
+def test_missing_topology_name_suggests_existing_names(target: str, message: str) -> None:
     with pytest.raises(WrongUsageError) as raised:
         load_topology(target)
     assert str(raised.value).startswith(message)

@@ -57,7 +57,7 @@ def test_records_of_partition_have_order_of_writes(broker: KafkaBroker, topic_na
     assert list(range(0, 5_000, 3)) == [future.result().offset for future in futures]
 
 
-def test_threads_can_share_writer(broker: KafkaBroker, topic_name: str) -> None:
+def test_threads_can_share_kafka_writer(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 4)
     kafka = Kafka(broker.bootstrap)
     writer = kafka.writer()

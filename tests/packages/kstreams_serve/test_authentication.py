@@ -70,7 +70,7 @@ def test_each_route_needs_its_role(served: Served, action: Any) -> None:
         assert served.ask(action.method, path, token=ACTOR).status not in (401, 403)
 
 
-def test_only_health_needs_no_token() -> None:
+def test_only_health_route_needs_no_token() -> None:
     actions = [each for each in actions_of(context_of()) if each.role is Role.OPEN]
     open_ = [each.path for each in actions if not each.path.startswith("/static/")]
     assert open_ == ["/health/live", "/health/ready", "/login", "/login", "/logout"]
@@ -183,7 +183,7 @@ def test_other_origins_are_refused_unless_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "origin", ["*", "null", "https://a.example/", "https://a.example/x", "a.example", "https://*.a"]
 )
-def test_origin_is_compared_exactly(origin: str) -> None:
+def test_request_origin_is_compared_exactly(origin: str) -> None:
     with pytest.raises(ServeError, match="is invalid; expected https"):
         ServeSettings(TOKENS, origins=(origin,))
 

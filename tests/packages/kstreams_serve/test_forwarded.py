@@ -59,7 +59,7 @@ def test_client_cannot_forge_its_address_by_forwarded_header(forged: list[str]) 
 
 
 @pytest.mark.parametrize("wrong", ["*", "", "10.0.0.1/8", "proxy.example", "10.0.0.0/33"])
-def test_invalid_network_is_refused(wrong: str) -> None:
+def test_invalid_network_of_trusted_proxies_is_refused(wrong: str) -> None:
     with pytest.raises(ServeError, match="trusted proxy"):
         ServeSettings(TOKENS, forwarded_allow_ips=(wrong,))
 

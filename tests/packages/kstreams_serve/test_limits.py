@@ -116,7 +116,7 @@ def _follow(served: Served) -> tuple[http.client.HTTPConnection, http.client.HTT
     return connection, connection.getresponse()
 
 
-def test_number_of_followers_is_limited(served: Served) -> None:
+def test_number_of_concurrent_follow_requests_is_limited(served: Served) -> None:
     connections = [_follow(served) for _ in range(2)]
     assert [answer.status for _, answer in connections] == [200, 200]
     assert served.get(f"{STORE}/follow").status == 503

@@ -129,7 +129,7 @@ def test_cursor_does_not_continue_after_a_reset(tmp_path: Path, query: str) -> N
         assert (again.status, again.version) == (200, key.version)
 
 
-def test_version_is_selected_by_time(tmp_path: Path) -> None:
+def test_read_at_time_selects_version_committed_before(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     for value in range(4):  # committed at 1.000 s, 1.001 s, ...
         app.put([("a", value)])
@@ -294,7 +294,7 @@ def test_invalid_unicode_is_escaped(tmp_path: Path) -> None:
         assert answer.json["rows"] == [{"value": "\ud800"}]
 
 
-def test_app_and_store_are_described(tmp_path: Path) -> None:
+def test_app_and_store_requests_return_their_descriptions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:

@@ -152,7 +152,7 @@ def test_error_of_bad_message_names_record(execution: str) -> None:
 
 
 @pytest.mark.parametrize("by_batch", [True, False])
-def test_bad_messages_become_dead_letters(by_batch: bool) -> None:
+def test_bad_protobuf_messages_become_dead_letters(by_batch: bool) -> None:
     source: Topic[str, Money] = Topic("prices", TEXT, MONEY)
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
     builder = TopologyBuilder("t")

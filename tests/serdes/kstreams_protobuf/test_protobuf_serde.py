@@ -160,7 +160,7 @@ def test_well_known_protobuf_messages_have_serdes() -> None:
     assert protobuf_serde(Struct).deserialize(protobuf_serde(Struct).serialize(nested)) == nested
 
 
-def test_deep_messages_are_refused() -> None:
+def test_deeply_nested_protobuf_messages_are_refused() -> None:
     assert protobuf_serde(Tree).deserialize(_nested(60)).children[0].children
     with pytest.raises(DeserializationError, match=r"shapes.v1.Tree"):
         protobuf_serde(Tree).deserialize(_nested(200))

@@ -27,7 +27,9 @@ indexes = st.lists(st.integers(0, 300), min_size=1, max_size=4)
         ([1, 2], False, b"\x02\x01\x02"),
     ],
 )
-def test_message_indexes_have_golden_bytes(given: list[int], zigzag: bool, data: bytes) -> None:
+def test_protobuf_message_indexes_have_recorded_bytes(
+    given: list[int], zigzag: bool, data: bytes
+) -> None:
     assert index_bytes(given, zigzag=zigzag) == data
     frame = parse_frame(b"\0\0\0\0\x07" + data + b"rest", indexed=True, zigzag=zigzag)
     assert frame == Frame(b"\0\0\0\0\x07" + data, 7, tuple(given))

@@ -38,7 +38,7 @@ def test_request_over_a_reset_connection_is_retried(fake: FakeRegistry) -> None:
     assert registry(fake).schema(number) is not None
 
 
-def test_unreachable_registry_is_unavailable() -> None:
+def test_unreachable_registry_raises_unavailable_error() -> None:
     with FakeRegistry() as gone:
         url = gone.url
     with pytest.raises(RegistryUnavailableError, match=r"(?s)Connection.*2 times"):
@@ -60,7 +60,9 @@ def test_unreachable_registry_is_unavailable() -> None:
         ((200, {"schema": "{}", "references": [{"name": "a"}]}), "reference that lacks a name"),
     ],
 )
-def test_invalid_reply_counts_as_unavailable(fake: FakeRegistry, answer: Any, why: str) -> None:
+def test_invalid_registry_reply_raises_unavailable_error(
+    fake: FakeRegistry, answer: Any, why: str
+) -> None:
     fake.fault = lambda _method, _path: answer
     with pytest.raises(RegistryUnavailableError, match=why):
         registry(fake).schema(1)

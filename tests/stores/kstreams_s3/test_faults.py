@@ -57,7 +57,7 @@ PASSING: dict[str, Fault] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutUpload(100)], ids=[*PASSING, "cut"])
-def test_create_is_retried_after_faults(
+def test_s3_put_if_absent_is_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     proxy.inject(fault, method="PUT", contains="/object", times=2)

@@ -29,7 +29,7 @@ SECRETS: Any = {
         ("s3://bucket/apps/counts/", "bucket", "apps/counts/"),
     ],
 )
-def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None:
+def test_s3_url_has_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None:
     assert (S3(url).bucket, S3(url).prefix) == (bucket, prefix)
 
 
@@ -46,7 +46,7 @@ def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None
         "s3://b/../x",
     ],
 )
-def test_invalid_url_is_refused(url: str) -> None:
+def test_invalid_s3_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"s3://bucket/prefix|object name"):
         S3(url)
 
@@ -128,7 +128,7 @@ def test_settings_and_open_storage_are_pickled_without_their_client() -> None:
     assert copy._made is None
 
 
-def test_equal_settings_have_equal_hashes() -> None:
+def test_equal_s3_settings_have_equal_hashes() -> None:
     assert hash(S3("s3://bucket/x", **SECRETS)) == hash(S3("s3://bucket/x", **SECRETS))
     assert S3("s3://bucket/x") != S3("s3://bucket/x", **SECRETS)
 

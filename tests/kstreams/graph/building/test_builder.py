@@ -122,7 +122,7 @@ def test_parent_that_is_no_node_fails_at_the_call() -> None:
         builder.add_processor("x", Keeps, "lines")
 
 
-def test_duplicate_parent_counts_once() -> None:
+def test_duplicate_parent_of_node_counts_once() -> None:
     builder = TopologyBuilder("twice")
     parent = source(builder, "a")
     builder.add_sink("out", to_stdout(), parent, parent)
@@ -215,7 +215,7 @@ def test_builder_error_is_library_error_and_value_error() -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_nodes_have_order_of_calls() -> None:
+def test_nodes_of_topology_have_order_of_builder_calls() -> None:
     builder = TopologyBuilder("order")
     lines = builder.add_source("lines", LINES)
     deep = builder.add_processor("deep", map_values(len), lines)

@@ -264,7 +264,7 @@ def test_left_row_changed_repeatedly_in_batch_is_joined_once() -> None:
         assert found == [(name, "a|1+8", 8) for name in "klm"]
 
 
-def test_two_consecutive_joins_are_exact() -> None:
+def test_two_consecutive_foreign_key_joins_are_exact() -> None:
     regions = Topic("regions", TEXT, TEXT, nulls="pass")
     kept = timestamped_store("regions", key=TEXT, value=TEXT)
     both = timestamped_store("both", key=TEXT, value=TEXT)

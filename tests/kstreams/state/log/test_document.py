@@ -105,7 +105,7 @@ def test_integer_field_must_be_non_negative_64_bit_number(value: object) -> None
 
 
 @pytest.mark.parametrize("value", [1, 1.5, None, True, [], {}], ids=repr)
-def test_text_field_must_be_text(value: object) -> None:
+def test_text_field_of_document_must_be_text(value: object) -> None:
     with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a string"):
         Fields({"t": value}).text("t")
     with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a string"):

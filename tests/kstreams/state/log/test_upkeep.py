@@ -46,7 +46,7 @@ def test_batch_writes_one_object_and_reads_none(tmp_path: Path) -> None:
     assert task.log.calls == {"put": 7, "get": 0, "list": 0, "delete": 0}
 
 
-def test_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
+def test_batch_without_changes_writes_no_log_object(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     task.commit([(b"k", b"1")])
     before = task.pointer

@@ -201,7 +201,7 @@ _SPAN = timedelta(milliseconds=1)
     ],
     ids=["outside init", "too short", "negative", "equal names", "a name like a number"],
 )
-def test_invalid_schedules_are_rejected(node: Callable[[], Any], message: str) -> None:
+def test_invalid_punctuator_schedules_are_rejected(node: Callable[[], Any], message: str) -> None:
     with pytest.raises(TopologyError, match=message) as caught:
         OneTask(one_node(node)).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "node"
