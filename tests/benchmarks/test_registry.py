@@ -24,7 +24,7 @@ def test_workloads_are_listed_in_order() -> None:
     ]
 
 
-def test_library_is_the_first_peer_and_names_are_unique() -> None:
+def test_all_peers_begins_with_kstreams_and_has_unique_names() -> None:
     names = [peer.name for peer in all_peers()]
     assert names[0] == "kstreams"
     assert len(set(names)) == len(names)
@@ -47,7 +47,7 @@ def test_library_accepts_every_workload(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("find", [workload_by, peer_by])
-def test_unknown_name_is_refused_with_the_known_names(find: object) -> None:
+def test_unknown_peer_or_workload_is_refused_with_list_of_known_names(find: object) -> None:
     with pytest.raises(UnknownName, match=r"there are: (W1|kstreams) "):
         find("nothing")  # type: ignore[operator]
 

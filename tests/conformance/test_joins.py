@@ -52,7 +52,7 @@ def test_case_files_have_join_cases_of_every_kind() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", BY_COLUMNS)
-def test_sample_of_join_cases_passes_on_columns(wanted: str, cut: str) -> None:
+def test_sample_of_join_cases_passes_by_columns(wanted: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(wanted)[::3]
@@ -80,7 +80,7 @@ def test_sample_of_join_cases_passes_on_rocksdb(wanted: str, cut: str) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize(("cut", "store"), [("1", "memory"), ("3", "rocksdb"), ("all", "memory")])
-def test_all_join_cases_pass(cut: str, store: str, half: int) -> None:
+def test_all_join_cases_pass_on_both_backends(cut: str, store: str, half: int) -> None:
     """Run each cut on one backend; `make conformance` runs RocksDB at each."""
     state = backend(store) if store == "rocksdb" else None
     wrong = [

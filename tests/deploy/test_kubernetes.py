@@ -36,7 +36,7 @@ def test_manifests_are_valid_by_the_kubernetes_schemas() -> None:
         validate(each, VERSION, strict=True)
 
 
-def test_misspelled_field_is_found() -> None:
+def test_schema_check_finds_misspelled_field() -> None:
     driver = only("Deployment")
     driver["spec"]["template"]["spec"]["serviceAcountName"] = "driver"
     with pytest.raises(ValidationError, match="serviceAcountName"):
@@ -71,7 +71,7 @@ def test_deployment_selects_its_own_pods() -> None:
     assert deployment["replicas"] == 1
 
 
-def test_accounts_and_roles_exist() -> None:
+def test_service_accounts_and_roles_named_in_manifests_exist() -> None:
     accounts = {
         each["metadata"]["name"] for each in manifests() if each["kind"] == "ServiceAccount"
     }

@@ -68,7 +68,7 @@ def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
         "a joint of two inputs",
     ],
 )
-def test_rewritten_other_names_are_unchanged(text: str) -> None:
+def test_rewritten_text_keeps_names_that_are_not_moved(text: str) -> None:
     assert rewritten(text, MOVES) == text
 
 

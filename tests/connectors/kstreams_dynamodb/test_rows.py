@@ -15,7 +15,7 @@ from tests.support.sinks.sink_writes import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_values_are_encoded_by_type_and_replace_each_other(tables: Tables) -> None:
+def test_items_have_values_encoded_by_type_and_replace_earlier_items(tables: Tables) -> None:
     tables.make("word")
     row = {"n": 0.1, "d": Decimal("1.50"), "b": b"\0", "l": [1, {"x": None}], "t": True}
     write(tables.sink(), given(("a", row), ("b", {"s": {"x", "y"}}), ("c", 3)), commit_of(1))
@@ -85,7 +85,7 @@ def test_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one_key(tables: 
     assert [item["shop"] for item in tables.items()] == ["t"]
 
 
-def test_policy_fail_writes_nothing(tables: Tables) -> None:
+def test_policy_fail_writes_no_item_of_batch_with_invalid_item(tables: Tables) -> None:
     tables.make("word")
     with pytest.raises(RecordRefusedError, match="ValueError"):
         write(tables.sink(), given(("a", 1), ("b", math.inf), fails=True))

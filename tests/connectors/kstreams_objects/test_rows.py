@@ -48,7 +48,7 @@ def test_json_lines_keep_the_order_and_refuse_values_without_json(tmp_path: Path
     assert path.read_text() == '{"a":"é\\n","b":[1,{"c":null}]}\n{"a":2}\n'
 
 
-def test_csv_quotes_fills_missing_columns_and_refuses_unknown_ones(tmp_path: Path) -> None:
+def test_csv_quotes_texts_fills_missing_columns_and_refuses_unknown_columns(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=CsvTable(("a", "b")), row=_columns)
     rows: list[Any] = [{"a": 'x,"y"\n', "b": 1}, {"c": 1}, {"b": Decimal("1.50")}, {"a": [1]}]
     refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
@@ -75,7 +75,9 @@ def test_parquet_has_one_schema_and_refuses_rows_that_violate_it(tmp_path: Path)
     assert json.loads(refused[0].letter.value or b"") == {"n": 1 << 20}
 
 
-def test_each_folder_gets_a_file_and_no_name_leads_outside(tmp_path: Path) -> None:
+def test_rows_are_written_to_one_file_per_folder_and_folder_outside_of_place_is_refused(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "place"
     sink: Objects[Any, int] = Objects(
         str(place), format=JsonLines(), row=lambda _k, n: {"n": n}, folder=lambda key, _n: key
@@ -148,7 +150,7 @@ def test_csv_needs_column_names() -> None:
         CsvTable(("a", "a"))
 
 
-def test_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
+def test_objects_sink_accepts_path_or_storage_as_place(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(tmp_path, format=JsonLines(), row=_columns)
     assert sink.label == f"files in {tmp_path}"
     write(sink, given(("k", {"a": 1})))

@@ -64,14 +64,14 @@ def test_snapshot_rows_are_followed_by_changes(shop: Shop) -> None:
     assert abs(found[4].time - SystemClock().now_ms()) < 60_000
 
 
-def test_log_without_a_snapshot_begins_with_its_slot(shop: Shop) -> None:
+def test_log_without_snapshot_begins_with_changes_after_slot_creation(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin(snapshot=False)
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)")
     assert _change_rows(log) == [(2, "insert", None, MILK)]
 
 
-def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
+def test_full_replica_identity_adds_old_rows_to_changes(shop: Shop) -> None:
     shop.execute(FULL)
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -84,7 +84,7 @@ def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
-def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -> None:
+def test_update_of_key_is_read_as_deletion_and_insertion(shop: Shop, identity: str) -> None:
     shop.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -100,7 +100,7 @@ def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -
     assert [each.key for part in parts for each in part] == [1, 1, 7]
 
 
-def test_key_may_have_several_columns(shop: Shop) -> None:
+def test_changes_of_table_with_key_of_several_columns_are_read(shop: Shop) -> None:
     shop.execute("CREATE TABLE stock (place text, item int, n int, PRIMARY KEY (item, place))")
     log = shop.begin(table="stock", row=dict, key=TupleSerde(INT64, TEXT))
     shop.execute("INSERT INTO stock VALUES ('here', 7, 1)", "DELETE FROM stock")
@@ -180,7 +180,7 @@ VALUES = r"""
 """
 
 
-def test_values_have_the_types_of_their_fields(shop: Shop) -> None:
+def test_change_values_have_types_of_dataclass_fields(shop: Shop) -> None:
     shop.execute("CREATE TYPE mood AS ENUM ('fine')", f"CREATE TABLE every ({COLUMNS})")
     shop.execute(f"INSERT INTO every VALUES ({VALUES})")  # noqa: S608  # as above
     log = shop.begin(table="every", row=Everything)
@@ -262,7 +262,7 @@ def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> No
     ]
 
 
-def test_full_replica_identity_gives_long_values(shop: Shop) -> None:
+def test_full_replica_identity_adds_unchanged_long_values_to_changes(shop: Shop) -> None:
     shop.execute(*BOOKS, "ALTER TABLE books REPLICA IDENTITY FULL")
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -310,7 +310,9 @@ def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
     assert _change_rows(log) == [(1, "insert", None, TEA)]
 
 
-def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_transaction_is_decoded_by_server_once(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders SELECT n, 'tea', n FROM generate_series(1, 12000) n")
     shop.execute("INSERT INTO orders VALUES (0, 'milk', 3)")

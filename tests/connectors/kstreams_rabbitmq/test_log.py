@@ -90,7 +90,7 @@ def test_messages_deleted_by_retention_before_reading_are_counted(place: Place) 
     assert len(rows(log)) > 10
 
 
-def test_recreated_stream_is_another_log(place: Place) -> None:
+def test_recreated_stream_has_another_log_id(place: Place) -> None:
     log = place.log()
     place.add(b"a", b"b")
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -116,7 +116,7 @@ def test_missing_stream_is_a_source_error(place: Place) -> None:
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_connection_lost_at_any_step_changes_nothing(
+def test_connection_lost_at_any_step_does_not_change_read_rows(
     place: Place, monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
     place.add(*(b"%d" % n for n in range(30)))
@@ -187,7 +187,7 @@ def test_stream_with_a_starting_leader_is_read_again(
             assert reader.read(piece, max_bytes=ALL).num_rows == 2
 
 
-def test_stream_that_stays_shorter_than_before_is_an_error(
+def test_stream_that_remains_shorter_than_before_raises_data_loss_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.add(b"a", b"b")

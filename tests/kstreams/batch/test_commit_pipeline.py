@@ -75,7 +75,9 @@ def after(pipeline: CommitPipeline) -> Plan:
     return Plan({}, POSITIONS, after=None if pipeline.last is None else pipeline.last.id)
 
 
-def test_commit_with_lock_is_accepted_when_written_and_plans_nothing(locked: Place) -> None:
+def test_commit_with_lock_is_accepted_once_written_without_planning_next_batch(
+    locked: Place,
+) -> None:
     pipeline = locked.driver("one")
     assert run_batch(pipeline, "one") == (0, ["accept"])
     assert pipeline.last == locked.opened.commits.at(0)
@@ -89,7 +91,7 @@ def test_commit_without_lock_accepts_and_plans_next_batch_meanwhile(objects: Pla
     assert pipeline.last == objects.opened.commits.at(first)
 
 
-def test_planned_plan_of_dead_driver_is_that_of_the_log(locked: Place) -> None:
+def test_planned_after_crash_returns_plan_that_dead_driver_wrote_to_log(locked: Place) -> None:
     plan = locked.driver("one").record(0, Plan({}, POSITIONS, wall_ms=7))
     pipeline = locked.driver("two")
     assert (pipeline.next_batch, pipeline.planned(0)) == (0, plan)
@@ -118,7 +120,7 @@ def test_commit_of_batch_that_a_newer_driver_planned_is_fenced(objects: Place) -
         older.record(older.next_batch, after(older))
 
 
-def test_commit_of_inherited_batch_after_the_older_driver_is_adopted(objects: Place) -> None:
+def test_commit_of_inherited_batch_that_older_driver_committed_is_adopted(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     plan = older.record(batch, after(older))
@@ -144,7 +146,7 @@ def test_failure_of_batch_that_another_driver_committed_is_fenced(objects: Place
     assert newer.failure(batch + 1, error) is error
 
 
-def test_kept_plans_of_new_driver_start_after_the_batch_of_its_predecessor(objects: Place) -> None:
+def test_new_driver_keeps_only_plans_after_last_batch_of_its_predecessor(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     older.record(batch, after(older))

@@ -34,14 +34,14 @@ def test_topic_has_name_partitions_and_config_of_its_creation(log: EmbeddedLog) 
     assert (info.name, info.partitions, info.config) == ("orders", 3, {"retention.ms": "-1"})
 
 
-def test_topic_can_be_created_once(log: EmbeddedLog) -> None:
+def test_second_creation_of_topic_is_rejected(log: EmbeddedLog) -> None:
     log.create("orders", 3)
     with pytest.raises(TopicExistsError) as caught:
         log.create("orders", 3)
     assert caught.value.where.topic == "orders"
 
 
-def test_concurrent_creators_get_one_topic(log: EmbeddedLog) -> None:
+def test_concurrent_creation_makes_one_topic(log: EmbeddedLog) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda n: log.ensure("t", n).topic_id, range(1, 33)))
     assert found == {log.topic("t").topic_id}

@@ -84,7 +84,7 @@ STRAY = (
 
 
 @pytest.mark.parametrize("directory", ["", "t", "t/0", "t/.staged", "t/.staged/0"])
-def test_stray_files_are_ignored(log: EmbeddedLog, directory: str) -> None:
+def test_stray_files_in_partition_are_ignored(log: EmbeddedLog, directory: str) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     for stray in STRAY:
         (log.root / directory / stray).write_bytes(b"garbage")

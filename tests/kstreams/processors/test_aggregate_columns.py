@@ -144,7 +144,7 @@ def failed(function: Any, rows: list[Any], cut: int, execution: Any) -> tuple[ob
     return where.node, where.topic, where.offset, where.key, where.timestamp
 
 
-def test_result_none_is_rejected() -> None:
+def test_aggregate_result_none_is_rejected() -> None:
     def nothing(earlier: Pair, later: Pair) -> Any:
         return None
 

@@ -100,7 +100,7 @@ def test_function_with_other_number_of_arguments_is_rejected_at_the_call(
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_map_values_with_key_after_an_aggregate(execution: Execution) -> None:
+def test_map_values_with_key_after_aggregate_gets_key_and_result(execution: Execution) -> None:
     found = below_a_count(map_values(lambda k, v: f"{k}={v}"), execution)
     assert found == [("a", "a=1"), ("b", "b=2")]
 

@@ -22,5 +22,5 @@ def test_many_times_have_same_bytes_as_single_times(times: list[int]) -> None:
 
 
 @given(_TIMES)
-def test_times_are_read_unchanged(times: list[int]) -> None:
+def test_written_times_are_read_unchanged(times: list[int]) -> None:
     assert read_times(sortable_times(np.array(times, np.int64)).tobytes()).tolist() == times

@@ -133,7 +133,7 @@ def test_dictionary_compresses_small_values() -> None:
     assert small < 0.6 * plain < plain < without
 
 
-def test_name_has_codec_dictionary_and_serde() -> None:
+def test_name_of_compressed_serde_has_codec_dictionary_and_inner_serde() -> None:
     packed = compressed(ORDERS, dictionary=dictionary())
     digest = packed.name.removeprefix("zstd:").removesuffix("(json[Order])")
     assert len(digest) == 8
@@ -141,7 +141,7 @@ def test_name_has_codec_dictionary_and_serde() -> None:
     assert packed.name == compressed(ORDERS, dictionary=dictionary(), level=9, max_bytes=99).name
 
 
-def test_older_dictionaries_are_read_and_current_one_is_written() -> None:
+def test_values_of_older_dictionaries_are_read_and_current_dictionary_is_written() -> None:
     old = compressed(ORDERS, dictionary=dictionary(1024))
     new = compressed(ORDERS, dictionary=dictionary(), older=[dictionary(1024)])
     some = orders(6)
@@ -204,7 +204,7 @@ def test_other_programs_can_decompress_the_bytes(codec: Codec, texts: list[str |
     assert [None if x is None else read(x).decode() for x in column.to_pylist()] == texts
 
 
-def test_threads_can_share_serde() -> None:
+def test_threads_can_share_compressed_serde() -> None:
     serde = compressed(ORDERS, dictionary=dictionary())
     column = serde.serialize_many(orders(2000))
     with ThreadPoolExecutor(8) as pool:

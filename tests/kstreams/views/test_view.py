@@ -200,7 +200,7 @@ def test_view_finds_app_by_its_id_like_command_line(
         View(".hidden", COUNTS)
 
 
-def test_damaged_version_raises_on_read(
+def test_view_read_of_damaged_version_raises(
     tmp_path: Path,
 ) -> None:
     app = Committing(tmp_path, COUNTS)
@@ -239,7 +239,7 @@ def test_view_leaves_no_files_and_changes_none(
     assert {path: path.lstat().st_mtime_ns for path in (tmp_path / "c").rglob("*")} == before
 
 
-def test_view_reads_separate_log(tmp_path: Path) -> None:
+def test_view_reads_durable_log_outside_of_checkpoint(tmp_path: Path) -> None:
     log = home_of(tmp_path / "elsewhere").log
     app = Committing(tmp_path / "c", COUNTS, objects=log.open())
     app.put([("a", 1)])

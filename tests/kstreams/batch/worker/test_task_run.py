@@ -79,7 +79,7 @@ def test_status_has_counts_of_records_read_and_wall_clock_due_time() -> None:
     assert size > 0
 
 
-def test_batch_is_visible_only_after_keep_and_publish() -> None:
+def test_state_and_results_are_visible_only_after_keep_and_publish() -> None:
     scene = Scene(keeps_processors=True)
     scene.batch("a")
     assert (scene.working.count("counts"), scene.topics.read("out")) == (0, [])

@@ -50,7 +50,7 @@ def problems(builder: TopologyBuilder) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_loop_leads_back_into_its_group_without_cycle() -> None:
+def test_records_of_loop_reenter_its_group_without_cycle_of_groups() -> None:
     (group,) = round_trip().build().groups
 
     assert [loop.name for loop in group.loops] == ["again"]
@@ -59,7 +59,7 @@ def test_loop_leads_back_into_its_group_without_cycle() -> None:
     assert group.followers == {"again"}
 
 
-def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None:
+def test_loop_that_is_not_closed_or_closed_twice_or_closed_without_parents_is_rejected() -> None:
     builder, source, again = begun()
     node = builder.add_processor("pass", Pass, source, again)
 
@@ -78,7 +78,7 @@ def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None
     )
 
 
-def test_other_invalid_loops_are_rejected() -> None:
+def test_loop_with_invalid_arguments_is_rejected() -> None:
     builder, source, again = begun()
     builder.close_loop(again, source)
     assert problems(builder) == ("nothing reads from 'again'",)
@@ -93,7 +93,7 @@ def test_other_invalid_loops_are_rejected() -> None:
     assert "loop 'far' is another builder's" in problems(builder)
 
 
-def test_records_of_loop_are_checked_by_its_serdes() -> None:
+def test_types_of_records_in_loop_are_checked_by_its_serdes() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     texts = builder.add_loop("texts", key=TEXT, value=TEXT)
@@ -141,7 +141,7 @@ def test_loop_without_source_is_rejected() -> None:
     assert problem.startswith("no source leads to loop 'again': it would never have records")
 
 
-def test_edges_count_hops_only_in_topology_with_loops() -> None:
+def test_repartitions_count_hops_only_in_topology_with_loops() -> None:
     def edges(*, looped: bool) -> list[bool]:
         builder, source, again = begun()
         if not looped:
@@ -176,7 +176,7 @@ def test_describe_shows_both_ends_of_loop() -> None:
     ]
 
 
-def test_pictures_draw_loop_from_end_to_beginning() -> None:
+def test_mermaid_and_dot_draw_loop_from_end_to_beginning() -> None:
     built = round_trip().build()
 
     assert 'n1>"again"]' in built.to_mermaid()

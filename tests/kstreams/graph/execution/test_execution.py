@@ -227,14 +227,14 @@ def test_supported_aggregation_runs_by_columns(supplier: Any) -> None:
     assert execution(directly_below(supplier).build()) == "columns"
 
 
-def test_requested_execution_by_records_is_reported_as_requested() -> None:
+def test_execution_by_records_on_request_is_reported_as_requested() -> None:
     assert (
         execution(directly_below(counted(execution="records")).build())
         == "records (execution='records')"
     )
 
 
-def test_node_with_one_execution_reports_none() -> None:
+def test_execution_of_node_without_column_form_is_none() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor(
         "kept", filter_(lambda key, value: True), builder.add_source("clicks", CLICKS)
@@ -285,7 +285,7 @@ SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
 
 
 @pytest.mark.parametrize(("surround", "why"), SURROUNDINGS)
-def test_neighbors_that_require_records_are_reported_as_reason(
+def test_reason_for_records_names_neighbors_that_require_records(
     surround: Callable[[TopologyBuilder, Any], None], why: str
 ) -> None:
     builder = TopologyBuilder("t")
@@ -391,7 +391,7 @@ def test_multiline_reason_is_one_line_of_description() -> None:
     )
 
 
-def test_approximate_count_is_named_in_reason() -> None:
+def test_reason_for_records_names_approx_count_distinct() -> None:
     pytest.importorskip("datasketches")
     reported = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
     assert reported == "records (the aggregator 'approx_count_distinct' has no column form)"

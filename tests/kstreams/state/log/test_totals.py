@@ -17,7 +17,7 @@ TOTALS = Totals(
 )
 
 
-def test_totals_survive_conversion_to_json() -> None:
+def test_record_totals_survive_conversion_to_json() -> None:
     assert Totals.from_json(json.loads(json.dumps(TOTALS.to_json()))) == TOTALS
 
 
@@ -49,7 +49,7 @@ def test_totals_survive_conversion_to_json() -> None:
         ),
     ],
 )
-def test_invalid_totals_are_rejected(data: object, text: str) -> None:
+def test_invalid_record_totals_are_rejected(data: object, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         Totals.from_json(data)
 

@@ -138,7 +138,7 @@ def test_misplaced_keys_are_counted_and_processed_with_policy_count(how: str) ->
     assert not output.dead_letters
 
 
-def test_retried_batch_raises_same_error() -> None:
+def test_retried_batch_raises_same_misplaced_key_error() -> None:
     errors = []
     for _ in range(2):
         with pytest.raises(MisplacedKeyError) as caught:

@@ -106,7 +106,7 @@ def test_time_of_value_is_start_of_window_by_default() -> None:
     assert (store.get(at(b"k", 6)), store.get(at(b"k", 7))) == (2, None)
 
 
-def test_delete_returns_previous_value() -> None:
+def test_delete_of_window_returns_previous_value() -> None:
     store, _, _ = opened()
     store.put(at(b"k", 5), 1)
     assert (store.delete(at(b"k", 5)), store.delete(at(b"k", 5))) == (1, None)
