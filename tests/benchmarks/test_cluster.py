@@ -35,7 +35,7 @@ def records_in(cluster: Cluster, topic: str) -> list[RawRecord]:
 
 
 @pytest.mark.parametrize("partitions", [4, 7])
-def test_fill_writes_a_dataset_once_to_the_partitions_of_its_keys(
+def test_fill_writes_each_record_once_to_the_partition_of_its_key(
     cluster: Cluster, partitions: int
 ) -> None:
     dataset = Dataset("some", CLICKS.make, CLICKS.filler, partitions=partitions)
@@ -55,7 +55,7 @@ def test_fill_writes_a_dataset_once_to_the_partitions_of_its_keys(
     assert cluster.ends(topic) == 300 + partitions
 
 
-def test_half_filled_topic_is_written_again(cluster: Cluster) -> None:
+def test_fill_deletes_and_rewrites_a_partly_filled_topic(cluster: Cluster) -> None:
     dataset = Dataset("half", CLICKS.make, CLICKS.filler)
     cluster.create(dataset.topic(50))
     producer = Producer({"bootstrap.servers": cluster.bootstrap}, logger=SILENT)
@@ -80,7 +80,7 @@ def test_datasets_are_kept_when_other_topics_are_deleted(cluster: Cluster) -> No
 
 
 @pytest.mark.parametrize("keys_tell", [False, True])
-def test_output_has_the_last_result_of_each_key_since_the_start_or_the_skip(
+def test_output_keeps_the_last_result_of_each_key_and_skip_discards_earlier_ones(
     cluster: Cluster, keys_tell: bool
 ) -> None:
     topic = f"results-{keys_tell}"

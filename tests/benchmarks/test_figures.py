@@ -9,13 +9,13 @@ from benchmarks.suite.process_tree import Sample, cpu_between
 from tests.benchmarks.sample_outcomes import figures
 
 
-def test_clock_starts_after_the_warm_up_and_ends_with_the_last_result() -> None:
+def test_span_starts_after_the_warm_up_and_ends_with_the_last_result() -> None:
     span = span_of([(1.0, 50), (2.0, 120), (4.0, 700), (6.0, 1000)], 1000, 7.0)
     assert (span.start, span.end, span.records) == (2.0, 7.0, 880)
     assert span.rate == 176
 
 
-def test_run_ends_when_all_results_are_written_without_waiting_for_results_of_the_clock() -> None:
+def test_end_of_run_excludes_results_that_a_wall_clock_timer_writes_later() -> None:
     points = [(1.0, 50), (6.0, 1000), (6.5, 1000)]
     assert end_of(points, 1000, 7.0, by_clock=False) == 7.0
     assert end_of(points, 1000, 5.0, by_clock=False) == 6.0
@@ -23,7 +23,7 @@ def test_run_ends_when_all_results_are_written_without_waiting_for_results_of_th
     assert end_of(points[:1], 1000, 7.0, by_clock=True) == 7.0  # progress was not reported
 
 
-def test_run_of_a_single_batch_is_not_timed() -> None:
+def test_span_of_a_run_of_a_single_batch_raises_value_error() -> None:
     with pytest.raises(ValueError, match="all results came at once"):
         span_of([(1.0, 1000)], 1000, 1.0)
 
@@ -37,7 +37,9 @@ def test_run_of_a_single_batch_is_not_timed() -> None:
         (1_500.0, 30_000, False),
     ],
 )
-def test_run_is_long_enough_by_time_or_by_records(rate: float, records: int, enough: bool) -> None:
+def test_run_is_long_enough_after_a_minimum_of_seconds_or_records(
+    rate: float, records: int, enough: bool
+) -> None:
     assert figures(rate, records).long_enough is enough
 
 
