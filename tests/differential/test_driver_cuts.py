@@ -95,14 +95,14 @@ def counting(kind: str, records: list[tuple[str, int]], partitions: int) -> Case
     _CUTS,
 )
 @settings(max_examples=100, **_OPTIONS)
-def test_count_by_batch_processor_equals_count_by_record(
+def test_count_by_batch_processor_equals_count_by_record_processor(
     records: list[tuple[str, int]], partitions: int, cuts: list[int]
 ) -> None:
     by_record, by_table = (counting(kind, records, partitions) for kind in ("count", "batch-count"))
     assert run_on_driver(by_table, cuts) == run_on_driver(by_record, cuts)
 
 
-def test_plan_is_described_in_text() -> None:
+def test_describe_of_a_case_prints_nodes_and_records() -> None:
     text = counting("count", [("a", 5)], 1).describe()
     assert "NodePlan(name='n0', kind='count'" in text
     assert "RawRecord(topic='in0', partition=0, key=b'a'" in text

@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 _GOKA = runpy.run_path(str(_ROOT / "examples/other_codecs.py"))["DecimalInt64"]
 
 
-def test_suite_in_the_page_passes(tmp_path: Path) -> None:
+def test_serde_test_suite_of_the_serdes_page_passes(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks_of(_ROOT / "docs/serdes.md")))
     suite: Any = runpy.run_path(str(program), run_name="program")["TestCbor"]

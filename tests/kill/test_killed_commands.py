@@ -188,7 +188,9 @@ def test_fork_command_killed_at_any_effect_can_be_repeated(base: Path, tmp_path:
 
 
 @pytest.mark.long
-def test_fork_at_a_start_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_app_start_with_fork_killed_at_any_effect_can_be_repeated(
+    base: Path, tmp_path: Path
+) -> None:
     every_kill(
         base, tmp_path, partial(start, "copy", fork="monday"), after_fork_by_a_start, step=19
     )

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark
 EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
-def test_losing_attempt_that_writes_last_changes_nothing(
+def test_uncommitted_attempt_of_a_task_that_writes_last_changes_no_result(
     tmp_path: Path, victims: list[KilledApp]
 ) -> None:
     """Spark repeats a stage when it loses shuffle files, and does not stop tasks that still run.

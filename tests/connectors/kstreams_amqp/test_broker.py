@@ -62,5 +62,5 @@ def test_error_of_an_existing_queue_that_is_down_is_temporary(said: str) -> None
     ],
     ids=["no queue", "no right", "no vhost", "no such user"],
 )
-def test_refusal_is_permanent(exc: Exception) -> None:
+def test_error_of_a_refused_operation_or_login_is_permanent(exc: Exception) -> None:
     assert not may_pass(exc)

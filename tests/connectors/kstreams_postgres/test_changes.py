@@ -64,14 +64,14 @@ def test_snapshot_rows_are_followed_by_changes(shop: Shop) -> None:
     assert abs(found[4].time - SystemClock().now_ms()) < 60_000
 
 
-def test_log_without_a_snapshot_begins_with_its_slot(shop: Shop) -> None:
+def test_log_without_a_snapshot_begins_with_changes_after_slot_creation(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin(snapshot=False)
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)")
     assert _change_rows(log) == [(2, "insert", None, MILK)]
 
 
-def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
+def test_changes_have_old_rows_with_full_replica_identity(shop: Shop) -> None:
     shop.execute(FULL)
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -84,7 +84,9 @@ def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
-def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -> None:
+def test_update_of_the_key_is_read_as_a_deletion_and_an_insertion(
+    shop: Shop, identity: str
+) -> None:
     shop.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -100,7 +102,7 @@ def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -
     assert [each.key for part in parts for each in part] == [1, 1, 7]
 
 
-def test_key_may_have_several_columns(shop: Shop) -> None:
+def test_log_reads_a_table_whose_key_has_several_columns(shop: Shop) -> None:
     shop.execute("CREATE TABLE stock (place text, item int, n int, PRIMARY KEY (item, place))")
     log = shop.begin(table="stock", row=dict, key=TupleSerde(INT64, TEXT))
     shop.execute("INSERT INTO stock VALUES ('here', 7, 1)", "DELETE FROM stock")
@@ -180,7 +182,7 @@ VALUES = r"""
 """
 
 
-def test_values_have_the_types_of_their_fields(shop: Shop) -> None:
+def test_values_of_every_column_type_are_read_with_the_types_of_their_fields(shop: Shop) -> None:
     shop.execute("CREATE TYPE mood AS ENUM ('fine')", f"CREATE TABLE every ({COLUMNS})")
     shop.execute(f"INSERT INTO every VALUES ({VALUES})")  # noqa: S608  # as above
     log = shop.begin(table="every", row=Everything)
@@ -244,7 +246,7 @@ BOOKS = (
 )
 
 
-def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> None:
+def test_update_that_omits_an_unchanged_long_value_is_an_unreadable_record(shop: Shop) -> None:
     shop.execute(*BOOKS)
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -262,7 +264,7 @@ def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> No
     ]
 
 
-def test_full_replica_identity_gives_long_values(shop: Shop) -> None:
+def test_changes_have_unchanged_long_values_with_full_replica_identity(shop: Shop) -> None:
     shop.execute(*BOOKS, "ALTER TABLE books REPLICA IDENTITY FULL")
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -285,7 +287,7 @@ def test_truncated_table_is_an_unreadable_record(shop: Shop) -> None:
     assert "truncated" in str(truncated.unreadable)
 
 
-def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
+def test_added_and_dropped_columns_are_ignored_and_a_renamed_column_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("ALTER TABLE orders DROP count", "ALTER TABLE orders ADD more text DEFAULT 'x'")
@@ -302,7 +304,7 @@ def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
         all_of(log)
 
 
-def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
+def test_changes_of_other_tables_in_the_publication_are_left_out(shop: Shop) -> None:
     shop.execute("CREATE TABLE other (id int PRIMARY KEY)")
     shop.execute(f"CREATE PUBLICATION {shop.slot}_both FOR TABLE orders, other")
     log = shop.begin(publication=f"{shop.slot}_both")
@@ -330,7 +332,7 @@ def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.Monke
     assert len(asked) == 2
 
 
-def test_names_of_table_and_state_table_are_quoted(shop: Shop) -> None:
+def test_log_quotes_names_of_table_and_state_table(shop: Shop) -> None:
     name = 'we"ird; DROP TABLE kept; --'
     quoted = name.replace('"', '""')
     shop.execute(

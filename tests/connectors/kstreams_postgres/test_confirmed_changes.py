@@ -112,7 +112,7 @@ def test_plan_is_read_again_unchanged_until_its_changes_are_confirmed(
         read_pieces(log, [Piece(0, 3, 5, "elsewhere")])
 
 
-def test_idle_table_does_not_hold_back_the_slot(shop: Shop) -> None:
+def test_slot_advances_while_its_table_is_idle_and_other_tables_change(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     with closing(log.contents()) as contents:
@@ -136,7 +136,7 @@ def test_idle_table_does_not_hold_back_the_slot(shop: Shop) -> None:
     assert [each.key for each in all_of(log)] == [4]
 
 
-def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
+def test_slot_refuses_a_second_reader_until_it_is_released(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -150,7 +150,7 @@ def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
         assert [each.key for each in read(log, fork, 2, fork.ends()[0])] == [3]
 
 
-def test_dropped_log_begins_again_with_another_id(shop: Shop) -> None:
+def test_log_begun_after_drop_reads_from_the_start_with_another_id(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         contents.claim(READER)
@@ -167,7 +167,7 @@ def test_dropped_log_begins_again_with_another_id(shop: Shop) -> None:
         contents.claim("another.000000000000.query")
 
 
-def test_death_during_slot_creation_leaves_no_partial_copy(
+def test_slot_creation_killed_during_the_snapshot_copy_is_repeated_completely(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def dies(*_: object) -> int:
@@ -207,7 +207,7 @@ def test_slot_moved_by_another_client_is_an_error(shop: Shop, how: str) -> None:
         all_of(log)
 
 
-def test_kept_reports_retained_bytes_and_remaining_room(shop: Shop) -> None:
+def test_kept_reports_bytes_retained_by_the_slot_and_bytes_until_its_limit(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -232,7 +232,7 @@ def test_kept_reports_retained_bytes_and_remaining_room(shop: Shop) -> None:
         _alter_system(shop, "RESET max_slot_wal_keep_size")
 
 
-def test_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
+def test_slot_that_exceeded_the_retained_wal_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -284,7 +284,7 @@ def test_table_without_readable_changes_is_refused(
         shop.begin()
 
 
-def test_replaced_table_is_an_error(shop: Shop) -> None:
+def test_recreated_table_or_changed_primary_key_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("ALTER TABLE orders DROP CONSTRAINT orders_pkey")
     shop.execute("ALTER TABLE orders ADD PRIMARY KEY (id, item)")
@@ -295,7 +295,7 @@ def test_replaced_table_is_an_error(shop: Shop) -> None:
         all_of(log)
 
 
-def test_publications_and_slots_of_others_are_refused(shop: Shop) -> None:
+def test_publication_or_slot_that_does_not_belong_to_the_table_is_refused(shop: Shop) -> None:
     with pytest.raises(SourceError, match="publication 'none' does not exist"):
         shop.begin(publication="none")
     shop.begin()

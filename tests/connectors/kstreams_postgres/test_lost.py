@@ -106,7 +106,7 @@ def test_lost_reply_to_a_commit_writes_nothing_twice(
     assert place.execute("SELECT count(*) FROM adds") == [(1,)]
 
 
-def test_concurrent_attempts_write_once(place: Place) -> None:
+def test_concurrent_attempts_of_one_batch_write_each_row_once(place: Place) -> None:
     place.execute("CREATE TABLE list (word text)")
     sink: PostgresTable[str, int] = PostgresTable(
         place.url, "list", key=(), row=lambda word, _: {"word": word}, visible="at-write"
@@ -156,7 +156,7 @@ def test_tasks_with_the_same_keys_in_different_orders_do_not_deadlock(
     assert len(place.rows()) == 300
 
 
-def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
+def test_table_lock_held_beyond_the_time_limit_fails_the_batch(place: Place) -> None:
     sink = place.totals(
         lock_timeout=timedelta(milliseconds=100), give_up_after=timedelta(seconds=1)
     )
@@ -170,7 +170,7 @@ def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
     assert place.rows() == [("a", 1)]
 
 
-def test_lock_that_is_released_is_waited_for(place: Place) -> None:
+def test_write_waits_until_a_table_lock_is_released(place: Place) -> None:
     sink = place.totals(lock_timeout=timedelta(milliseconds=100), give_up_after=LONG)
     sink.prepare()
     holder = psycopg.connect(place.url)

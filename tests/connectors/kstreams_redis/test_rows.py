@@ -21,7 +21,7 @@ def _as_it_is(_key: object, value: Any) -> Any:
     return value
 
 
-def test_values_are_encoded_by_type_and_replace_each_other(redis: Place) -> None:
+def test_values_are_encoded_by_type_and_a_later_result_replaces_the_key(redis: Place) -> None:
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     rows = (("a", "é"), ("b", b"\0\xff"), ("c", 7), ("d", 0.1), ("e", {"x": 1, "y": "z"}), (8, 9))
     assert write(sink, given(*rows), commit_of(1)) == []
@@ -68,7 +68,7 @@ def test_policy_fail_writes_nothing(redis: Place) -> None:
     assert redis.ask("KEYS", "*") == []
 
 
-def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) -> None:
+def test_batch_with_more_keys_than_a_script_allows_is_written_with_expiry(redis: Place) -> None:
     sink: RedisKeys[str, Any] = RedisKeys(
         redis.url, value=_as_it_is, prefix="p:", expire_after=timedelta(hours=1)
     )
@@ -80,7 +80,9 @@ def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) ->
     assert redis.ask("PTTL", "kstreams:epoch/out/0") == -1
 
 
-def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
+def test_batch_repeated_with_a_smaller_plan_overwrites_and_the_larger_plan_does_not(
+    redis: Place,
+) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     write(sink, given(("a", 1), ("b", 2)), commit_of(4))
     write(sink, given(("a", 3)), commit_of(4, revision=1))
@@ -88,7 +90,7 @@ def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
     assert [redis.ask("GET", f"p:{key}") for key in "ab"] == ["3", "2"]
 
 
-def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
+def test_key_function_sets_the_name_of_the_redis_key(redis: Place) -> None:
     sink: RedisKeys[tuple[str, int], int] = RedisKeys(
         redis.url, key=lambda key: f"{key[0]}:{key[1]}", value=_as_it_is
     )
@@ -96,7 +98,7 @@ def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
     assert redis.ask("GET", "a:1") == "5"
 
 
-def test_stream_keeps_the_order_and_leaves_no_staged_entries(redis: Place) -> None:
+def test_stream_sink_keeps_the_order_and_removes_staged_entries(redis: Place) -> None:
     sink: RedisStream[str, Any] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: None if n == 3 else {"n": n, "": b"\0"}
     )

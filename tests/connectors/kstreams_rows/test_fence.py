@@ -65,7 +65,7 @@ def test_older_commit_writes_nothing_and_logs_a_warning(caplog: pytest.LogCaptur
     assert caplog.text.count("older than the fence") == 2
 
 
-def test_smaller_plan_is_written_from_its_beginning() -> None:
+def test_batch_repeated_with_a_smaller_plan_is_written_from_its_beginning() -> None:
     place = _Place(dies_after=2)
     with pytest.raises(ConnectionError):
         write_once(place, commit_of(3), list("abcdef"))
@@ -85,7 +85,7 @@ def test_partly_written_commit_of_another_topology_continues_with_a_warning(
     assert "written by another topology (one, this one is two)" in caplog.text
 
 
-def test_concurrent_attempts_write_each_row_once() -> None:
+def test_write_once_by_concurrent_attempts_writes_each_row_once() -> None:
     for seed in range(20):
         place = _Shared(chance=random.Random(seed))
         attempts = [
@@ -122,6 +122,6 @@ def test_invalid_fence_is_an_error(text: str) -> None:
         Position.of(text)
 
 
-def test_fingerprint_may_be_any_text() -> None:
+def test_position_with_any_fingerprint_text_is_parsed_unchanged() -> None:
     at = Position(1, 2, 3, "a:b:c")
     assert Position.of(str(at)) == at

@@ -64,7 +64,9 @@ HANDSHAKE = (0, 15, 900, 1_300, 1_500, 1_700, 1_900, 2_100, 2_300)
 
 
 @pytest.mark.connectors  # takes half a minute
-def test_connection_lost_at_any_step_shows_each_file_once(folder: Folder, proxy: CutProxy) -> None:
+def test_connection_lost_at_any_step_publishes_each_file_once(
+    folder: Folder, proxy: CutProxy
+) -> None:
     """Cut from the greeting to the last rename, and after it, where no connection is lost."""
     batch = cuts = 0
     steps = iter([*HANDSHAKE, *range(2_400, 9_000, 290)])
@@ -242,7 +244,7 @@ def test_invalid_url_is_refused_without_the_secret(url: str, options: dict[str, 
         ("sftp://app@host/in%20here", "/in here"),
     ],
 )
-def test_url_names_a_directory(url: str, root: str) -> None:
+def test_sftp_url_is_parsed_into_user_and_directory(url: str, root: str) -> None:
     assert (Sftp(url).root, Sftp(url).user) == (root, "app")
 
 
