@@ -31,7 +31,7 @@ def driver_of(windows: Any, aggregator: Any, on_error: Any) -> tuple[TopologyTes
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_key_above_bound_fails_and_other_keys_are_aggregated(make: Any) -> None:
+def test_record_above_max_values_of_its_key_fails_and_other_keys_are_aggregated(make: Any) -> None:
     driver, store = driver_of(TumblingWindows(milliseconds(99)), make(INT64, max_values=2), "skip")
     with driver:
         driver.pipe_batch(IN, [Record(key, n, n) for n in range(4) for key in "ab"])

@@ -114,7 +114,7 @@ def test_remove_gives_result_of_never_adding_value(
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_aggregators_are_not_invertible(name: str) -> None:
+def test_aggregators_without_remove_are_not_invertible(name: str) -> None:
     assert not is_invertible(OTHERS[name])
     assert not hasattr(OTHERS[name], "remove")
     assert all(map(is_invertible, INVERTIBLE.values()))
@@ -160,7 +160,7 @@ def test_result_of_exact_aggregator_is_state_of_rounding_aggregator(
     assert about(aggregator.result(state), expected)
 
 
-def test_aggregators_of_integers_have_no_exact_form() -> None:
+def test_unrounded_of_integer_aggregators_is_none() -> None:
     assert unrounded(count()) is None
     assert unrounded(sum_(INT64)) is None
     assert unrounded(combine(count(), over(half, sum_(INT64)))) is None

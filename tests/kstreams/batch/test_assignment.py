@@ -18,7 +18,7 @@ def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
     )
 
 
-def test_small_tasks_are_spread_by_number() -> None:
+def test_tasks_with_small_loads_are_spread_evenly_by_number_of_tasks() -> None:
     spread = TaskAssignment(4, 2)
     spread.over({0: 90_000, 1: 20_000, 2: 20_000, 3: 20_000})
     homes = list(spread.over({0: 900, 1: 200, 2: 200, 3: 200}))
@@ -47,7 +47,7 @@ def test_tasks_move_only_if_load_becomes_more_even() -> None:
     ),
     width=st.integers(1, 5),
 )
-def test_fullest_partition_is_within_bound_of_optimum(
+def test_load_of_busiest_worker_is_within_bound_of_optimum(
     batches: list[dict[int, int]], width: int
 ) -> None:
     spread = TaskAssignment(10, width)

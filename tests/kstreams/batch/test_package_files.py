@@ -66,7 +66,9 @@ def names(contents: PackageContents) -> set[str]:
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_keys_hidden_files_and_caches_are_not_sent(package: Path, by_name: bool) -> None:
+def test_package_files_leave_out_secret_keys_hidden_files_and_caches(
+    package: Path, by_name: bool
+) -> None:
     module = importlib.import_module("user_shop")
     (found,) = contents_of(["user_shop" if by_name else module])
     assert names(found) == set(GOES)
@@ -120,7 +122,9 @@ def test_collecting_files_needs_no_pyspark() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_own_folders_are_folder_of_script_and_entries_of_path_in_order(tmp_path: Path) -> None:
+def test_own_folders_are_folder_of_script_and_existing_entries_of_sys_path_in_order(
+    tmp_path: Path,
+) -> None:
     for name in ("project", "second", "third.zip"):
         (tmp_path / name).mkdir()
     script = tmp_path / "project" / "main.py"

@@ -47,7 +47,7 @@ def test_task_is_called_while_its_timer_is_due(query: Query) -> None:
     assert query.called() == []
 
 
-def test_call_of_all_tasks_can_be_forced_once(query: Query) -> None:
+def test_batch_with_everyone_true_calls_all_tasks_once(query: Query) -> None:
     assert query.called(everyone=True) == EVERYONE
     assert query.called() == []
 

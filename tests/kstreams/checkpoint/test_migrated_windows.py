@@ -44,7 +44,7 @@ def migrated(
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 10_000])
-def test_windows_are_merged_into_longer_windows(
+def test_migration_merges_windows_into_longer_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr("kstreams.checkpoint.start.migration._ROWS_AT_ONCE", rows_at_once)
@@ -58,7 +58,7 @@ def test_windows_are_merged_into_longer_windows(
     ]
 
 
-def test_windows_are_merged_into_each_hop_that_contains_them(tmp_path: Path) -> None:
+def test_migration_merges_windows_into_each_hop_that_contains_them(tmp_path: Path) -> None:
     one, hops = tumbling(minutes(1)), HoppingWindows(minutes(4), minutes(2), grace=minutes(60))
     migration = Migration(old(one), merge=count().merge)
     assert migrated(tmp_path, one, hops, migration, [(121_000, "a", 1)]) == [
@@ -142,7 +142,7 @@ def test_failing_merge_names_store_and_key(tmp_path: Path) -> None:
     assert caught.value.where.store == "s"
 
 
-def test_migration_left_in_program_runs_once(tmp_path: Path) -> None:
+def test_migration_of_windows_passed_to_two_upgrades_runs_once(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=count().merge)
     query = started(tmp_path, windows_of(one, count(), each_update()), BEFORE)

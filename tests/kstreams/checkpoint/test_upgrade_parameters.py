@@ -73,7 +73,7 @@ def test_accepted_parameter_change_logs_note_and_keeps_rows(
     assert results(query)[before:] == list(case.expected)
 
 
-def test_each_recorded_parameter_has_a_test_case() -> None:
+def test_each_recorded_parameter_is_in_a_rejected_or_accepted_test_case() -> None:
     refused = {name for _, *pair, _ in REFUSED for name in _changed(*pair)}
     allowed = {name for case in ALLOWED.values() for name in _changed(case.first, case.second)}
     topologies = [t for _, *pair, _ in REFUSED for t in pair]

@@ -102,14 +102,16 @@ def test_records_of_each_thread_keep_their_order(log: EmbeddedLog) -> None:
     assert list(found.values()) == [list(range(300))] * 3
 
 
-def test_invalid_arguments_fail_at_the_call(patient: EmbeddedWriter) -> None:
+def test_write_with_negative_time_or_unknown_partition_fails_at_the_call(
+    patient: EmbeddedWriter,
+) -> None:
     with pytest.raises(RowsRefusedError, match="-1 ms is negative"):
         patient.write("t", 0, b"k", b"v", -1)
     with pytest.raises(UnknownPartitionError, match="expected 0 to 1"):
         patient.write("t", 2, b"k", b"v", 1)
 
 
-def test_failed_append_fails_only_its_futures_and_the_flush(
+def test_failed_append_fails_flush_and_futures_of_its_partition_only(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     bad: list[Future[Appended]] = [
@@ -133,7 +135,7 @@ def test_failed_enqueued_record_raises_at_flush(patient: EmbeddedWriter) -> None
         patient.flush()
 
 
-def test_unexpected_errors_are_set_on_futures(
+def test_unexpected_error_of_append_is_set_on_future_as_execution_error(
     log: EmbeddedLog, patient: EmbeddedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -146,7 +148,7 @@ def test_unexpected_errors_are_set_on_futures(
     assert isinstance(future.exception(0), ExecutionError)
 
 
-def test_topic_deleted_meanwhile_is_created_again(
+def test_write_after_topic_was_deleted_creates_topic_again(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     patient.write("t", 0, b"k", b"v", 1)

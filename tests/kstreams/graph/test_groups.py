@@ -209,7 +209,7 @@ def test_group_has_name_of_its_first_source_or_entry(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_parts_of_group_are_its_nodes(plans: list[Plan]) -> None:
+def test_sources_processors_sinks_and_exits_of_group_are_its_nodes(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return

@@ -89,7 +89,7 @@ def test_topologies_are_compared_by_identity() -> None:
     assert word_count() != word_count()
 
 
-def test_source_without_children_is_group() -> None:
+def test_each_unconnected_source_with_sink_is_a_pipeline() -> None:
     builder = TopologyBuilder("two")
     builder.add_sink("a-out", to_stdout(), source(builder, "a"))
     builder.add_sink("b-out", to_stdout(), source(builder, "b"))

@@ -98,7 +98,9 @@ def _queue(rows: list[tuple[object, ...]]) -> Queue:
 
 
 @given(rows=_ROWS, stage=st.integers(0, 9), task=st.integers(0, 999))
-def test_records_survive_packing(rows: list[tuple[object, ...]], stage: int, task: int) -> None:
+def test_envelope_of_records_is_unpacked_unchanged(
+    rows: list[tuple[object, ...]], stage: int, task: int
+) -> None:
     queue = _queue(rows)
     (records,) = EdgeRecords.of(queue)
     got = Envelope.unpack(Envelope(stage, task, records).pack())
@@ -110,7 +112,7 @@ def test_records_survive_packing(rows: list[tuple[object, ...]], stage: int, tas
 
 
 @given(content=_CALLS | _STATUSES | _REFUSALS, stage=st.integers(DRIVER, 9), task=_TASKS)
-def test_calls_answers_and_refusals_survive_packing(
+def test_envelope_of_call_status_or_refusal_is_unpacked_unchanged(
     content: Content, stage: int, task: int
 ) -> None:
     envelope = Envelope(stage, task, content)
@@ -137,7 +139,9 @@ def _fields(content: Content) -> list[tuple[Content, str]]:
     ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
 @pytest.mark.parametrize("damage", ["missing", "of another type"])
-def test_damaged_field_raises_typed_error(content: Content, name: str, damage: str) -> None:
+def test_unpacking_message_with_damaged_field_raises_typed_error(
+    content: Content, name: str, damage: str
+) -> None:
     payload = Envelope(0, 1, content).pack()
     kind, stage, task, fields = json.loads(payload[4:])
     if damage == "missing" and fields[name] is not None:
@@ -155,6 +159,6 @@ def test_damaged_field_raises_typed_error(content: Content, name: str, damage: s
     [b"", b"\0\0", b"\0\0\0\2[]", b"\0\0\0\1{", b'\0\0\0\x0f["what",0,0,{}]', b"\xff" * 9],
     ids=["nothing", "cut", "empty", "no-json", "another-kind", "no-utf-8"],
 )
-def test_bytes_that_are_no_message_raise_execution_error(payload: bytes) -> None:
+def test_unpacking_bytes_that_are_no_message_raises_execution_error(payload: bytes) -> None:
     with pytest.raises(ExecutionError, match="a message between driver and workers cannot be read"):
         Envelope.unpack(payload)

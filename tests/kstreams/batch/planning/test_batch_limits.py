@@ -25,7 +25,7 @@ from tests.kstreams.batch.embedded_planner import (
 
 
 @given(lags=LAGS, total=st.integers(1, 2_000))
-def test_share_is_proportional_and_never_exceeds_available_records(
+def test_share_of_partition_is_proportional_to_its_available_records_and_within_them(
     lags: dict[str, int], total: int
 ) -> None:
     shares = share(lags, total)
@@ -55,7 +55,7 @@ def test_later_batches_are_bounded_by_measured_record_size(tmp_path: Path) -> No
     assert read_by(planner.next()) == [(0, "a", 0, 0, 10)]
 
 
-def test_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
+def test_planner_cuts_refused_batch_and_adjusts_its_positions(tmp_path: Path) -> None:
     log, plans = (
         new_log(tmp_path / "topics", "a", "b", partitions=2),
         PlanLog(DirectoryObjectStore(tmp_path / "p")),

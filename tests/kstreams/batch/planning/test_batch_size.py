@@ -40,7 +40,7 @@ def test_fitting_takes_partitions_in_proportion() -> None:
     assert fitting({"a": 300, "b": 100}, {"a": 10.0, "b": 10.0}, 400) == {"a": 30, "b": 10}
 
 
-def test_partitions_with_share_below_one_record_take_turns() -> None:
+def test_partitions_with_share_below_one_record_are_read_in_alternate_batches() -> None:
     counts, means = {"a": 1_000, "b": 1, "c": 1}, {"a": 1.0, "b": 90.0, "c": 90.0}
     seen: Counter[str] = Counter()
     for turn in range(4):
@@ -61,7 +61,7 @@ def test_mean_size_rises_immediately_and_falls_by_halves() -> None:
     assert sizes.of(TopicPartition("a", 0), 0) == 500
 
 
-def test_partition_is_sampled_before_first_batch() -> None:
+def test_record_size_of_partition_is_sampled_once_before_first_batch() -> None:
     asked: list[tuple[TopicPartition, int]] = []
 
     def look(place: TopicPartition, offset: int) -> float:

@@ -82,7 +82,7 @@ def test_shares_and_grants_never_exceed_the_limit(
     dies=st.sets(st.integers(0, 5)),
     edge=st.booleans(),
 )
-def test_exactly_the_limit_passes_with_any_batches_and_crashes(
+def test_exactly_limit_records_pass_whatever_the_batches_and_crashes(
     numbers: list[int],
     at_most: int,
     above: int,

@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_plan_survives_write_and_find(tmp_path: Path) -> None:
+def test_written_plan_is_found_unchanged(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(3, PLAN)
     again = PlanLog(DirectoryObjectStore(tmp_path / "plans"))
     assert again.find(3) == PLAN
@@ -43,7 +43,7 @@ def test_restart_finds_plan_with_highest_number(tmp_path: Path) -> None:
     assert newest.positions == {TopicPartition("topic", 0): 10}
 
 
-def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
+def test_second_write_of_plan_number_raises_fenced_error(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(0, PLAN)
     with pytest.raises(FencedError, match="another driver"):
@@ -52,7 +52,7 @@ def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*.json")] == ["000000000000.json"]
 
 
-def test_query_keeps_start_positions_decided_first(tmp_path: Path) -> None:
+def test_begin_returns_start_positions_written_first(tmp_path: Path) -> None:
     decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
     assert (
         PlanLog(DirectoryObjectStore(tmp_path)).begin(
@@ -107,7 +107,7 @@ def test_newest_revision_of_plan_is_used(tmp_path: Path) -> None:
     assert again.numbers() == [3]
 
 
-def test_plan_revision_can_be_written_once(tmp_path: Path) -> None:
+def test_second_write_of_plan_revision_raises_fenced_error(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(3, PLAN)
     smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
@@ -129,7 +129,7 @@ def test_revisions_are_removed_with_their_plan(tmp_path: Path) -> None:
     ]
 
 
-def test_slice_ends_where_it_is_cut() -> None:
+def test_slice_until_offset_ends_at_that_offset() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0

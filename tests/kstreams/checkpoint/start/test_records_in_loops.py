@@ -67,7 +67,7 @@ def loop_objects(harness: LoopHarness) -> list[str]:
     return [name for name in harness.log.open().list("") if name.endswith(".loop")]
 
 
-def test_commit_names_records_in_loop_and_end_waits_for_them(
+def test_commit_counts_records_in_loop_and_end_is_reached_once_loop_is_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -83,7 +83,7 @@ def test_commit_names_records_in_loop_and_end_waits_for_them(
     assert harness.visits() == visits(harness.input)
 
 
-def test_records_in_loop_are_planned_without_input_and_reduce_new_input(
+def test_planner_plans_records_in_loop_without_input_and_then_reads_less_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)

@@ -10,7 +10,7 @@ import pytest
 from kstreams.checkpoint.storage.finished_batches import NO_NOTES, DoneNotes
 
 
-def test_last_is_newest_batch_and_older_notes_are_removed(tmp_path: Path) -> None:
+def test_last_returns_newest_finished_batch_and_old_notes_are_removed(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     assert notes.last() == -1
     notes.begin(-1)
@@ -24,7 +24,7 @@ def test_last_is_newest_batch_and_older_notes_are_removed(tmp_path: Path) -> Non
     assert DoneNotes(tmp_path / "q" / "done").last() == 13
 
 
-def test_note_does_not_recreate_removed_checkpoint(tmp_path: Path) -> None:
+def test_note_of_batch_does_not_recreate_removed_checkpoint(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     notes.begin(-1)
     shutil.rmtree(tmp_path / "q")
@@ -50,7 +50,7 @@ def test_files_whose_name_is_no_number_are_ignored(tmp_path: Path) -> None:
     assert notes.last() == 7
 
 
-def test_older_notes_are_used_until_own_notes_exist(tmp_path: Path) -> None:
+def test_last_uses_notes_of_older_checkpoint_until_begin(tmp_path: Path) -> None:
     older = tmp_path / "older"
     older.mkdir()
     (older / "5").touch()
@@ -60,7 +60,7 @@ def test_older_notes_are_used_until_own_notes_exist(tmp_path: Path) -> None:
     assert notes.last() == 4
 
 
-def test_no_notes_keeps_nothing() -> None:
+def test_no_notes_object_stores_no_batch() -> None:
     NO_NOTES.begin(3)
     NO_NOTES.note(4)
     assert NO_NOTES.last() == -1

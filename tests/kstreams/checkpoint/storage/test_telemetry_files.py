@@ -26,13 +26,13 @@ def test_missing_files_are_read_as_empty(files: TelemetryFiles) -> None:
     assert files.lines("reports/q.jsonl", 10) == []
 
 
-def test_document_is_replaced(files: TelemetryFiles) -> None:
+def test_replace_overwrites_telemetry_document(files: TelemetryFiles) -> None:
     files.replace("live.json", b"1")
     files.replace("live.json", b"2")
     assert files.read("live.json") == b"2"
 
 
-def test_lines_returns_last_lines_oldest_first(files: TelemetryFiles) -> None:
+def test_lines_returns_requested_number_of_last_lines_oldest_first(files: TelemetryFiles) -> None:
     for n in range(5):
         files.append("reports/q.jsonl", [b"%d" % n, b"%d'" % n])
     assert files.lines("reports/q.jsonl", 3) == [b"3'", b"4", b"4'"]
@@ -76,7 +76,9 @@ def test_links_in_telemetry_directory_are_not_followed(tmp_path: Path) -> None:
     assert (other.read_bytes(), (tmp_path / "live.json").is_symlink()) == (b"secret", False)
 
 
-def test_append_costs_one_put_and_old_objects_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_to_object_store_makes_one_put_and_removes_old_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(object_telemetry, "_MOST_PARTS", 3)
     kept = ResidentObjects()
     counted = CountedObjects(kept)

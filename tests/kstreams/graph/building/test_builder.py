@@ -122,7 +122,7 @@ def test_parent_that_is_no_node_fails_at_the_call() -> None:
         builder.add_processor("x", Keeps, "lines")
 
 
-def test_duplicate_parent_counts_once() -> None:
+def test_duplicate_parent_of_node_is_stored_once() -> None:
     builder = TopologyBuilder("twice")
     parent = source(builder, "a")
     builder.add_sink("out", to_stdout(), parent, parent)
@@ -150,7 +150,7 @@ def test_merge_node_has_all_parents_in_order() -> None:
     assert builder.build().nodes["all"].parents == ("b", "a")
 
 
-def test_mirror_adds_sink_and_returns_its_parent() -> None:
+def test_mirror_adds_sink_and_returns_parent_of_sink() -> None:
     builder = TopologyBuilder("mirror")
     lines = builder.add_source("lines", LINES)
     copy = Topic("copy", key=LINES.key, value=LINES.value)

@@ -50,7 +50,7 @@ def problems(builder: TopologyBuilder) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_loop_leads_back_into_its_group_without_cycle() -> None:
+def test_closed_loop_builds_one_group_without_cycle() -> None:
     (group,) = round_trip().build().groups
 
     assert [loop.name for loop in group.loops] == ["again"]
@@ -59,7 +59,7 @@ def test_loop_leads_back_into_its_group_without_cycle() -> None:
     assert group.followers == {"again"}
 
 
-def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None:
+def test_loop_that_is_not_closed_or_closed_twice_or_without_parents_is_rejected() -> None:
     builder, source, again = begun()
     node = builder.add_processor("pass", Pass, source, again)
 
@@ -78,7 +78,7 @@ def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None
     )
 
 
-def test_other_invalid_loops_are_rejected() -> None:
+def test_loop_without_reader_or_of_another_builder_or_with_invalid_argument_is_rejected() -> None:
     builder, source, again = begun()
     builder.close_loop(again, source)
     assert problems(builder) == ("nothing reads from 'again'",)
@@ -117,7 +117,7 @@ def test_key_serde_of_loop_must_equal_serde_of_common_store() -> None:
     assert "records of 'in' and 'again' meet in store 'counts'" in "".join(problems(builder))
 
 
-def test_loop_after_changed_key_may_feed_a_store() -> None:
+def test_loop_after_changed_key_repartitions_records_into_group_with_store() -> None:
     builder, source, again = begun()
     changed = builder.add_processor("other", rekey(lambda key, _: key[::-1]), source)
     builder.close_loop(again, changed)
@@ -141,7 +141,7 @@ def test_loop_without_source_is_rejected() -> None:
     assert problem.startswith("no source leads to loop 'again': nothing would ever be in it")
 
 
-def test_edges_count_hops_only_in_topology_with_loops() -> None:
+def test_edges_of_groups_count_hops_only_in_topology_with_loops() -> None:
     def edges(*, looped: bool) -> list[bool]:
         builder, source, again = begun()
         if not looped:
@@ -184,7 +184,7 @@ def test_pictures_draw_loop_from_end_to_beginning() -> None:
     assert 'n1 [shape=octagon, label="again"];' in built.to_dot()
 
 
-def test_shape_lists_loops_only_if_topology_has_loops() -> None:
+def test_shape_of_topology_lists_loops_only_if_it_has_loops() -> None:
     form = {"key": "text", "value": "int64", "partitioner": Murmur2Partitioner().name}
 
     def shape(built: Topology) -> Any:

@@ -66,7 +66,7 @@ def test_form_with_need_records_runs_by_columns_below_a_source() -> None:
     assert execution(chain(_Passing(Need.RECORDS)).build(), "n0") == "columns"
 
 
-def test_form_that_builds_a_reason_runs_by_records_and_shows_the_reason() -> None:
+def test_form_that_returns_a_reason_runs_by_records_and_shows_the_reason() -> None:
     topology = chain(_Passing(Need.RECORDS, reason="it is no weather for columns")).build()
     assert execution(topology, "n0") == "records (it is no weather for columns)"
 
@@ -81,7 +81,7 @@ def test_form_with_need_columns_below_other_output_shows_no_execution(above: Any
     assert execution(chain(above, _Passing(Need.COLUMNS)).build(), "n1") is None
 
 
-def test_form_with_two_needs_meets_the_one_that_its_parent_offers() -> None:
+def test_form_with_two_needs_runs_by_columns_if_parent_offers_either_and_else_by_records() -> None:
     either = Need.RECORDS | Need.COLUMNS
     topology = chain(_Passing(either), _Passing(either)).build()
     assert [execution(topology, name) for name in ("n0", "n1")] == ["columns", "columns"]
@@ -89,7 +89,7 @@ def test_form_with_two_needs_meets_the_one_that_its_parent_offers() -> None:
     assert execution(chain(_ByRecords, _Passing(either)).build(), "n1") == reason
 
 
-def test_operator_takes_results_of_a_form_with_output_results_above_a_topic() -> None:
+def test_operator_between_form_with_output_results_and_topic_runs_by_columns() -> None:
     builder = TopologyBuilder("t")
     node: Any = builder.add_source("clicks", CLICKS)
     node = builder.add_processor("n0", _Passing(Need.RECORDS, Output.RESULTS), node)
@@ -98,7 +98,7 @@ def test_operator_takes_results_of_a_form_with_output_results_above_a_topic() ->
     assert execution(builder.build(), "n1") == "columns"
 
 
-def test_form_that_asks_for_columns_without_its_need_is_an_error_of_build() -> None:
+def test_build_rejects_form_with_execution_columns_if_its_need_is_not_met() -> None:
     builder = chain(_ByRecords, _Passing(Need.RECORDS, execution="columns"))
     with pytest.raises(TopologyError) as caught:
         builder.build()
@@ -106,12 +106,12 @@ def test_form_that_asks_for_columns_without_its_need_is_an_error_of_build() -> N
     assert problem.startswith("node 'n1' cannot run by columns: it is below processor 'n0'")
 
 
-def test_column_form_of_a_class_or_function_is_none() -> None:
+def test_column_form_of_a_supplier_without_form_is_none() -> None:
     assert column_form_of(_ByRecords) is None
     assert column_form_of(lambda: _ByRecords()) is None
     assert column_form_of(_Passing) is None
 
 
-def test_input_of_columns_has_no_sources() -> None:
+def test_records_of_input_of_columns_raises_type_error() -> None:
     with pytest.raises(TypeError, match="has no source of records"):
         _ = Input(Need.COLUMNS).records

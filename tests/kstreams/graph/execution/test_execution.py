@@ -201,7 +201,7 @@ def test_aggregation_without_column_form_reports_reason(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
-def test_execution_by_columns_without_column_form_fails_build(case: str) -> None:
+def test_build_rejects_execution_columns_of_aggregation_without_column_form(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
     with pytest.raises(TopologyError) as caught:
         directly_below(make("columns"), topic).build()
@@ -231,7 +231,7 @@ def test_requested_execution_by_records_is_reported_as_requested() -> None:
     assert execution(directly_below(counted(execution="records")).build()) == "records (asked for)"
 
 
-def test_node_with_one_execution_reports_none() -> None:
+def test_node_with_only_one_possible_execution_reports_no_execution() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor(
         "kept", filter_(lambda key, value: True), builder.add_source("clicks", CLICKS)
@@ -325,7 +325,7 @@ def test_possible_stream_time_punctuator_is_reported_as_condition(emit: Any) -> 
     assert execution(above(Punctuating, each_update())) == "columns"
 
 
-def test_columns_before_a_punctuator_fail_at_start() -> None:
+def test_execution_columns_before_stream_time_punctuator_fails_at_start() -> None:
     topology = above(Punctuating, on_close(), "columns")
     with pytest.raises(TopologyError, match="could run before its results") as caught:
         TopologyTestDriver(topology)
@@ -380,7 +380,7 @@ class _TwoLines(TextSerde):
     name = "text\n  execution: columns"
 
 
-def test_multiline_reason_is_one_line_of_description() -> None:
+def test_multiline_reason_is_shown_on_one_line_of_description() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(
@@ -388,7 +388,7 @@ def test_multiline_reason_is_one_line_of_description() -> None:
     )
 
 
-def test_approximate_count_is_named_in_reason() -> None:
+def test_approx_count_distinct_is_named_in_reason_for_records() -> None:
     pytest.importorskip("datasketches")
     reported = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
     assert reported == "records (the aggregator 'approx_count_distinct' has no column form)"
