@@ -102,7 +102,9 @@ def test_join_equals_model(kind: str, execution: Execution) -> None:
 
 @given(runs("ss_join"))
 @settings(max_examples=25, deadline=None)
-def test_each_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]], int]) -> None:
+def test_stream_join_returns_each_record_in_pairs_or_once_unmatched(
+    run: tuple[Case, list[list[Input]], int],
+) -> None:
     case, batches, partitions = run
     paired, alone = Counter[str](), Counter[str]()
     for found in results(build(case), batches, partitions):

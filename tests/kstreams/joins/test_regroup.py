@@ -74,7 +74,9 @@ DRIFTS = [[("k", ("a", 1e16)), ("l", ("a", 0.1))], [("k", None)], [("l", ("a", 0
 @given(given_batches=writes)
 @example(given_batches=DRIFTS)
 @example(given_batches=[[("k", ("a", math.inf))], [("k", ("a", 1.5)), ("l", ("a", math.nan))]])
-def test_groups_at_every_commit_equal_group_by_of_table(emit: Any, given_batches: Any) -> None:
+def test_regrouped_table_equals_group_by_of_table_after_every_batch(
+    emit: Any, given_batches: Any
+) -> None:
     both: InvertibleAggregator[Any, Any, Any, Any] = combine(count(), over(number, sum_(DOUBLE)))
     store = timestamped_store("sums", key=TEXT, value=both.state)
     topology = builder_of(both, store, emit=emit, on_error="skip").build()
@@ -114,7 +116,7 @@ def sum_of(numbers: list[float]) -> float:
 # ------------------------------------------------------------------ rules
 
 
-def test_row_moves_between_groups() -> None:
+def test_changed_row_is_removed_from_old_group_and_added_to_new_group() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS).build(), partitions=3) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0), timestamp=5)
         driver.pipe(ROWS, "l", ("a", 1.0), timestamp=4)
@@ -129,7 +131,7 @@ def test_row_moves_between_groups() -> None:
         assert driver.dropped == {}
 
 
-def test_result_never_shows_group_between_old_and_new_row() -> None:
+def test_old_and_new_value_of_row_in_same_group_give_one_result() -> None:
     """Old and new value of a row are applied in one step."""
     sums = timestamped_store("sums", key=TEXT, value=INT64)
     numbers = Topic("numbers", TEXT, INT64)
@@ -158,7 +160,7 @@ def test_group_unchanged_at_end_of_batch_is_not_forwarded(emit: Any, expected: l
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_versions_older_than_the_latest_forward_nothing() -> None:
+def test_late_versions_of_versioned_table_forward_no_result() -> None:
     kept: Any = versioned_key_value_store(
         "rows", key=TEXT, value=ROW, retention=timedelta(milliseconds=100)
     )
@@ -273,7 +275,7 @@ def test_table_without_store_needs_value_serde() -> None:
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_both_stores_have_changelogs() -> None:
+def test_regroup_with_changelog_logs_result_store_and_members_store() -> None:
     topology = builder_of(count(), COUNTS.with_changelog("log")).build()
     assert {spec.changelog for spec in topology.stores} == {None, "log", "log-members"}
 
@@ -282,7 +284,7 @@ def test_both_stores_have_changelogs() -> None:
 
 
 @given(old=st.none() | st.integers(0, 9), new=st.none() | st.integers(0, 9))
-def test_changes_survive_serialization(old: int | None, new: int | None) -> None:
+def test_change_serde_reads_changes_as_written(old: int | None, new: int | None) -> None:
     serde = ChangeSerde(INT64)
     data = serde.serialize(Change(new, old))
     assert serde.deserialize(data) == Change(new, old)

@@ -66,7 +66,7 @@ def test_stream_of_table_has_last_change_of_each_key_and_batch() -> None:
         assert [(r.key, r.value) for r in driver.read(OUT)] == [("a", "3"), ("b", "2"), ("b", "5")]
 
 
-def test_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
+def test_derived_table_forwards_no_deletion_of_row_it_never_contained() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", LEFT, store=LEFTS)
     kept = timestamped_store("kept", key=TEXT, value=INT64)
@@ -79,7 +79,7 @@ def test_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
         assert driver.store_contents(kept) == {}
 
 
-def test_join_of_tables_has_later_time() -> None:
+def test_result_of_table_join_has_later_time_of_both_rows() -> None:
     builder = TopologyBuilder("t")
     lefts = builder.add_table("l", LEFT, store=LEFTS)
     rights = builder.add_table("r", RIGHT, store=RIGHTS)
@@ -170,7 +170,7 @@ def test_table_rejects_store_of_other_kind() -> None:
         TopologyBuilder("t").add_table("table", LEFT, store=store)  # type: ignore[arg-type]
 
 
-def test_changes_are_compared_by_value() -> None:
+def test_change_objects_are_compared_by_value() -> None:
     assert Change("a", None) == Change("a", None)
     assert Change("a", None) != Change("a", None, latest=False)
     assert repr(Change("a", None, latest=False)) == "Change(new='a', old=None, latest=False)"

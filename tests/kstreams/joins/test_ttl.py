@@ -80,7 +80,7 @@ def test_late_row_expires_at_once_and_earlier_update_shortens_lifetime() -> None
         assert shown(driver) == [("c", "C", 55), ("a", None, 55)]
 
 
-def test_joins_and_counts_follow_expired_rows() -> None:
+def test_expiry_of_row_updates_results_of_joins_and_counts() -> None:
     """In other systems a count keeps rows that expired before it."""
     builder = TopologyBuilder("t")
     users = builder.add_table("users", USERS, store=ROWS, ttl=TTL)
@@ -103,7 +103,7 @@ def test_joins_and_counts_follow_expired_rows() -> None:
         assert [row.value for row in driver.read(named)] == ["7ANN", "8None", "9None"]
 
 
-def test_expired_count_begins_at_zero() -> None:
+def test_count_of_key_begins_at_zero_after_its_row_expired() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     counts = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), clicks, ttl=TTL)

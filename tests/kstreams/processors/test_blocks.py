@@ -91,7 +91,7 @@ def test_block_forwards_results_of_its_function(name: str) -> None:
 
 
 @cases
-def test_block_has_keeps_key(name: str) -> None:
+def test_block_has_documented_value_of_keeps_key(name: str) -> None:
     supplier, _, keeps_key = BLOCKS[name]
     assert supplier().keeps_key is keeps_key
 
@@ -118,7 +118,7 @@ def test_block_cannot_be_used_before_init(name: str) -> None:
 
 
 @cases
-def test_second_init_binds_new_context(name: str) -> None:
+def test_block_forwards_to_new_context_after_second_init(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     processor, first = opened(supplier)
     _, second = opened(supplier)

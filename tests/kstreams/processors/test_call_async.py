@@ -161,14 +161,14 @@ def test_event_loop_is_kept_between_batches_in_its_thread() -> None:
     assert fake.ended_s == sorted(fake.ended_s)
 
 
-def test_caller_may_run_in_an_event_loop() -> None:
+def test_call_async_works_inside_a_running_event_loop() -> None:
     async def caller() -> list[tuple[str, int]]:
         return run(FakeService().ask, ("a", 1))[0]
 
     assert asyncio.run(caller()) == [("a", 10)]
 
 
-def test_calls_run_in_real_event_loop() -> None:
+def test_call_async_runs_calls_in_asyncio_event_loop() -> None:
     async def ask(record: Record[str, int]) -> int:
         await asyncio.sleep(0.001)
         return record.value + 1

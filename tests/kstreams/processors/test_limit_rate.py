@@ -127,7 +127,7 @@ def test_headers_are_kept_and_records_without_key_dropped() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_failed_record_leaves_its_key_free() -> None:
+def test_record_after_failed_record_of_its_key_is_forwarded_at_once() -> None:
     def reject(_: str, value: int) -> None:
         if value == 1:
             raise ValueError("one")
@@ -141,7 +141,7 @@ def test_failed_record_leaves_its_key_free() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_updates_of_windows_are_limited_equally_by_both_engines(execution: Any) -> None:
+def test_updates_of_windows_are_limited_equally_by_records_and_columns(execution: Any) -> None:
     windows = TumblingWindows(milliseconds(50))
     key = windowed(TEXT, windows)
     builder = TopologyBuilder("rate")

@@ -333,15 +333,15 @@ def failed(*faults: str) -> set[str]:
         ("unequal", "test_it_equals_another_that_is_made_alike"),
     ],
 )
-def test_contract_detects_fault(fault: str, test: str) -> None:
+def test_serde_contract_test_fails_for_serde_with_its_fault(fault: str, test: str) -> None:
     assert test in failed(fault)
 
 
-def test_serde_without_faults_passes_contract() -> None:
+def test_serde_without_faults_passes_serde_contract() -> None:
     assert failed() == set()
 
 
-def test_contract_without_serde_names_method_to_override() -> None:
+def test_serde_contract_without_serde_names_method_to_override() -> None:
     with pytest.raises(NotImplementedError, match=r"override serde\(\)"):
         SerdeContract[Any]().serde()
     with pytest.raises(NotImplementedError, match=r"override values\(\)"):

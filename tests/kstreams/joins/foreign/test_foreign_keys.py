@@ -162,7 +162,9 @@ def test_left_join_forwards_each_change_of_left_rows(on_error: str) -> None:
 
 @hows
 @policies
-def test_change_there_and_back_in_one_batch_is_forwarded_once(how: str, on_error: str) -> None:
+def test_foreign_key_changed_and_changed_back_in_one_batch_is_forwarded_once(
+    how: str, on_error: str
+) -> None:
     with TopologyTestDriver(topology_of(how, on_error), partitions=3) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1), ("b", "B", 1))
         steps_of(driver, LEFT, ("k", "a|1", 2))
@@ -175,7 +177,9 @@ def test_change_there_and_back_in_one_batch_is_forwarded_once(how: str, on_error
 
 @hows
 @policies
-def test_later_change_wins_between_answers_of_two_tasks(how: str, on_error: str) -> None:
+def test_latest_change_is_forwarded_if_two_right_tasks_answer_in_one_batch(
+    how: str, on_error: str
+) -> None:
     """In one batch, the old right row changes in another task before the left row leaves it."""
     for names in ("abcdefgh", "hgfedcba"):  # whichever task is read first
         with TopologyTestDriver(topology_of(how, on_error), partitions=4) as driver:
@@ -233,7 +237,7 @@ def test_different_bytes_of_equal_value_are_no_change(how: str) -> None:
         assert values(driver, full) == {"k": "a|1+A"}
 
 
-def test_versions_older_than_the_latest_forward_nothing() -> None:
+def test_late_versions_of_versioned_tables_forward_no_result() -> None:
     made = [
         versioned_key_value_store(name, key=TEXT, value=TEXT, retention=timedelta(milliseconds=100))
         for name in ("lefts", "rights")

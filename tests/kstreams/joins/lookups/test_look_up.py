@@ -83,14 +83,14 @@ def test_each_key_of_batch_is_requested_once_and_order_of_records_is_kept() -> N
     assert sorted(fake.calls) == [["a", "x"], ["b"]]
 
 
-def test_inner_join_drops_records_without_answer_and_counts_null_questions() -> None:
+def test_inner_look_up_drops_records_without_answer_and_counts_null_questions() -> None:
     with driver(Service(FakeService().ask), inner(named)) as test:
         test.pipe_batch(IN, rows("a", "x", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann"]
         assert test.dropped == {"null-question": 1}
 
 
-def test_answers_and_misses_are_cached_for_their_time_to_live() -> None:
+def test_answers_and_missing_answers_are_cached_for_their_time_to_live() -> None:
     fake = FakeService()
     cache = LookupCache(10, ttl=seconds(60), misses_ttl=seconds(1))
     with driver(Service(fake.ask, cache=cache), left(named)) as test:
@@ -116,7 +116,7 @@ def test_cache_size_is_bounded() -> None:
     assert fake.calls == [["a"], ["b"], ["a"]]
 
 
-def test_answers_in_store_survive_as_state() -> None:
+def test_answers_cached_in_store_are_not_requested_again() -> None:
     fake = FakeService()
     store = key_value_store("answers", key=TEXT, value=TEXT, ttl=seconds(9), ttl_clock="wall")
     with driver(Service(fake.ask), left(named), store=store) as test:
@@ -126,7 +126,7 @@ def test_answers_in_store_survive_as_state() -> None:
         assert test.store(store).get("a") == "Ann"
 
 
-def test_failed_call_is_retried() -> None:
+def test_failed_call_of_look_up_is_retried() -> None:
     fake = FakeService([ConnectionError("gone"), TimeoutError()])
     with driver(Service(fake.ask, backoff=AGAIN), left(named)) as test:
         test.pipe(IN, "a", 1)

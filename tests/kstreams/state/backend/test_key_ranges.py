@@ -30,7 +30,7 @@ def test_ranges_contain_added_keys_and_are_disjoint(added: list[KeyRange]) -> No
 
 
 @given(st.lists(_RANGE), st.none() | _KEY, st.none() | _KEY)
-def test_gaps_contain_keys_outside_of_ranges(
+def test_gaps_between_ranges_contain_exactly_keys_outside_of_ranges(
     added: list[KeyRange], start: bytes | None, end: bytes | None
 ) -> None:
     ranges, model = _made(added)

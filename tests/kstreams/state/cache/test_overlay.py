@@ -310,7 +310,7 @@ def test_error_of_undecodable_row_names_store_and_key() -> None:
         assert (caught.value.where.store, caught.value.where.key) == ("s", "k")
 
 
-def test_key_none_is_an_ordinary_key() -> None:
+def test_key_none_with_serde_none_is_stored_and_scanned() -> None:
     overlay, store = overlay_of(NONE, INT64)
     store.put(None, 7)
     assert overlay.changes() == {"s": StoreChanges([(b"", INT64.serialize(7))])}
@@ -338,7 +338,7 @@ def test_rollback_includes_store_first_used_after_begin() -> None:
     assert store.get("a") is None
 
 
-def test_count_follows_puts_and_deletions_of_known_keys() -> None:
+def test_count_includes_uncommitted_puts_and_deletions() -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     assert store.count() == 2
     store.get_many(["a", "c"])
@@ -350,7 +350,7 @@ def test_count_follows_puts_and_deletions_of_known_keys() -> None:
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_scan_leaves_out_keys_that_get_a_value_after_the_call(committed: bool) -> None:
+def test_scan_leaves_out_keys_put_after_the_scan_began(committed: bool) -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     store.put_many(["a", "c"], [None, None])
     if committed:

@@ -92,7 +92,7 @@ def test_least_recently_used_task_is_evicted() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1, "b": 1}, task=TASKS[0]) == 2
 
 
-def test_large_task_keeps_its_latest_rows() -> None:
+def test_cache_keeps_latest_rows_of_task_above_its_size() -> None:
     base, cache = Counting(["s"]), RowCache(5_000)
     for start in range(0, 100, 10):
         before, after = str(start), str(start + 10)

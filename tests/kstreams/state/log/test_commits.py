@@ -65,7 +65,7 @@ def test_repeated_append_of_same_commit_is_accepted_and_another_is_fenced(
         log.append(replace(COMMIT, run="other"))
 
 
-def test_seed_precedes_all_batches(objects: ObjectDict) -> None:
+def test_seed_commit_precedes_commits_of_all_batches(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     log.begin(BEGIN)
     for batch in (0, SEED, 1):
@@ -76,7 +76,7 @@ def test_seed_precedes_all_batches(objects: ObjectDict) -> None:
     assert log.beginning()[0] == BEGIN
 
 
-def test_old_commit_kept_for_savepoint_is_not_a_retained_version(objects: ObjectDict) -> None:
+def test_old_commit_kept_for_savepoint_is_not_listed_as_retained_batch(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     for batch in range(5):
         log.append(replace(COMMIT, batch=batch))
@@ -88,7 +88,9 @@ def test_old_commit_kept_for_savepoint_is_not_a_retained_version(objects: Object
         log.append(replace(COMMIT, batch=1, run="other"))
 
 
-def test_begun_log_must_exist(objects: ObjectDict) -> None:
+def test_commit_log_that_was_begun_and_is_empty_raises_log_mismatch_error(
+    objects: ObjectDict,
+) -> None:
     digest = CommitLog(objects, PREFIX).begin(BEGIN)
     log = CommitLog(objects, PREFIX, begun=True)
     assert log.last() is None
@@ -135,7 +137,7 @@ def test_error_names_missing_field(objects: ObjectDict, field: str) -> None:
         CommitLog(objects, PREFIX).last()
 
 
-def test_older_commit_with_later_number_is_rejected(objects: ObjectDict) -> None:
+def test_commit_of_older_format_copied_to_later_number_is_rejected(objects: ObjectDict) -> None:
     content = COMMIT.to_json()
     del content["after"], content["plan"]
     objects.put_if_absent(name_of(7), json.dumps(content).encode())

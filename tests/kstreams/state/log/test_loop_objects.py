@@ -55,7 +55,7 @@ def written(log: ObjectStore, batch: int = 3, attempt: str = "aa") -> tuple[Loop
     return write_loops(log, PREFIX, Attempt(attempt, batch), 5, sent)
 
 
-def test_each_part_is_read_separately(log: ObjectStore) -> None:
+def test_each_part_of_loop_object_can_be_read_separately(log: ObjectStore) -> None:
     parts = written(log)
 
     assert [(p.loop, p.task, p.upstream, p.rows) for p in parts] == [
@@ -85,7 +85,7 @@ def test_empty_output_writes_nothing(log: ObjectStore) -> None:
     assert list(log.list("")) == []
 
 
-def test_parts_in_documents_are_grouped_by_object() -> None:
+def test_loop_parts_in_commit_json_are_grouped_by_object() -> None:
     parts = tuple(
         LoopPart("one", task, 5, f"{PREFIX}x{task // 2}", 0, 9, 1, "0" * 16) for task in range(4)
     )
@@ -104,7 +104,9 @@ def test_invalid_object_names_are_rejected(bad: str) -> None:
         parts_from_json([[bad, 0, [["one", 0, 0, 9, 1, "0" * 16]]]])
 
 
-def test_damage_is_detected(log: ObjectStore, tmp_path: Path) -> None:
+def test_damaged_or_missing_loop_object_raises_state_corrupt_error(
+    log: ObjectStore, tmp_path: Path
+) -> None:
     parts = written(log)
     (file,) = tmp_path.rglob("*.loop")
     data = bytearray(file.read_bytes())
@@ -122,7 +124,7 @@ def test_damage_is_detected(log: ObjectStore, tmp_path: Path) -> None:
         read_loops(log, parts)
 
 
-def test_exchanged_part_is_detected(log: ObjectStore) -> None:
+def test_loop_part_with_digest_of_another_part_raises_state_corrupt_error(log: ObjectStore) -> None:
     first, second, _ = written(log)
 
     with pytest.raises(StateCorruptError):
@@ -145,7 +147,7 @@ def test_sweep_keeps_referenced_objects_and_those_of_running_batch(log: ObjectSt
     assert set(log.list("")) == set(object_names([*last, *now, *other]))
 
 
-def test_copied_parts_are_verified(log: ObjectStore, tmp_path: Path) -> None:
+def test_copy_loops_verifies_copied_parts(log: ObjectStore, tmp_path: Path) -> None:
     parts = written(log)
     target = Directory(str(tmp_path / "target")).open()
 

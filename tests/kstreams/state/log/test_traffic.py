@@ -45,6 +45,6 @@ def test_traffic_can_be_added_printed_and_converted_to_json() -> None:
     assert str(both) == "11 PUT of 22 bytes, 33 GET of 44 bytes, 55 LIST, 66 DELETE"
 
 
-def test_counted_storage_keeps_its_name(tmp_path: Path) -> None:
+def test_counted_objects_has_repr_of_its_storage(tmp_path: Path) -> None:
     objects = DirectoryObjectStore(tmp_path)
     assert repr(CountedObjects(objects)) == repr(objects)

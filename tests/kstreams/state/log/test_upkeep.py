@@ -77,7 +77,7 @@ def test_large_state_with_small_batches_is_rarely_rewritten(tmp_path: Path) -> N
     assert written < 3 * (deltas + first)
 
 
-def test_growing_state_costs_small_multiple_of_its_changes(tmp_path: Path) -> None:
+def test_bytes_written_for_growing_state_are_below_five_times_its_deltas(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=2000, small_bytes=2000, chunk_bytes=10_000)
     task = _Task(tmp_path, upkeep)
     for number in range(150):
@@ -126,7 +126,7 @@ def test_failed_snapshot_does_not_fail_batch(tmp_path: Path) -> None:
         ("chunk_bytes", 1),
     ],
 )
-def test_numbers_out_of_range_are_rejected(field: str, low: int) -> None:
+def test_upkeep_settings_out_of_range_are_rejected(field: str, low: int) -> None:
     given: dict[str, Any] = {field: low}
     assert getattr(Upkeep(**given), field) == low
     with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): expected {low} or more"):
