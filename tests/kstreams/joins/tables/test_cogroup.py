@@ -103,7 +103,7 @@ def test_failing_cogroup_function_leaves_state_unchanged() -> None:
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_record_of_two_inputs_is_applied_twice_and_gives_one_result_a_batch() -> None:
+def test_record_that_reaches_two_inputs_is_applied_twice_and_gives_one_result_a_batch() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     louder = builder.add_processor("louder", map_values(lambda v: v and v.upper()), shipped)
@@ -117,7 +117,7 @@ def test_record_of_two_inputs_is_applied_twice_and_gives_one_result_a_batch() ->
         assert [row.value for row in driver.read(steps)] == ["X", "Xx"]
 
 
-def test_join_after_cogroup_sees_one_change_for_record_of_two_inputs() -> None:
+def test_join_after_cogroup_receives_one_change_for_record_that_reaches_two_inputs() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     table = builder.cogroup(
