@@ -50,7 +50,7 @@ _GONE = (
 
 
 class SlotReader:
-    """Implements `kstreams.log.LogReader`; it continues within a piece that is read in parts.
+    """Implements `kstreams.log.LogReader`; each call continues where the last one ended.
 
     Args:
         database: The database of the slot.

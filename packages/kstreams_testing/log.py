@@ -47,7 +47,7 @@ class LogContract(Generic[K, V]):
         raise NotImplementedError("override add() to append records to the source")
 
     def text(self, value: V) -> str:
-        """Return the text that `add` got for a value; by default `str(value)`."""
+        """Return the text that was passed to `add` for the record with this value: `str(value)`."""
         return str(value)
 
     def test_log_of_empty_source_has_no_records(self) -> None:

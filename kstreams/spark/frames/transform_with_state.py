@@ -1,4 +1,4 @@
-"""A stage as `transformWithStateInPandas`, which can be chained, and has wall-clock timers."""
+"""Runs a stage with `transformWithStateInPandas`, which allows chains and has timers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two libraries: librdkafka's public functions, and the kernel of compiled loops."""
+"""The two libraries: librdkafka's public functions, and the library of compiled loops."""
 
 from __future__ import annotations
 

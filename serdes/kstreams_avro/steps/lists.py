@@ -44,7 +44,13 @@ class _BlocksStep(Step):
         return offsets, items
 
     def _walk(self, cursor: Cursor, rounds: list[pa.Array] | None, owners: list[Ints]) -> None:
-        """Read all blocks; append columns of items to `rounds`, if given, and rows to `owners`."""
+        """Read all blocks, one item of each row per round.
+
+        Args:
+            cursor: The position in each row.
+            rounds: Gets a column with the items of each round; None to skip the items.
+            owners: Gets the row numbers of the items of each round.
+        """
         waiting = np.zeros(len(cursor), np.int64)
         active = np.arange(len(cursor))
         begun = cursor.some(active)
@@ -65,7 +71,16 @@ class _BlocksStep(Step):
             waiting[active] -= 1
 
     def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
-        """Read the next block's count for rows without items; return the rows that continue."""
+        """Read the item count of the next block in rows whose current block has been read.
+
+        Args:
+            cursor: The position in each row.
+            active: The numbers of the rows that have not ended.
+            waiting: The number of unread items in the current block of each row.
+
+        Returns:
+            The numbers of the rows that have further items.
+        """
         done = active[waiting[active] == 0]
         if not len(done):
             return active

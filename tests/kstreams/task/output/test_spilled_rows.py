@@ -28,7 +28,9 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "cut"]), st.integers(0, 40)),
 
 
 @given(STEPS)
-def test_drain_returns_rows_added_and_not_cut(steps: list[tuple[str, int]]) -> None:
+def test_drain_returns_all_rows_that_cut_has_not_removed(
+    steps: list[tuple[str, int]],
+) -> None:
     held, model, number = OutputRows(most=500), OUTPUT_SCHEMA.empty_table(), 0
     for step, count in steps:
         if step == "add":

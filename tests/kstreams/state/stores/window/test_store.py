@@ -113,7 +113,7 @@ def test_delete_of_window_returns_previous_value() -> None:
     assert store.approximate_count() == 0
 
 
-def test_window_outside_of_definition_is_rejected() -> None:
+def test_window_that_the_definition_does_not_have_is_rejected() -> None:
     store, _, _ = opened()
     for use in (store.get, store.delete, lambda key: store.put(key, 1)):
         with pytest.raises(SerializationError, match="is not a window of TumblingWindows"):
