@@ -170,7 +170,7 @@ def test_query_keeps_plan_directory_of_earlier_versions(
 
 
 @pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60)])
-def test_names_that_are_too_long_together_are_rejected_at_start(
+def test_names_whose_combined_path_is_too_long_are_rejected_at_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
     with pytest.raises(InvalidNameError, match="maximum of 255"):

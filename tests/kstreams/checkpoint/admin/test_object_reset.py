@@ -84,7 +84,7 @@ class Careless(Directory):
         return Overwriting(self.path)
 
 
-def test_storage_that_overwrites_is_rejected_at_start(tmp_path: Path) -> None:
+def test_storage_that_overwrites_existing_objects_is_rejected_at_start(tmp_path: Path) -> None:
     place = Careless(str(tmp_path / "objects"))
     with pytest.raises(StoreOpenError, match="overwrites an existing object"):
         started(ObjectHome(place), "run")
