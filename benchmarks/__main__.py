@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"benchmarks: {exc}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("benchmarks: interrupted; what was measured is kept", file=sys.stderr)
+        print("benchmarks: interrupted; measured figures are kept", file=sys.stderr)
         return 130
     return status
 
@@ -48,24 +48,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="set up, run, check, report")
-    run.add_argument("--workload", action="append", metavar="W", help="a name, or a .py file")
-    run.add_argument("--peer", action="append", metavar="P", help="a name; may be repeated")
-    run.add_argument("--goals", action="store_true", help="the runs of the speed goals, 60 minutes")
-    run.add_argument("--records", type=_count, metavar="N", help="records of every workload")
-    run.add_argument("--keys", type=_count, action="append", help="of clicks; may be repeated")
-    run.add_argument("--rounds", type=_count, help="3; --quick: 1")
-    run.add_argument("--minutes", type=float, help="for all runs; 90, --quick: 15")
-    run.add_argument("--quick", action="store_true", help="one round of fewer records, no lag")
+    run = commands.add_parser(
+        "run", help="run the workloads on the peers, check the results, write a report"
+    )
+    run.add_argument(
+        "--workload",
+        action="append",
+        metavar="W",
+        help="workload: a name or a .py file; repeatable; default: all",
+    )
+    run.add_argument(
+        "--peer", action="append", metavar="P", help="peer by name; repeatable; default: all"
+    )
+    run.add_argument(
+        "--goals", action="store_true", help="only the runs of the speed goals, for 60 minutes"
+    )
+    run.add_argument("--records", type=_count, metavar="N", help="number of records per workload")
+    run.add_argument(
+        "--keys", type=_count, action="append", help="number of keys of the clicks; repeatable"
+    )
+    run.add_argument("--rounds", type=_count, help="rounds per run; default: 3, with --quick 1")
+    run.add_argument(
+        "--minutes",
+        type=float,
+        help="time limit of all runs, minutes; default: 90, with --quick 15",
+    )
+    run.add_argument(
+        "--quick", action="store_true", help="run one round with fewer records, without lag"
+    )
     run.add_argument("--no-lag", action="store_true", help="do not measure lag")
-    run.add_argument("--cache", type=Path, default=_cache(), help="peers, topics; %(default)s")
-    run.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
+    run.add_argument(
+        "--cache",
+        type=Path,
+        default=_cache(),
+        help="folder of peers and topics; default: %(default)s",
+    )
+    run.add_argument(
+        "--out", type=Path, help="folder of the report; default: <cache>/results/<time>"
+    )
     run.set_defaults(call=_run)
-    listing = commands.add_parser("list", help="workloads and peers")
+    listing = commands.add_parser("list", help="list the workloads and peers")
     listing.set_defaults(call=_list)
-    again = commands.add_parser("report", help="write the report and the plots of a run again")
-    again.add_argument("file", type=Path, help="figures.json of a run")
-    again.add_argument("--into", type=Path, metavar="PAGE", help="the text; plots go to results/")
+    again = commands.add_parser("report", help="recreate the report and the plots of a run")
+    again.add_argument("file", type=Path, help="file figures.json of the run")
+    again.add_argument(
+        "--into", type=Path, metavar="PAGE", help="page for the text; plots are written to results/"
+    )
     again.set_defaults(call=_report)
     scale.add_to(commands, cache=_cache(), count=_count)
     serdes.add_to(commands, cache=_cache())
@@ -74,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     frames.add_to(commands, count=_count)
     serve.add_to(commands, count=_count)
     explain.add_to(commands, count=_count)
-    comparison = commands.add_parser("compare", help="compare two runs")
+    comparison = commands.add_parser("compare", help="compare the figures of two runs")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)
     comparison.set_defaults(call=_compare)

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m devtools.move_modules")
     parser.add_argument("moves", nargs="+", metavar="OLD=NEW")
-    parser.add_argument("--into", metavar="FOLDER", help="make separate packages in this folder")
+    parser.add_argument("--into", metavar="FOLDER", help="create separate packages in this folder")
     given = parser.parse_args(arguments)
     moves = dict(move.split("=", 1) for move in given.moves)
     folders: dict[str, str] = {}

@@ -238,10 +238,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("paths", nargs="*", type=Path, help="files and folders; default: all")
+    parser.add_argument(
+        "paths", nargs="*", type=Path, help="files and folders to check; default: all"
+    )
     parser.add_argument("--show", action="store_true", help="print each finding")
-    parser.add_argument("--since", metavar="REV", help="only texts that are new since a commit")
-    parser.add_argument("--kind", choices=_LIMITS, help="only texts of this kind")
+    parser.add_argument(
+        "--since", metavar="REV", help="check only texts that are new since this commit"
+    )
+    parser.add_argument("--kind", choices=_LIMITS, help="check only texts of this kind")
     given = parser.parse_args(arguments)
     roots = given.paths or [ROOT / name for name in PATHS]
     words: Counter[tuple[str, Kind]] = Counter()
@@ -255,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words[place] += len(_WORD.findall(text.words))
             found[place] += findings(text)
     failed = False
-    print(f"{'package':32} {'kind':10} {'words':>8} {'found':>6} {'a thousand':>10}")
+    print(f"{'package':32} {'kind':10} {'words':>8} {'found':>6} {'per 1,000':>10}")
     for (package, kind), count in sorted(words.items()):
         number = len(found[package, kind])
         rate = 1000 * number / max(count, 1)

@@ -51,13 +51,13 @@ def main() -> int:
         print(f"audit: error: {exc}", file=sys.stderr)
         return 2
     if unknown:
-        print(f"audit: the index does not know {', '.join(unknown)}")
+        print(f"audit: the package index has no data on {', '.join(unknown)}")
     if findings:
         print("\n".join(findings), file=sys.stderr)
         print(
             f"audit: {len(findings)} known vulnerabilities\n"
-            "audit: hint: take a repaired version (make lock UPGRADE=1), or write the id and why "
-            f"it does no harm into {IGNORED.relative_to(ROOT)}",
+            "audit: hint: upgrade to a fixed version (make lock UPGRADE=1), or add the id, and the "
+            f"reason why it is harmless, to {IGNORED.relative_to(ROOT)}",
             file=sys.stderr,
         )
         return 1
@@ -96,9 +96,9 @@ def ask(*requirements: Path, command: Sequence[str] = COMMAND) -> dict[str, Any]
         report: dict[str, Any] = json.loads(done.stdout)
         packages = report["dependencies"]
     except (ValueError, KeyError, TypeError):
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1][:300]
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
         if found := NOT_REACHED.findall(done.stderr):
-            raise UnavailableError(f"the package index was not reached ({found[-1]})") from None
+            raise UnavailableError(f"the package index cannot be reached ({found[-1]})") from None
         raise BrokenError(f"pip-audit ended with status {done.returncode}: {last}") from None
     if packages and all("skip_reason" in package for package in packages):
         raise UnavailableError("the package index here has no advisories")
@@ -118,7 +118,7 @@ def judge(report: dict[str, Any], reasons: dict[str, str]) -> tuple[list[str], l
             if not any(name in reasons for name in names):
                 fixed = ", ".join(vulnerability["fix_versions"]) or "no version yet"
                 locked = f"{package['name']} {package['version']}"
-                findings.append(f"{locked}: {' '.join(names)}, repaired in {fixed}")
+                findings.append(f"{locked}: {' '.join(names)}, fixed in {fixed}")
     return findings, unknown
 
 

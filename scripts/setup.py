@@ -36,7 +36,7 @@ PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "o
 
 def main() -> None:
     if sys.version_info < (3, 10):  # called directly, not through setup.sh
-        fail("Python 3.10 or later is needed, this is %d.%d." % sys.version_info[:2])
+        fail("Python 3.10 or later is required, but this is Python %d.%d." % sys.version_info[:2])
     with one_at_a_time():
         java = find_java()
         python = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -83,7 +83,7 @@ def make_venv() -> None:
 
 def install_lock() -> None:
     """Install the packages of requirements/lock.txt, and accept only the hashes in it."""
-    say("installing the locked packages (minutes when cold: Spark alone is 450 MB)")
+    say("installing the locked packages (takes minutes without a cache: Spark has 450 MB)")
     if not install_lock_with_uv():
         pip(["install", "--require-hashes", "--requirement", str(LOCK)])
 
@@ -232,12 +232,12 @@ def hint(log: Sequence[str]) -> str:
         "resolution",
     )
     if any(word in text for word in network) or "SSLError" in text:
-        return "the package index was not reached: see the network, and `pip config list`."
+        return "the package index cannot be reached: check the network and `pip config list`."
     if "DO NOT MATCH THE HASHES" in text:
-        return "a package is not the one that was locked: see which index is in use."
+        return "a package differs from the locked one: check which package index pip uses."
     if "No space left" in text:
-        return "the disk is full: the environment takes 2 GB, and as much again while it is made."
-    return "the next `make setup` goes on from here."
+        return "the disk is full: the installation needs 4 GB, of which the environment keeps 2 GB."
+    return "run `make setup` again to continue from here."
 
 
 def call(command: Sequence[str]) -> int:
@@ -253,7 +253,7 @@ def call(command: Sequence[str]) -> int:
             try:
                 return process.wait(HEARTBEAT_SECONDS)
             except subprocess.TimeoutExpired:
-                say(f"  still at it ({time.monotonic() - started:.0f} s)")
+                say(f"  still running ({time.monotonic() - started:.0f} s)")
             except BaseException:
                 process.terminate()
                 process.wait()
@@ -300,4 +300,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        fail("stopped; the next call goes on from here.")
+        fail("interrupted; run `make setup` again to continue from here.")

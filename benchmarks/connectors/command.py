@@ -27,15 +27,29 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     connectors = commands.add_parser(
         "connectors",
-        help="PostgreSQL, Kafka, Delta, Iceberg as sinks, streams in and out, concurrent calls",
+        help="measure sinks, streams and concurrent calls of external systems",
     )
-    connectors.add_argument("--rows", type=int, default=50_000, metavar="N", help="%(default)s")
     connectors.add_argument(
-        "--stream-rows", type=int, default=200_000, metavar="N", help="%(default)s"
+        "--rows", type=int, default=50_000, metavar="N", help="rows per sink; default: %(default)s"
     )
-    connectors.add_argument("--calls", type=int, default=4_000, metavar="N", help="%(default)s")
+    connectors.add_argument(
+        "--stream-rows",
+        type=int,
+        default=200_000,
+        metavar="N",
+        help="records per stream; default: %(default)s",
+    )
+    connectors.add_argument(
+        "--calls",
+        type=int,
+        default=4_000,
+        metavar="N",
+        help="number of calls; default: %(default)s",
+    )
     connectors.add_argument("--part", action="append", choices=_PARTS)
-    connectors.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    connectors.add_argument(
+        "--json", type=Path, help="also write the figures to this file, as JSON"
+    )
     connectors.set_defaults(call=_connectors)
 
 

@@ -30,15 +30,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(known)}")
-    parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"cases to run, of: {' '.join(known)}"
+    )
+    parser.add_argument("--smoke", action="store_true", help="run one round with a few records")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     parser.add_argument(
         "--home", type=Path, help="folder of state and log; default: a temporary directory"
     )
     parser.add_argument("--rounds", type=int, default=one_task.Sizes.rounds)
-    parser.add_argument("--records", type=int, default=2_000_000, help="of a stage on Spark")
-    parser.add_argument("--profile", action="store_true", help="print a profile")
+    parser.add_argument(
+        "--records",
+        type=int,
+        default=2_000_000,
+        help="records of a stage on Spark; default: %(default)s",
+    )
+    parser.add_argument("--profile", action="store_true", help="print a profile of the run")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(known)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")

@@ -47,12 +47,16 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
         count: Reads a number.
     """
     explain = commands.add_parser(
-        "explain", help="time to find the records of a large batch that led to a value"
+        "explain", help="measure the time to explain a value of a large batch"
     )
-    explain.add_argument("--records", type=count, default=250_000, help="%(default)s, of one batch")
-    explain.add_argument("--rounds", type=count, default=5, help="%(default)s")
-    explain.add_argument("--case", choices=_CASES, action="append", help="may be repeated; all")
-    explain.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    explain.add_argument(
+        "--records", type=count, default=250_000, help="records per batch; default: %(default)s"
+    )
+    explain.add_argument("--rounds", type=count, default=5, help="rounds; default: %(default)s")
+    explain.add_argument(
+        "--case", choices=_CASES, action="append", help="case; repeatable; default: all"
+    )
+    explain.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     explain.set_defaults(call=_explain)
 
 

@@ -39,18 +39,30 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
         count: Reads a number.
     """
     frames = commands.add_parser(
-        "frames", help="a topology on DataFrames, compared with App and Spark"
+        "frames", help="compare a topology on DataFrames with App and Spark"
     )
-    frames.add_argument("names", nargs="*", help="only contenders with this part in their name")
     frames.add_argument(
-        "--batch", type=count, action="append", help="records; may be repeated; 20000 and 200000"
+        "names", nargs="*", help="parts of names of contenders; default: all contenders"
     )
-    frames.add_argument("--batches", type=count, default=8, help="measured; %(default)s")
-    frames.add_argument("--seconds", type=count, default=150, help="for one run; %(default)s")
     frames.add_argument(
-        "--part", choices=("rates", "small", "all"), default="all", help="%(default)s"
+        "--batch",
+        type=count,
+        action="append",
+        help="records per batch; repeatable; default: 20000 and 200000",
     )
-    frames.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    frames.add_argument(
+        "--batches", type=count, default=8, help="measured batches; default: %(default)s"
+    )
+    frames.add_argument(
+        "--seconds", type=count, default=150, help="time limit of a run; default: %(default)s"
+    )
+    frames.add_argument(
+        "--part",
+        choices=("rates", "small", "all"),
+        default="all",
+        help="part to run; default: %(default)s",
+    )
+    frames.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     frames.set_defaults(call=_frames)
 
 

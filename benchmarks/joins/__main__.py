@@ -37,14 +37,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{' '.join(CASES)} {STATE}")
-    parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"cases to run, of: {' '.join(CASES)} {STATE}"
+    )
+    parser.add_argument("--smoke", action="store_true", help="run one round with a few records")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     parser.add_argument(
         "--home", type=Path, help="folder of state and log; default: a temporary directory"
     )
     parser.add_argument("--rounds", type=int, default=Sizes.rounds)
-    parser.add_argument("--profile", action="store_true", help="print a profile")
+    parser.add_argument("--profile", action="store_true", help="print a profile of the run")
     options = parser.parse_args()
     known = [*CASES, STATE]
     if unknown := sorted(set(options.cases) - set(known)):
@@ -54,7 +56,7 @@ def main() -> None:
         sizes = Sizes(keys=1_000, batch=500, batches=2, rounds=1)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
-    print(f"{'':24}{'per CPU s':>12}{'at least':>12}{'records/s':>12}{'results':>12}  what")
+    print(f"{'':24}{'per CPU s':>12}{'at least':>12}{'records/s':>12}{'results':>12}  case")
     figures: dict[str, Any] = {"machine": about}
     for name in options.cases or known:
         if name == STATE:
@@ -81,8 +83,8 @@ def _remembered(home: Path, windows: int) -> dict[str, Any]:
     """Print and return the size of the state of W6o."""
     found = remembered(home, windows)
     stored, raw = found["stored"], found["raw"]
-    print(f"\nW6o must keep {raw / 1e6:.1f} MB of raw rows, without those that went out alone.")
-    print("Its state in MB: minimum, mean and maximum")
+    print(f"\nW6o must retain {raw / 1e6:.1f} MB of raw rows, except rows emitted without a pair.")
+    print("State of W6o in MB: minimum, mean and maximum")
     half = windows // 2
     for name, part in (("first half", stored[1:half]), ("second half", stored[half:])):
         told = (min(part), sum(part) / len(part), max(part))

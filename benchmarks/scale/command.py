@@ -48,24 +48,37 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
         count: Reads a number.
     """
     scale = commands.add_parser(
-        "scale", help="cores, partitions, keys, state, memory of the library"
+        "scale", help="measure scaling with cores, partitions, keys and state"
     )
     scale.add_argument(
-        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+        "--part", action="append", choices=PARTS, help="part to run; repeatable; default: all"
     )
-    scale.add_argument("--records", type=count, metavar="N", help="records of every run")
-    scale.add_argument("--rounds", type=count, help="3; --quick: 1")
-    scale.add_argument("--minutes", type=float, help=f"for the runs; {MINUTES:g}, --quick: 15")
+    scale.add_argument("--records", type=count, metavar="N", help="records per run")
+    scale.add_argument("--rounds", type=count, help="rounds; default: 3, with --quick 1")
     scale.add_argument(
-        "--partitions", type=count, default=PARTITIONS, metavar="N", help="of `many`; %(default)s"
+        "--minutes", type=float, help=f"time limit, minutes; default: {MINUTES:g}, with --quick 15"
     )
-    scale.add_argument("--quick", action="store_true", help="one round, less state")
-    scale.add_argument("--cache", type=Path, default=cache, help="topics; %(default)s")
-    scale.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
     scale.add_argument(
-        "--again", type=Path, metavar="FOLDER", help="do not measure: report on this folder"
+        "--partitions",
+        type=count,
+        default=PARTITIONS,
+        metavar="N",
+        help="partitions of `many`; default: %(default)s",
     )
-    scale.add_argument("--into", type=Path, metavar="PAGE", help="write the sections into a page")
+    scale.add_argument("--quick", action="store_true", help="run one round with less state")
+    scale.add_argument(
+        "--cache", type=Path, default=cache, help="folder of topics; default: %(default)s"
+    )
+    scale.add_argument(
+        "--out", type=Path, help="folder of the report; default: <cache>/results/<time>"
+    )
+    scale.add_argument(
+        "--again",
+        type=Path,
+        metavar="FOLDER",
+        help="report on the figures in this folder, without measuring",
+    )
+    scale.add_argument("--into", type=Path, metavar="PAGE", help="page to write the sections to")
     scale.set_defaults(call=_scale)
 
 

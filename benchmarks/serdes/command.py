@@ -28,11 +28,18 @@ _OF_CONFLUENT = 2_000
 
 def add_to(commands: Any, *, cache: Path) -> None:
     """Add the command."""
-    serdes = commands.add_parser("serdes", help="serdes, compared with Confluent's")
-    serdes.add_argument("--records", type=int, default=50_000, metavar="N", help="%(default)s")
+    serdes = commands.add_parser("serdes", help="compare serdes with those of Confluent")
+    serdes.add_argument(
+        "--records", type=int, default=50_000, metavar="N", help="records; default: %(default)s"
+    )
     serdes.add_argument("--part", action="append", choices=("serdes", "confluent", "windows"))
-    serdes.add_argument("--cache", type=Path, default=cache, help="Confluent's; %(default)s")
-    serdes.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    serdes.add_argument(
+        "--cache",
+        type=Path,
+        default=cache,
+        help="folder of Confluent's serdes; default: %(default)s",
+    )
+    serdes.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     serdes.set_defaults(call=_serdes)
 
 

@@ -28,29 +28,48 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
         commands: Subparsers of the parser.
         count: Reads a number.
     """
-    serve = commands.add_parser(
-        "serve", help="reads over HTTP while an app commits, and their cost"
+    serve = commands.add_parser("serve", help="measure reads over HTTP while an app commits")
+    serve.add_argument(
+        "--part", action="append", choices=PARTS, help="part to run; repeatable; default: all"
     )
     serve.add_argument(
-        "--part", action="append", choices=PARTS, help="only this part; may be repeated"
+        "--keys", type=count, default=1_000_000, help="keys in 4 partitions; default: %(default)s"
     )
-    serve.add_argument("--keys", type=count, default=1_000_000, help="%(default)s, in 4 partitions")
     serve.add_argument(
-        "--changed", type=count, default=10_000, help="changed keys per commit; %(default)s"
+        "--changed",
+        type=count,
+        default=10_000,
+        help="changed keys per commit; default: %(default)s",
     )
-    serve.add_argument("--every", type=float, default=0.5, help="seconds per commit; %(default)s")
-    serve.add_argument("--rate", type=float, default=200.0, help="reads per second; %(default)s")
-    serve.add_argument("--seconds", type=float, default=15.0, help="of each figure; %(default)s")
-    serve.add_argument("--rounds", type=count, default=6, help="of `app`; %(default)s")
-    serve.add_argument("--records", type=count, default=40_000_000, help="of `app`; %(default)s")
-    serve.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    serve.add_argument(
+        "--every", type=float, default=0.5, help="seconds per commit; default: %(default)s"
+    )
+    serve.add_argument(
+        "--rate", type=float, default=200.0, help="reads per second; default: %(default)s"
+    )
+    serve.add_argument(
+        "--seconds", type=float, default=15.0, help="time per figure; default: %(default)s"
+    )
+    serve.add_argument(
+        "--rounds", type=count, default=6, help="rounds of `app`; default: %(default)s"
+    )
+    serve.add_argument(
+        "--records", type=count, default=40_000_000, help="records of `app`; default: %(default)s"
+    )
+    serve.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     serve.set_defaults(call=_serve)
     pages = commands.add_parser(
-        "pages", help="sizes of the web pages, and the time until they are live"
+        "pages", help="measure the web pages: size, and time to the first live update"
     )
-    pages.add_argument("--tasks", type=count, default=64, help="of the app; %(default)s")
-    pages.add_argument("--batches", type=count, default=20, help="committed; %(default)s")
-    pages.add_argument("--rounds", type=count, default=5, help="rounds for the median; %(default)s")
+    pages.add_argument(
+        "--tasks", type=count, default=64, help="tasks of the app; default: %(default)s"
+    )
+    pages.add_argument(
+        "--batches", type=count, default=20, help="committed batches; default: %(default)s"
+    )
+    pages.add_argument(
+        "--rounds", type=count, default=5, help="rounds for the median; default: %(default)s"
+    )
     pages.set_defaults(call=_pages)
 
 

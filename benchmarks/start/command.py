@@ -37,12 +37,21 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
         count: Reads a number.
     """
     start = commands.add_parser(
-        "start", help="time from the start of a program to its first result"
+        "start", help="measure the time from the start of a program to its first result"
     )
-    start.add_argument("--rounds", type=count, default=5, help="%(default)s, after one to warm up")
-    start.add_argument("--part", action="append", choices=("words", "W1"), help="only this part")
-    start.add_argument("--cache", type=Path, default=cache, help="peers, topics; %(default)s")
-    start.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    start.add_argument(
+        "--rounds", type=count, default=5, help="rounds after a warm-up; default: %(default)s"
+    )
+    start.add_argument(
+        "--part",
+        action="append",
+        choices=("words", "W1"),
+        help="part to run; repeatable; default: all",
+    )
+    start.add_argument(
+        "--cache", type=Path, default=cache, help="folder of peers and topics; default: %(default)s"
+    )
+    start.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     start.set_defaults(call=_start)
 
 

@@ -66,13 +66,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
-    parser.add_argument("--smoke", action="store_true", help="a little of each")
-    parser.add_argument("--json", type=Path, help="write the figures as JSON to this file")
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"cases to run, of: {' '.join(CASES)}"
+    )
+    parser.add_argument("--smoke", action="store_true", help="run each case briefly")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file, as JSON")
     parser.add_argument(
         "--home", type=Path, help="folder of state and log; default: a temporary directory"
     )
-    parser.add_argument("--profile", action="store_true", help="print a profile")
+    parser.add_argument("--profile", action="store_true", help="print a profile of the run")
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")

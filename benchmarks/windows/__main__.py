@@ -149,14 +149,16 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     path = partial(parser.add_argument, type=Path)
-    parser.add_argument("cases", nargs="*", help="names of cases; the standard ones by default")
-    parser.add_argument("--matrix", action="store_true", help="every combination")
-    parser.add_argument("--engine", choices=("process", "spark"), help="only on this engine")
-    parser.add_argument("--smoke", action="store_true", help="a few records, one round")
-    path("--out", help="folder for windows.txt, windows.json and windows.png")
+    parser.add_argument("cases", nargs="*", help="cases to run; default: the standard cases")
+    parser.add_argument("--matrix", action="store_true", help="run all combinations")
+    parser.add_argument(
+        "--engine", choices=("process", "spark"), help="engine to measure; default: both"
+    )
+    parser.add_argument("--smoke", action="store_true", help="run one round with a few records")
+    path("--out", help="folder of the results windows.txt, windows.json and windows.png")
     path("--home", help="folder of state and log; default: a temporary directory")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--profile", action="store_true", help="print a profile")
+    parser.add_argument("--profile", action="store_true", help="print a profile of the run")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error("--rounds is 1 or more")

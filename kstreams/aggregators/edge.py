@@ -34,7 +34,7 @@ class Edge(Generic[V]):
         return record.value, record.timestamp
 
     def result(self, state: tuple[V, int]) -> V:
-        """Return the value."""
+        """Return the value of the state, without its time."""
         return state[0]
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:

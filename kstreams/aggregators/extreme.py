@@ -21,7 +21,7 @@ V = TypeVar("V", int, float, str, bytes, bool)
 
 @dataclass(frozen=True)
 class Extreme(Generic[V]):
-    """Keeps the smallest or the greatest value; any other value replaces NaN."""
+    """Keeps the smallest or the greatest value; NaN is kept only if all values are NaN."""
 
     state: Serde[V]
     greatest: bool = field(kw_only=True)
@@ -45,7 +45,7 @@ class Extreme(Generic[V]):
         return later if further or earlier != earlier else earlier  # NaN
 
     def result(self, state: V) -> V:
-        """Return the value."""
+        """Return the state, which is the smallest or the greatest value."""
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:

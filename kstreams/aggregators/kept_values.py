@@ -21,14 +21,20 @@ T = TypeVar("T", bound=Sized)
 
 
 def checked_limit(max_values: int) -> int:
-    """Return a limit; raises `ValueError` if it is below 1."""
+    """Return the given maximum number of values; raises `ValueError` if it is below 1."""
     if max_values < 1:
         raise ValueError(f"max_values is {max_values}, expected 1 or more")
     return max_values
 
 
 def within(state: T, most: int, *, otherwise: str = "") -> T:
-    """Return a state; raises `ProcessingError` if it has too many values."""
+    """Return the given state; raises `ProcessingError` if it has more than `most` values.
+
+    Args:
+        state: The values.
+        most: The maximum number of values.
+        otherwise: An alternative that is appended to the hint of the error.
+    """
     if len(state) > most:
         raise ProcessingError(
             f"the state of a key would keep {len(state):,} values, more than {most:,}",

@@ -94,7 +94,7 @@ def seeded(
 
 
 def _steps(runs: Runs) -> Iterator[Ints]:
-    """Yield the second rows of all short runs, then their third rows, and so on."""
+    """Yield the second rows of all runs of at most `_LONG` rows, then their third rows, etc."""
     short = np.flatnonzero(runs.lengths <= _LONG)
     order = short[np.argsort(-runs.lengths[short], kind="stable")]
     firsts, shorter = runs.firsts[order], -runs.lengths[order]

@@ -16,9 +16,9 @@ __all__ = ("merged_before", "merged_ranges")
 def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Columns:
     """Merge the states of each range of rows `low <= row < high`; no range is empty.
 
-    A range is divided into blocks whose sizes are the binary digits of its length, the smallest
-    first. The number of steps is the number of digits of the longest range's length, however many
-    ranges overlap.
+    A range is divided into blocks whose sizes are the powers of two that sum up to its length, the
+    smallest first. The number of steps is the number of binary digits of the longest length,
+    however many ranges overlap.
     """
     lengths, places = highs - lows, lows.copy()
     found = tuple(column[lows] for column in state)

@@ -16,7 +16,7 @@ _Array = npt.NDArray[Any]
 
 
 class Merging(Protocol):
-    """Merges two states."""
+    """An object that merges states, such as the columnar form of an aggregator."""
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge the states of two columns row by row."""
@@ -45,7 +45,10 @@ def running(form: Merging, state: Columns, runs: Runs) -> Columns:
 
 
 def replaced(column: _Array, rows: _Array, new: _Array) -> _Array:
-    """Return a column with the given rows replaced; Python integers if the new values are."""
+    """Return a column with new values in the given rows.
+
+    The result consists of Python integers if the column or the new values do.
+    """
     kind = object if "O" in (column.dtype.kind, new.dtype.kind) else column.dtype
     found = column.astype(kind)
     found[rows] = new

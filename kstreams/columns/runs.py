@@ -43,5 +43,5 @@ class Runs:
         return np.repeat(column, self.lengths)
 
     def highest(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the maximum of each run's rows."""
+        """Return the maximum of the column in each run."""
         return np.maximum.reduceat(column, self.firsts)

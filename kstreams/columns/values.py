@@ -28,7 +28,7 @@ class ValueColumn:
     """A column of record values, decoded when needed.
 
     Args:
-        data: The values as an Arrow array, converted by `carried`.
+        data: The values as an Arrow array, a result of `carried`: decoded or still encoded.
         serde: Serde of the values.
     """
 

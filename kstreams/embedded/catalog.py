@@ -236,4 +236,4 @@ def _unreadable(topic: str, why: str) -> TopicFormatError:
 
 
 def _exists(topic: str) -> TopicExistsError:
-    return TopicExistsError("the topic exists already", where=Where(topic=topic))
+    return TopicExistsError("the topic already exists", where=Where(topic=topic))

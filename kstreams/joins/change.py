@@ -13,7 +13,7 @@ V_co = TypeVar("V_co", covariant=True)
 class Change(Generic[V_co]):
     """An immutable change of one table row.
 
-    A plain class with slots for speed, as `Record`: each record of a table creates a `Change`.
+    Like `Record`, a plain class with slots for speed: each record of a table creates a `Change`.
 
     Args:
         new: The value after the change; None if the row is deleted.

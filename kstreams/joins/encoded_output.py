@@ -1,4 +1,4 @@
-"""The context of tasks for stages that send encoded records."""
+"""The context for join stages that send encoded records to other tasks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ __all__ = ("EncodedContext", "encoded_context", "encoded_table")
 
 
 class EncodedContext(Protocol):
-    """Sends batches of encoded records over repartition edges."""
+    """A task's context that sends batches of encoded records over repartition edges."""
 
     @property
     def may_skip(self) -> bool:
-        """Whether a failed record may be skipped; then each record must be processed separately."""
+        """Whether a failed record may be skipped.
+
+        If so, each record must be processed separately.
+        """
         ...
 
     def forward_encoded(self, child: str, table: pa.Table) -> None:
@@ -25,7 +28,7 @@ class EncodedContext(Protocol):
 
 
 def encoded_context(context: ProcessorContext[Any, Any] | BatchContext) -> EncodedContext:
-    """Cast a task's context to a context that sends encoded records."""
+    """Return the context, cast to `EncodedContext`."""
     return cast("EncodedContext", context)
 
 

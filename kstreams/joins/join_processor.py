@@ -43,10 +43,10 @@ class JoinProcessor(ABC, Generic[K, VL, VR, K2, V2]):
         """Process a right record; may forward any number of records through the context."""
 
     def process_both(self, lefts: Sequence[Record[K, VL]], rights: Sequence[Record[K, VR]]) -> None:
-        """Process the records that one record causes on both inputs, after all have arrived.
+        """Process the records of both inputs that result from the same record upstream.
 
-        By default, processes all left records, then all right records, in order. Called only if a
-        common ancestor node leads to both inputs.
+        By default, processes all left records, then all right records, in order. Called only if
+        both inputs descend from a common node.
         """
         for record in lefts:
             self.process_left(record)

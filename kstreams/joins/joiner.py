@@ -77,14 +77,23 @@ class Joiner(Generic[VL, VR, VO, HOW]):
         return result
 
     def makes_rows(self, left: Bools, right: Bools) -> Bools:
-        """Return the mask of results that `row` gives, from the masks of left and right values."""
+        """Return the mask of pairs for which `row` has a result.
+
+        Args:
+            left: The mask of pairs with a left value.
+            right: The mask of pairs with a right value.
+        """
         if self.how == "inner":
             return left & right
         return left if self.how == "left" else left | right
 
 
 class JoinerSupplier(Protocol[VL, VR, VO, HOW]):
-    """Creates a joiner. Type checkers infer callable arguments last, and so infer its lambda."""
+    """Creates a joiner.
+
+    Operators take a supplier instead of a joiner for the sake of type checkers: they infer callable
+    arguments last, and so can infer the types of the joiner's lambda.
+    """
 
     def __call__(self) -> Joiner[VL, VR, VO, HOW]:
         """Return the joiner."""
@@ -98,12 +107,12 @@ def inner(function: Callable[[VL, VR], VO]) -> JoinerSupplier[VL, VR, VO, OneSid
 
 
 def left(function: Callable[[VL, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, OneSided]:
-    """Join every left value; its partner is None if it has none."""
+    """Join every left value; the right value is None if there is no partner."""
     joiner: Joiner[VL, VR, VO, OneSided] = Joiner(function, "left")
     return lambda: joiner
 
 
 def outer(function: Callable[[VL | None, VR | None], VO]) -> JoinerSupplier[VL, VR, VO, TwoSided]:
-    """Join every value of both sides; its partner is None if it has none."""
+    """Join every value of both sides; the other value is None if there is no partner."""
     joiner: Joiner[VL, VR, VO, TwoSided] = Joiner(function, "outer")
     return lambda: joiner

@@ -23,8 +23,8 @@ def lookup_form(rows: TableRows, execution: Execution, make: LookupColumns) -> N
 
     Args:
         rows: The rows of the table.
-        execution: The requested execution.
-        make: Creates the processor.
+        execution: Execution by records or by columns, as requested.
+        make: Creates the columnar processor.
     """
 
     def build(left: Input, right: Input) -> ColumnProcessor | Reason:

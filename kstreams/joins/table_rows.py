@@ -179,10 +179,11 @@ _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]
 
 
 def keeping(store: StoreSpec[Any] | None, context: StoreContext) -> _Keep:
-    """Return a function that stores results, and reads the old values of changes from the store.
+    """Return a function that stores a result's new value, and returns the change to forward.
 
-    Without a store, the function returns changes as they are. Changes that are not the latest
-    version of a row are not stored.
+    The old value of the returned change is the stored value that was replaced. If `store` is None,
+    the function only returns its argument. A change that is not the latest version of a row is not
+    stored.
     """
     if store is None:
         return lambda _, change, __: change

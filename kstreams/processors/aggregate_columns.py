@@ -29,7 +29,7 @@ class AggregateColumns(ColumnProcessor):
     Args:
         form: The column form of the aggregator.
         store: The store.
-        source: The source of the records.
+        source: The serdes of the incoming records.
         each: Whether to forward each update; otherwise the last update of each key in a batch.
     """
 
@@ -43,11 +43,11 @@ class AggregateColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return whether the aggregator reads values, or null values must be dropped."""
+        """Return True if the aggregator reads values, or if null values must be dropped."""
         return self._form.reads_values or self._source.nulls
 
     def init(self, context: BatchContext) -> None:
-        """Open the store, and register the release of results at the end of a batch."""
+        """Open the store, and schedule the forwarding of results at the end of the batch."""
         super().init(context)
         self._store = TimestampedColumns.of(
             context.store(self._spec), objects=self._form.of_objects

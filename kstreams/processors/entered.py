@@ -20,11 +20,11 @@ __all__ = ("Entered", "entered")
 class Entered(ColumnProcessor):
     """Decodes encoded records to typed keys and values for a columnar operator.
 
-    The operator receives tables as if from another column processor.
+    The operator receives tables like those that another column processor forwards.
 
     Args:
         operator: The operator.
-        source: The source of the records.
+        source: The serdes of the records.
     """
 
     def __init__(self, operator: ColumnProcessor, source: ColumnSource) -> None:
@@ -33,11 +33,11 @@ class Entered(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the operator may read values."""
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Initialize the operator, and create the holder of objects."""
+        """Initialize the operator, and create the buffer of objects that have no Arrow type."""
         super().init(context)
         self._objects = HeldObjects()
         self._operator.init(context)
@@ -51,7 +51,7 @@ class Entered(ColumnProcessor):
         self._operator.process_batch(replaced(table, key=keys, value=values))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the decoded objects of the batch, and call the operator's `advance`."""
         self._objects.clear()
         self._operator.advance(stream_time_ms)
 

@@ -47,7 +47,7 @@ class _Peek(ClosureProcessor[K, V, K, V]):
 
 
 def without_peek(supplier: object) -> Callable[[], Processor[Any, Any, Any, Any]] | None:
-    """Return a supplier of a `peek` without its call, for a `peek`; None for other suppliers."""
+    """Return a `peek` that calls no function in place of a `peek`; None for other suppliers."""
     if isinstance(supplier, partial) and supplier.func is _Peek:
         return partial(_Peek, _nothing)
     return None

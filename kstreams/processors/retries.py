@@ -25,8 +25,8 @@ class Retries:
         backoff: The delay before the first retry.
         max_backoff: The maximum delay between two calls.
         retry_on: Exceptions that are retried; other exceptions fail at once.
-        timeout: The maximum time for all calls and delays of one record; no call starts later.
-            None: no limit.
+        timeout: The maximum time for all calls and delays of one record, after which no call
+            starts. None: no limit.
     """
 
     count: int = 3

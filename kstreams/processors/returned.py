@@ -1,4 +1,4 @@
-"""Rejection of functions that return text to operators which unpack a collection.
+"""Checks that functions for operators that unpack a collection do not return text.
 
 Python iterates over a `str` by characters and over `bytes` by numbers, so an operator that unpacks
 a returned text would forward its characters as records.
@@ -41,7 +41,7 @@ class FunctionSupplier(Generic[KIn, VIn, KOut, VOut]):
     Args:
         operator: The name of the operator.
         function: The user's function.
-        unpacked: The items that the operator unpacks from a result.
+        unpacked: The kind of items that the operator unpacks from a result, for error messages.
         make: Creates a processor.
     """
 

@@ -136,7 +136,7 @@ def time_engine(
 
 
 class KnownWindows(Closing, Protocol):
-    """Windows that have an engine."""
+    """Windows of a built-in kind, which have an engine."""
 
     @property
     def engine(self) -> WindowEngine:

@@ -96,12 +96,12 @@ def close_time(end: T, close_delay_ms: int) -> T:
 
 
 def last_sliding_end(time: T, difference_ms: int) -> T:
-    """Return the end (ms) of a time's last sliding window; if it is closed, the record is late."""
+    """Return the end (ms) of a time's last sliding window; a record is late if that is closed."""
     return time + difference_ms
 
 
 def refusing_window(time: T, difference_ms: int) -> tuple[T, T]:
-    """Return start and end (ms) of the sliding window that is reported to reject a late record.
+    """Return start and end (ms) of the sliding window that is reported as rejecting a late record.
 
     The window ends with the record; times before `difference` share the window `[0, difference]`,
     because no window starts before the epoch.

@@ -25,7 +25,7 @@ Full = Literal["fail", "emit-early"]
 @checks_options
 @dataclass(frozen=True)
 class UntilWindowCloses:
-    """Buffer each window's result until it is final; created by `until_window_closes`."""
+    """The condition that releases a window's result when it is final; see `until_window_closes`."""
 
     windows: Closing
     max_records: int | None = None
@@ -36,7 +36,7 @@ class UntilWindowCloses:
 @checks_options
 @dataclass(frozen=True)
 class UntilTimeLimit:
-    """Buffer each key's last record for a span of time; created by `until_time_limit`."""
+    """The condition that releases a key's last record after a time; see `until_time_limit`."""
 
     limit_ms: int
     max_records: int | None

@@ -26,7 +26,7 @@ from kstreams_cli.usage import WrongUsageError, shown_by_typer
 __all__ = ("add_command",)
 
 _DebugOption = Annotated[
-    bool, typer.Option("--debug", help="Show the whole traceback of an error.")
+    bool, typer.Option("--debug", help="Print the full traceback of an error.")
 ]
 _PLACE_OPTIONS: dict[str, object] = {
     "data": DataOption,

@@ -17,7 +17,7 @@ from kstreams_cli.stores import AppArgument, AppState, CheckpointOption, LogOpti
 
 __all__ = ("JsonOption", "counts")
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 
 _NUMBERS = ("in", "out", "held")
 _BY_TOPIC = ("in", "bytes in", "out", "bytes out")
@@ -29,9 +29,10 @@ def counts(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the total input, output and dropped records of each node of an app.
+    """Show the numbers of input, output, held and dropped records of each node of an app.
 
-    A second table has the records and bytes of each topic, before compression.
+    Use it to check where records go, or where they are lost. A second table shows the records and
+    the uncompressed bytes of each topic.
 
     The counts are part of each commit, so they are exact after any crash, and available when the
     app does not run. For sources, edges, loops and sinks, the input is the sum of the output, the
@@ -63,9 +64,9 @@ def counts(
     for query in found:
         name = escape(query.query)
         if query.batch is None or query.wall_ms is None:
-            stderr().print(f"[dim]{name}: no batch yet[/]")
+            stderr().print(f"[dim]{name}: no committed batch yet[/]")
         elif not query.counted:
-            stderr().print(f"[dim]{name}: counts begin with its next batch[/]")
+            stderr().print(f"[dim]{name}: counts start with the next batch[/]")
         else:
             stderr().print(f"[dim]{name}: batch {query.batch:,}, {iso(query.wall_ms)}[/]")
 

@@ -25,8 +25,8 @@ TargetArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODULE:NAME",
-        help="A Topology, a TopologyBuilder, or a function that returns one. Without :NAME, "
-        "the module's only one. The current directory is importable.",
+        help="A Topology, a TopologyBuilder, or a function that returns one of these. :NAME is "
+        "optional if the module has only one. Modules in the current directory can be imported.",
         show_default=False,
     ),
 ]
@@ -43,7 +43,8 @@ class DiagramFormat(str, Enum):
 def describe(
     target: TargetArgument,
     output: Annotated[
-        DiagramFormat, typer.Option("--format", help="Text, a Mermaid chart, or Graphviz.")
+        DiagramFormat,
+        typer.Option("--format", help="Output format: text, Mermaid or DOT (Graphviz)."),
     ] = DiagramFormat.TEXT,
     file: Annotated[
         Path | None,
@@ -51,7 +52,7 @@ def describe(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write it to a file instead of the standard output.",
+            help="File to write, instead of standard output.",
             show_default=False,
         ),
     ] = None,
@@ -59,13 +60,16 @@ def describe(
         bool,
         typer.Option(
             "--packages",
-            help="Show instead which files of yours a run sends to executors on a cluster, and "
-            "what is left out.",
+            help="Show the files that a run sends to executors on a cluster, and the files that "
+            "it excludes, instead of the topology.",
         ),
     ] = False,
     package: PackageOption = None,
 ) -> None:
-    """Show a topology: groups, nodes, edges and stores. Does not start Spark.
+    """Show a topology: groups, nodes, edges and stores.
+
+    Use it to check a topology before its first run, or to draw it. The command does not start
+    Spark.
 
     Example:
         kstreams describe word_count:topology

@@ -46,20 +46,27 @@ def explain(
     app: AppArgument,
     store: StoreArgument,
     key: Annotated[
-        str | None, typer.Argument(metavar="KEY", help="The key, as text.", show_default=False)
+        str | None, typer.Argument(metavar="KEY", help="Key, as text.", show_default=False)
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Explain this batch.", show_default="the last to change it"),
+        typer.Option(
+            metavar="N",
+            help="Number of the batch to explain.",
+            show_default="the last batch that changed the key",
+        ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Explain each retained batch that has changed the key.")
+        bool, typer.Option("--all", help="Explain every retained batch that changed the key.")
     ] = False,
     limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Records of a batch at most; 0 for all.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Maximum number of records per batch; 0 shows all records."
+        ),
     ] = 100,
     skip: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Leave out so many of them first.")
+        int, typer.Option(min=0, metavar="N", help="Skip the first N records of each batch.")
     ] = 0,
     topology: RunTopologyOption = None,
     connection: ConnectionOption = None,
@@ -74,15 +81,16 @@ def explain(
 ) -> None:
     """Show why a key has its value: the batches and the records that changed it.
 
-    The history comes from the durable log. With --topology, the last batch that changed the key is
-    replayed in this process by its plan, from its state and its records: each line is a record, its
-    origin through repartitions, and its effect; dropped records have a reason. The replay writes
-    nothing and takes no lock, and the app may run meanwhile. The result is compared with the
-    commit: a difference shows that a processor is not deterministic.
+    Use it if a value is unexpected. The history of the key comes from the durable log. With
+    --topology, the command replays the last batch that changed the key in this process, with the
+    committed plan, state and records. Each line is a record, its origin through repartitions, and
+    its effect; dropped records have a reason. The replay writes nothing and takes no lock, and the
+    app may run meanwhile. The command compares the result with the commit: a difference shows that
+    a processor is not deterministic.
 
-    A batch can be explained while its plan and the commit before it are retained
-    (App(retained_batches=...)) and the topics still have its records. Processors that call external
-    systems, and sinks that call functions, are rejected unless --repeat-calls is given.
+    A batch can be explained while its commit and the commit before it are retained
+    (App(retained_batches=...)) and the topics still contain its records. Processors that call
+    external systems, and sinks that call functions, need --repeat-calls.
 
     Example:
         kstreams explain word-count counts apple --topology examples/word_count.py
@@ -103,7 +111,7 @@ def explain(
         raise WrongUsageError("the key to explain is missing", "KEY")
     if replayed is None and (batch is not None or every):
         raise WrongUsageError(
-            "--batch and --all need the topology: give --topology MODULE:NAME", "--topology"
+            "--batch and --all need the topology: add --topology MODULE:NAME", "--topology"
         )
     found = explain_key(found_place, wanted, replayed, batch=batch, every=every)
     if as_json:
@@ -113,7 +121,7 @@ def explain(
     for each in found.explained:
         _show_change(found, each, each.steps[skip:][: limit or None])
     if replayed is None and found.history.changes:
-        stderr().print("[dim]--topology MODULE:NAME shows the records that made it.[/]")
+        stderr().print("[dim]Add --topology MODULE:NAME to show the records that changed it.[/]")
 
 
 def _show(found: Explanation) -> None:
@@ -121,16 +129,16 @@ def _show(found: Explanation) -> None:
     label = f"{found.rows.spec.name} / {printable(found.rows.key)}"
     value = _text(found, history.last) if history.last else "no such key"
     kept = (
-        "no batch yet"
+        "no committed batch yet"
         if history.retained is None
         else "batches {:,} to {:,} are retained".format(*history.retained)
     )
     stdout().print(f"[bold]{escape(label)}[/]  {escape(value)}", soft_wrap=True)
     stdout().print(f"[dim]task {history.task}; {kept}[/]")
     if not history.changes:
-        stdout().print("[dim]no retained batch has changed it[/]")
+        stdout().print("[dim]no retained batch has changed the key[/]")
         return
-    table = new_table("batch", "when", "before", "after", numbers=("batch",))
+    table = new_table("batch", "committed", "before", "after", numbers=("batch",))
     for change in reversed(history.changes):
         table.add_row(
             f"{change.batch:,}",
@@ -146,11 +154,11 @@ def _show_change(
 ) -> None:
     batch = f"batch {each.change.batch:,}"
     if each.not_run:
-        stderr().print(f"[yellow]{batch} is not run again: {escape(each.not_run)}[/]")
+        stderr().print(f"[yellow]{batch} cannot be replayed: {escape(each.not_run)}[/]")
         for read in each.ranges:
             place = str(TopicPartition(read.topic, read.partition))
             stderr().print(
-                f"  it has read {escape(place)} from {read.from_offset:,} to {read.to_offset:,}"
+                f"  it read {escape(place)} from offset {read.from_offset:,} to {read.to_offset:,}"
             )
         return
     table = new_table("before", "after", "record", "via", "node", "key", "value", "dropped")
@@ -168,15 +176,18 @@ def _show_change(
         )
     stdout().print(table)
     shown = "" if len(steps) == len(each.steps) else f", {len(steps):,} of them shown (--limit)"
-    text = f"{batch} ran again in {each.seconds:.2f} s: {counted(len(each.steps), 'step')}{shown}"
+    text = f"{batch} replayed in {each.seconds:.2f} s: {counted(len(each.steps), 'step')}{shown}"
     if not each.is_equal:
         end, committed = _text(found, each.end), _text(found, each.change.after)
         stderr().print(
-            f"[red]✗[/] {text}. It gives {escape(end)} now, and not {escape(committed)}."
+            f"[red]✗[/] {text}. The result is {escape(end)}, but the commit has "
+            f"{escape(committed)}."
         )
-        stderr().print("[red]A processor is not deterministic, or its code has changed since.[/]")
+        stderr().print(
+            "[red]A processor is not deterministic, or its code has changed since the commit.[/]"
+        )
     else:
-        stderr().print(f"[green]✓[/] {text}, equal to what was committed.")
+        stderr().print(f"[green]✓[/] {text}, equal to the commit.")
 
 
 def _text(found: Explanation, rows: Rows) -> str:

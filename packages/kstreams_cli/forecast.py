@@ -23,28 +23,37 @@ def forecast(
     app: AppArgument,
     trigger: Annotated[
         str | None,
-        typer.Option(metavar="SPAN", help="With this trigger: 10s.", show_default="as it runs"),
+        typer.Option(
+            metavar="SPAN",
+            help="Interval between batches to forecast for, such as 10s.",
+            show_default="the measured interval",
+        ),
     ] = None,
     put_price: Annotated[
-        float, typer.Option(min=0, metavar="DOLLARS", help="Of 1,000 PUT requests.")
+        float,
+        typer.Option(min=0, metavar="DOLLARS", help="Price of 1,000 PUT requests, in dollars."),
     ] = Prices.puts,
     storage_price: Annotated[
-        float, typer.Option(min=0, metavar="DOLLARS", help="Of a GB that is stored for a month.")
+        float,
+        typer.Option(
+            min=0, metavar="DOLLARS", help="Price of 1 GB of storage per month, in dollars."
+        ),
     ] = Prices.storage,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show an app's requests to its durable log per day, their cost, and the growth of the log.
+    """Forecast the requests of an app to its durable log, their cost, and the growth of the log.
 
-    The forecast uses the retained commits (App(retained_batches=...)): their writes, including
-    upkeep, and the time between them. More retained commits give a better forecast. With a longer
-    --trigger, a task writes one delta instead of several. Requests of failed attempts, and the few
-    LIST requests of cleanup, are not counted. Prices are those of S3 in us-east-1; a log on a disk
-    has none.
+    All figures are per day. Use it to choose a trigger interval, or before you move a checkpoint to
+    object storage. The forecast uses the retained commits (App(retained_batches=...)): their
+    writes, including upkeep, and the time between them. More retained commits give a better
+    forecast. With a longer --trigger, a task writes one delta instead of several. Requests of
+    failed attempts, and the few LIST requests of cleanup, are not counted. The default prices are
+    those of S3 in us-east-1; a log on a disk costs nothing.
 
-    The restore time of each task on a worker without a copy is its size divided by the measured
-    read speed of one task of at most 64 MiB.
+    The second table has the restore time of each task on a worker without a copy: the size of the
+    state divided by the measured read speed of one task of at most 64 MiB.
 
     Example:
         kstreams forecast word-count
@@ -66,7 +75,7 @@ def forecast(
     else:
         for query in found.lacking:
             stderr().print(
-                f"[yellow]query {escape(repr(query))} has not two commits to measure by[/]"
+                f"[yellow]query {escape(repr(query))} needs two retained commits to measure[/]"
             )
         _show(found)
     if not found.queries:
@@ -74,8 +83,8 @@ def forecast(
 
 
 def _show(found: AppForecast) -> None:
-    numbers = ("every", "PUT a batch", "PUT a day", "written a day", "grows a day", "state")
-    table = new_table("query", *numbers, "measured by", numbers=numbers)
+    numbers = ("interval", "PUT/batch", "PUT/day", "written/day", "growth/day", "state")
+    table = new_table("query", *numbers, "measured", numbers=numbers)
     for each in found.queries:
         grows = shown_size(abs(each.growth_bytes_a_day))
         table.add_row(
@@ -91,7 +100,7 @@ def _show(found: AppForecast) -> None:
     stdout().print(table)
     if found.speed is not None:
         tasks = new_table(
-            "task", "objects", "size", "restored in", numbers=("objects", "size", "restored in")
+            "task", "objects", "size", "restore time", numbers=("objects", "size", "restore time")
         )
         for task in found.tasks:
             tasks.add_row(
@@ -102,4 +111,6 @@ def _show(found: AppForecast) -> None:
             )
         stdout().print(tasks)
     puts, storage = found.puts_dollars_a_day, found.storage_dollars_a_day
-    stdout().print(f"on S3 a day: ${puts:,.2f} of PUT and ${storage:,.2f} of storage")
+    stdout().print(
+        f"cost per day on S3: ${puts:,.2f} for PUT requests, ${storage:,.2f} for storage"
+    )

@@ -34,7 +34,8 @@ from kstreams_cli.loading import load_object
 from kstreams_cli.usage import WrongUsageError, for_option
 
 __all__ = (
-    "SERDES_HELP",
+    "KEY_SERDE_HELP",
+    "VALUE_SERDE_HELP",
     "Format",
     "RegistryOption",
     "find_format",
@@ -53,8 +54,8 @@ RegistryOption = Annotated[
         "--registry",
         metavar="URL",
         envvar=_REGISTRY,
-        help="A schema registry, for the serde `registry`; with its password only by the "
-        "environment, which others cannot list.",
+        help="URL of the schema registry for the serde `registry`. Set a URL with a "
+        "password in the environment variable, because other users can list command lines.",
         show_default=False,
         show_envvar=True,
     ),
@@ -153,31 +154,35 @@ def _recorded_packed(codec: Literal["gzip", "zstd"], name: str) -> Serde[Any] | 
 def _packed(codec: Literal["gzip", "zstd"]) -> SerdeByText:
     return SerdeByText(
         f"{codec}:SERDE",
-        "what another serde writes, compressed",
+        f"values of another serde, compressed with {codec}",
         partial(_unpacked, codec),
         partial(_recorded_packed, codec),
     )
 
 
 _BUILT_IN: Mapping[str, SerdeByText] = {
-    "text": _fixed(TEXT, "UTF-8"),
-    "json": SerdeByText("json", "any JSON", _fixed(_JSON, "").make, _recorded_json),
-    "int64": _fixed(INT64, "whole numbers, as Java's LongSerializer writes them"),
-    "int32": _fixed(INT32, "likewise, as its IntegerSerializer does"),
-    "double": _fixed(DOUBLE, "numbers, as its DoubleSerializer does"),
-    "bool": _fixed(BOOL, "true and false"),
-    "bytes": _fixed(BYTES, "as they are"),
-    "lines": _fixed(LINES, "lines of text, as a list"),
-    "none": _fixed(NONE, "nothing: what is there is not looked at"),
+    "text": _fixed(TEXT, "UTF-8 text"),
+    "json": SerdeByText("json", "any JSON value", _fixed(_JSON, "").make, _recorded_json),
+    "int64": _fixed(INT64, "64-bit integers, as in Java's LongSerializer"),
+    "int32": _fixed(INT32, "32-bit integers, as in Java's IntegerSerializer"),
+    "double": _fixed(DOUBLE, "floating-point numbers, as in Java's DoubleSerializer"),
+    "bool": _fixed(BOOL, "true or false"),
+    "bytes": _fixed(BYTES, "uninterpreted bytes"),
+    "lines": _fixed(LINES, "list of text lines"),
+    "none": _fixed(NONE, "always null; existing bytes are ignored"),
     "gzip": _packed("gzip"),
     "zstd": _packed("zstd"),
 }
 
-SERDES_HELP = (
-    "text, json, int64, ...; of an installed package, such as protobuf:FILE#MESSAGE; or "
-    "MODULE:SERDE of your own. `kstreams serdes` shows all."
+KEY_SERDE_HELP = (
+    "Serde of the keys: a built-in one such as text, json or int64; one of an installed package, "
+    "such as protobuf:FILE#MESSAGE; or MODULE:SERDE for a custom serde. `kstreams serdes` lists "
+    "all serdes."
 )
-"""The help of options that take a serde."""
+"""The help of `--key-serde`."""
+
+VALUE_SERDE_HELP = "Serde of the values, in the same form as --key-serde."
+"""The help of `--value-serde`."""
 
 
 def offered(name: str) -> SerdeByText | None:

@@ -18,9 +18,10 @@ ForwardedOption = Annotated[
     typer.Option(
         _OPTION,
         metavar="NETWORKS",
-        help="Addresses and networks of proxies whose X-Forwarded-For names the client, with "
-        "commas between: 10.0.0.7,10.1.0.0/16.",
-        show_default=False,
+        help="Addresses and networks of trusted proxies, separated by commas, such as "
+        "10.0.0.7,10.1.0.0/16. Requests from them have the client address of their header "
+        "X-Forwarded-For.",
+        show_default="the header is ignored",
     ),
 ]
 """The option with the trusted proxies."""

@@ -35,7 +35,10 @@ def health(
     app: AppArgument,
     max_age: Annotated[
         str,
-        typer.Option(metavar="SPAN", help="How old the last commit may be while records wait."),
+        typer.Option(
+            metavar="SPAN",
+            help="Maximum age of the last commit of a query that has unread records, such as 5m.",
+        ),
     ] = "60s",
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
@@ -43,12 +46,13 @@ def health(
 ) -> None:
     """Check the health of an app: exit code 0 if it is healthy, 1 if not.
 
-    An app is healthy if each of its queries has committed within --max-age, or has no unread
-    records in its topics. So an app without input is healthy, and an app that hangs or is dead is
-    not. A paused app is healthy. For sources other than topics (files, tables), the app writes the
-    number of unread records to its telemetry: an app with such a source and without recent
-    telemetry is not healthy. The check takes no lock and sends no request to the app. Give the
-    probe a delay for the first start.
+    Use it as a liveness probe, with an initial delay for the start of Spark. An app is healthy if
+    each of its queries has committed within --max-age, or has no unread records in its topics. So
+    an app without input is healthy, and an app that hangs or has ended is not. A paused app is
+    healthy. The check takes no lock and sends no request to the app.
+
+    For sources other than topics (files, tables), the app writes the number of unread records to
+    its telemetry: an app with such a source and without recent telemetry is not healthy.
 
     Example:
         kstreams health word-count --max-age 60s --bootstrap localhost:9092
@@ -136,13 +140,13 @@ class _Query:
     def problem(self) -> str:
         """The problem of the query; empty if it is healthy."""
         status = self.status
-        since = "nothing" if status.batch is None else f"nothing since batch {status.batch:,}"
+        since = "no commit" if status.batch is None else f"no commit since batch {status.batch:,}"
         named = f"query {status.query!r}"
         if self.waiting:
-            waits = counted(self.waiting, "record")
-            return f"{named} has {waits} to read, and has committed {since}"
+            waits = counted(self.waiting, "unread record")
+            return f"{named} has {waits}, and {since}"
         logs = ", ".join(map(repr, self.unknown))
-        return f"{named} has committed {since}, and does not say what {logs} has to read"
+        return f"{named} has {since}, and the number of unread records of {logs} is unknown"
 
     def to_json(self) -> dict[str, object]:
         """Return the health as a JSON object."""

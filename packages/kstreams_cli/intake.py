@@ -15,7 +15,7 @@ from rich.markup import escape
 from kstreams.processors.on_error import DeadLetter
 from kstreams.topic import Topic
 from kstreams_cli.consoles import stderr
-from kstreams_cli.formats import SERDES_HELP, RegistryOption, formats_of
+from kstreams_cli.formats import KEY_SERDE_HELP, RegistryOption, formats_of
 from kstreams_cli.loading import load_object
 from kstreams_cli.moments import parse_span
 from kstreams_cli.place import Place
@@ -46,62 +46,79 @@ def intake(
         str,
         typer.Argument(
             metavar="MODULE:INTAKE",
-            help="An Intake, or a function that returns one, importable from the current "
-            "directory.",
+            help="An Intake, or a function that returns an Intake, in a module that can be "
+            "imported from the current directory.",
             show_default=False,
         ),
     ],
-    topic: Annotated[
-        str, typer.Option(metavar="NAME", help="Where messages go.", show_default=False)
-    ],
-    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=SERDES_HELP)] = "bytes",
+    topic: Annotated[str, typer.Option(metavar="NAME", help="Target topic.", show_default=False)],
+    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=KEY_SERDE_HELP)] = "bytes",
     value_serde: Annotated[
-        str, typer.Option(metavar="SERDE", help="What each message has to be, likewise.")
+        str,
+        typer.Option(
+            metavar="SERDE",
+            help="Serde of the values, in the same form as --key-serde. Messages that it cannot "
+            "read are rejected.",
+        ),
     ] = "bytes",
     registry: RegistryOption = None,
     complete: Annotated[
         str | None,
         typer.Option(
             metavar="MODULE:FUNCTION",
-            help="Gives a Delivery its key, id or time, such as from fields of its value.",
+            help="Function that adds a key, an id or a time to a Delivery, for example from fields "
+            "of its value.",
             show_default=False,
         ),
     ] = None,
     on_error: Annotated[
         Refusal | None,
         typer.Option(
-            help="What becomes of a message that is none of the topic's: stop, leave it out, or "
-            "tell the sender.",
-            show_default="reject where the sender learns of it, else fail",
+            help="Action for a message that the topic rejects: fail stops the command, skip drops "
+            "the message, reject reports the error to the sender.",
+            show_default="reject if the sender receives a response, otherwise fail",
         ),
     ] = None,
     dead_letters: Annotated[
         str | None,
-        typer.Option(metavar="TOPIC", help="Or: set it aside there.", show_default=False),
+        typer.Option(
+            metavar="TOPIC",
+            help="Write messages that the topic rejects to this dead-letter topic, instead of "
+            "--on-error.",
+            show_default=False,
+        ),
     ] = None,
     remember: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Records of a partition whose ids are known again."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of latest records per partition whose ids are compared with new messages, "
+            "to find duplicates.",
+        ),
     ] = 10_000,
     batch: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Messages that are written together at most.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of messages per write.")
     ] = 500,
     give_up_after: Annotated[
         str,
-        typer.Option(metavar="SPAN", help="How long source or topic may be without an answer."),
+        typer.Option(
+            metavar="SPAN",
+            help="Maximum time without a response of the source or of the topic, such as 30s or "
+            "5m. After this time the command fails.",
+        ),
     ] = "5m",
     timeout: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPAN", help="Stop after this time.", show_default="run until stopped"
-        ),
+        typer.Option(metavar="SPAN", help="Stop after this time.", show_default="run until Ctrl-C"),
     ] = None,
 ) -> None:
-    """Write the messages of a webhook, a queue or an event stream to a topic, until Ctrl-C.
+    """Write the messages of a webhook, a queue or an event stream to a topic.
 
-    A message is settled when it is in the topic. Ctrl-C and SIGTERM finish the current batch and
-    return other messages; after a kill, the source delivers unsettled messages again, and their ids
-    identify duplicates.
+    Use it for sources that deliver each message once and cannot be read again. The command runs
+    until Ctrl-C. It acknowledges a message after the topic contains it. Ctrl-C and SIGTERM finish
+    the current batch and return other messages to the source. After a crash, the source delivers
+    unacknowledged messages again, and their ids identify duplicates.
 
     Example:
         kstreams intake shop.hooks:ORDERS --topic orders --value-serde json

@@ -17,9 +17,9 @@ PackageOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="A module of yours to send to executors; may be repeated. NAME:PATTERN also sends "
-        "files of it that are left out else, such as shop:certs/*.pem.",
-        show_default="all that are imported",
+        help="Module or package to send to executors. Can be repeated. NAME:PATTERN also sends "
+        "files of the package that are excluded otherwise, such as shop:certs/*.pem.",
+        show_default="all imported modules outside of the installed packages",
         rich_help_panel="Spark",
     ),
 ]
@@ -36,7 +36,7 @@ def shown_packages(packages: Sequence[str] | None) -> str:
     """
     contents = contents_of(packages or own_packages())
     lines = [line for package in contents for line in _lines(package)]
-    return "".join(f"{printable(line)}\n" for line in lines or ["No module of yours is imported."])
+    return "".join(f"{printable(line)}\n" for line in lines or ["No files are sent to executors."])
 
 
 def _lines(package: PackageContents) -> Iterator[str]:

@@ -20,15 +20,16 @@ __all__ = ("pause", "resume")
 def pause(
     app: AppArgument,
     reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; shown wherever the pause is.")
+        str, typer.Option(metavar="TEXT", help="Reason, which is shown with the pause.")
     ] = "no reason was given",
     checkpoint: CheckpointOption = None,
 ) -> None:
-    """Pause an app, running or not: it plans no further batch until it is resumed.
+    """Pause an app, running or not: it plans no further batch until `kstreams resume`.
 
-    The current batch completes. Punctuators do not run, either. A running app sees the pause within
-    a second, or within some seconds if its checkpoint is in object storage. The pause outlasts
-    restarts; a reset ends it. Runs to the end of the topics (--until end) are rejected meanwhile.
+    Use it during the maintenance of a system that the app reads or writes. The current batch
+    completes. Punctuators do not run during the pause. A running app detects the pause within a
+    second, or within some seconds if its checkpoint is in object storage. The pause remains after
+    restarts; a reset ends it. During the pause, runs with --until end are rejected.
 
     Example:
         kstreams pause word-count --reason "database migration"
@@ -39,7 +40,10 @@ def pause(
 
 
 def resume(app: AppArgument, checkpoint: CheckpointOption = None) -> None:
-    """Resume a paused app at exactly the position where it stopped.
+    """Resume a paused app.
+
+    Use it to end `kstreams pause`. The app continues at exactly the position where it stopped. A
+    running app resumes by itself; it does not need to be restarted.
 
     Example:
         kstreams resume word-count
@@ -47,6 +51,6 @@ def resume(app: AppArgument, checkpoint: CheckpointOption = None) -> None:
     state = AppState.find(app, checkpoint, None)
     found = resume_app(state.checkpoint.home)
     if found is None:
-        stderr().print(f"{escape(app)} was not paused.")
+        stderr().print(f"{escape(app)} is not paused.")
         return
-    stdout().print(f"{escape(app)} goes on; it was paused since {iso(found.since_ms)}")
+    stdout().print(f"Resumed {escape(app)}. It was paused since {iso(found.since_ms)}.")

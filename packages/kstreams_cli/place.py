@@ -30,7 +30,7 @@ __all__ = (
     "find_place",
 )
 
-_PANEL = "Where the topics live"
+_PANEL = "Topics"
 _DATA = "KSTREAMS_DATA"
 _BOOTSTRAP = "KSTREAMS_BOOTSTRAP"
 _OPTIONS = "KSTREAMS_OPTIONS"
@@ -40,8 +40,8 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR",
-        help=f"Embedded topics in this directory; ./data by default (environment: {_DATA}).",
-        show_default=False,
+        help=f"Directory of embedded topics (environment variable: {_DATA}).",
+        show_default="./data",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -50,7 +50,8 @@ BootstrapOption = Annotated[
     typer.Option(
         "--bootstrap",
         metavar="HOST:PORT",
-        help=f"A Kafka cluster's brokers, separated by commas (environment: {_BOOTSTRAP}).",
+        help="Bootstrap brokers of a Kafka cluster, separated by commas; use this option for "
+        f"topics on Kafka (environment variable: {_BOOTSTRAP}).",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -60,8 +61,8 @@ OptionOption = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="A Kafka client option by librdkafka's name, such as security.protocol=SSL; "
-        "may be repeated.",
+        help="Kafka client option by its librdkafka name, such as security.protocol=SSL. Can be "
+        "repeated. Other users can list command lines: use --options-file for passwords.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -71,9 +72,9 @@ OptionsFileOption = Annotated[
     typer.Option(
         "--options-file",
         metavar="FILE",
-        help="Client options as lines of NAME=VALUE: the place for passwords, which are "
-        f"never shown. --option wins (environment, beside {_BOOTSTRAP}: {_OPTIONS}, an object of "
-        "JSON).",
+        help="File with Kafka client options, one NAME=VALUE per line. Passwords in the file are "
+        "never printed. --option overrides the file. The environment variable "
+        f"{_OPTIONS}, a JSON object, has options for the brokers of {_BOOTSTRAP}.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -205,8 +206,8 @@ def _kafka(
     given = pairs_of(options or (), "--option")
     if named := ", ".join(sorted(filter(is_secret, given))):
         stderr().print(
-            f"[yellow]Whoever lists this machine's processes can read {escape(named)}: "
-            "--options-file is the place for it.[/]"
+            f"[yellow]Other users of this machine can read {escape(named)} in the list of "
+            "processes. Use --options-file instead.[/]"
         )
     found |= given
     try:

@@ -48,7 +48,9 @@ def plan(
     app_id: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", help="Names the checkpoint.", show_default="the topology's name"
+            metavar="ID",
+            help="App id, which names the checkpoint.",
+            show_default="the topology's name",
         ),
     ] = None,
     checkpoint: CheckpointOption = None,
@@ -58,11 +60,14 @@ def plan(
     migrate: MigrateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the effects of starting a topology on an app's checkpoint, without changes.
+    """Show the effects of starting a topology on the state of an app, without changing it.
 
-    The app may run meanwhile. Exit codes: 0, the app starts, and all state stays; 3, the app
-    starts, and state starts empty, is dropped or migrated; 1, the start is rejected, or the command
-    failed; 2, wrong usage. The command reads the partitions of topics, as a start does.
+    Use it before you deploy a changed topology. The app may run meanwhile. The command reads the
+    partitions of topics, as a start does.
+
+    Exit codes: 0, the app would start and keep all state; 3, the app would start, and state would
+    be emptied, dropped or migrated; 1, the start would be rejected, or the command failed; 2, wrong
+    usage.
 
     Example:
         kstreams plan shop.orders:topology --bootstrap localhost:9092
@@ -129,7 +134,7 @@ def _show_fresh(app: str, home: CheckpointHome, tasks: dict[str, int], *, as_jso
         print(json.dumps({"app": app, "fresh": True, "tasks": tasks, "stores": [], "notes": [],
                           "problems": [], "options": [], "restores_bytes": {}}))  # fmt: skip
         return
-    stdout().print(f"{escape(app)} starts fresh: there is no checkpoint at {escape(str(home))}.")
+    stdout().print(f"{escape(app)} would start fresh: no checkpoint exists at {escape(str(home))}.")
 
 
 def _show(app: str, made: UpgradePlan, topology: Topology, sizes: dict[str, int]) -> None:
@@ -139,16 +144,16 @@ def _show(app: str, made: UpgradePlan, topology: Topology, sizes: dict[str, int]
         if group.stores and sizes.get(group.name):
             size = shown_size(sizes[group.name])
             stdout().print(
-                f"group {escape(repr(group.name))}: {size} to restore where a worker has no copy"
+                f"group {escape(repr(group.name))}: {size} to restore on workers without a copy"
             )
     for problem in made.problems:
         stderr().print(f"[red]✗[/] {escape(problem)}")
     if made.problems:
-        stderr().print(f"[red]{escape(app)} would be refused; nothing would be changed.[/]")
+        stderr().print(f"[red]{escape(app)} would not start; nothing would change.[/]")
     elif _changes_state(made):
-        stderr().print(f"[yellow]{escape(app)} would start, and state changes.[/]")
+        stderr().print(f"[yellow]{escape(app)} would start, and its state would change.[/]")
     else:
-        stderr().print(f"[green]✓[/] {escape(app)} would go on; all state stays.")
+        stderr().print(f"[green]✓[/] {escape(app)} would start and keep all state.")
 
 
 def _plain(

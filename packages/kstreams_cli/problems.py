@@ -59,7 +59,7 @@ def _body(error: Exception, *, debug: bool) -> tuple[Text, str]:
     frame = _own_frame(error)
     if frame:
         body.append(f"\nat {frame}", style="cyan")
-    return body, "" if debug else "--debug shows where it comes from."
+    return body, "" if debug else "run the command with --debug to print the traceback."
 
 
 def _own_frame(error: Exception) -> str:

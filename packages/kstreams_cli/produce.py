@@ -20,7 +20,13 @@ from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.record import Headers
 from kstreams.topic import Topic
 from kstreams_cli.consoles import counted, stderr
-from kstreams_cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
+from kstreams_cli.formats import (
+    KEY_SERDE_HELP,
+    VALUE_SERDE_HELP,
+    Format,
+    RegistryOption,
+    formats_of,
+)
 from kstreams_cli.moments import parse_moment
 from kstreams_cli.pairs import pairs_of
 from kstreams_cli.place import Place
@@ -37,51 +43,58 @@ _READING: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape", "n
 def produce(
     place: Place,
     name: TopicArgument,
-    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=SERDES_HELP)] = "text",
-    value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
+    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=KEY_SERDE_HELP)] = "text",
+    value_serde: Annotated[str, typer.Option(metavar="SERDE", help=VALUE_SERDE_HELP)] = "text",
     registry: RegistryOption = None,
     source: Annotated[
         Path | None,
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Read this file instead of the standard input.",
+            help="File to read, instead of standard input.",
             show_default=False,
         ),
     ] = None,
     separator: Annotated[
         str,
-        typer.Option(metavar="TEXT", help="Ends the key. Empty: lines are values, without keys."),
+        typer.Option(
+            metavar="TEXT",
+            help="Separator between key and value. With an empty text, each line is a value "
+            "without a key.",
+        ),
     ] = "\\t",
     timestamp: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Event time of all records: ISO 8601, or @ and milliseconds. "
-            f'"{_FIELD}": each line begins with its own, then the separator.',
-            show_default="now",
+            help="Event time of all records: ISO 8601, or @ and milliseconds since 1970. With "
+            f"`{_FIELD}`, each line starts with its own time and the separator.",
+            show_default="the current time",
         ),
     ] = None,
     tombstone: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="A value that is this text becomes a null.", show_default=False
+            metavar="TEXT",
+            help="Write null for values that are this text.",
+            show_default=False,
         ),
     ] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="A header of all records; may be repeated.",
+            help="Header of all records. Can be repeated.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    r"""Append lines of text to a topic, one record per line: key, tab, value.
+    r"""Write lines of text to a topic, one record per line: key, tab, value.
 
-    A line without a separator is a value without a key. Records go to the partition of
-    their key, as with a topology's sink. A line that its serde
-    rejects ends the command; earlier lines are in the topic. Objects are given as JSON.
+    Use it to write test data, or to load a file into a topic. A line without a separator is a value
+    without a key. Values with several fields are typed as JSON. Each record goes to the partition
+    of its key, as with a sink of a topology. The command fails at the first line that the serde
+    rejects; earlier lines are in the topic.
 
     Example:
         printf 'ann\t3\nbob\t5\n' | kstreams topics produce orders --value-serde int64
@@ -148,7 +161,7 @@ def _times(text: str | None, separator: str) -> tuple[int | None, bool]:
 def _opened(source: Path | None) -> Iterator[TextIO]:
     if source is None:
         if sys.stdin.isatty():
-            stderr().print("[dim]One record a line; end with Ctrl-D.[/]")
+            stderr().print("[dim]Type one record per line. Press Ctrl-D to finish.[/]")
         lines = TextIOWrapper(sys.stdin.buffer, **_READING)
         yield lines
         lines.detach()  # the standard input stays open
@@ -193,6 +206,6 @@ def _at_line(number: int) -> Iterator[None]:
     except (ValueError, WrongUsageError) as exc:
         raise ExecutionError(
             f"line {number}: {exc}",
-            hint="the lines before this line are in the topic: correct the line, and produce from "
-            "there.",
+            hint="the lines before this line are in the topic: correct the line, and run the "
+            "command again from this line on.",
         ) from exc

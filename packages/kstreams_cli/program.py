@@ -60,7 +60,7 @@ STATE = {
 PROGRAM = typer.Typer(
     name="kstreams",
     cls=late_group(APPS, open_to_plugins=True),
-    help="Typed stream processing on Spark: topics, topologies, apps.",
+    help="Run, inspect and operate stream processing applications on Spark.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -70,14 +70,14 @@ PROGRAM = typer.Typer(
 
 _TOPICS = typer.Typer(
     cls=late_group(TOPICS),
-    help="Create topics, look into them, write to them.",
+    help="Create, inspect, read, write and delete topics.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 
 _STATE = typer.Typer(
     cls=late_group(STATE),
-    help="Look into an app's stores while it runs or when it is gone; keep and copy versions.",
+    help="Read, export, check and restore the state stores of an app; manage savepoints.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -99,10 +99,10 @@ def _show_version(wanted: bool) -> None:
 def _program(
     show_version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Typed stream processing on Spark: topics, topologies, apps."""
+    """Run, inspect and operate stream processing applications on Spark."""
 
 
 PROGRAM.add_typer(_TOPICS, name="topics")

@@ -26,7 +26,7 @@ RunTopologyOption = Annotated[
     typer.Option(
         "--topology",
         metavar="MODULE:NAME",
-        help="The topology that the app runs: its code runs again, here.",
+        help="Topology of the app. The command replays batches with its code, in this process.",
         show_default=False,
     ),
 ]
@@ -34,7 +34,7 @@ ConnectionOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODULE:NAME",
-        help="Where the topics are, a Kafka(...) or Embedded(...), instead of --data or "
+        help="Connection to the topics, a Kafka(...) or Embedded(...) object, instead of --data or "
         "--bootstrap.",
         show_default=False,
     ),
@@ -43,7 +43,8 @@ RepeatCallsOption = Annotated[
     bool,
     typer.Option(
         "--repeat-calls",
-        help="Let what runs again ask parties outside once more, and call functions of sinks.",
+        help="Allow the replay to repeat calls: requests of processors to external systems, and "
+        "functions of sinks.",
     ),
 ]
 MostBytesOption = Annotated[int | None, typer.Option("--most-bytes", hidden=True)]

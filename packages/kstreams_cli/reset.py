@@ -22,7 +22,9 @@ def reset(
     app_id: Annotated[
         str,
         typer.Argument(
-            metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+            metavar="APP",
+            help="App id. By default, an app has the name of its topology as its id.",
+            show_default=False,
         ),
     ],
     checkpoint: CheckpointOption = None,
@@ -30,18 +32,21 @@ def reset(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The directory that the app's state backend was given, if any.",
+            help="Directory of the app's state backend, if the app sets one. The command then "
+            "also removes the local state of the app from it.",
             show_default=False,
         ),
     ] = None,
     log: LogOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Reset an app: remove its checkpoint and its local state.
 
-    The next run of the app reads its input again from the start of each source. Data that a source
-    has deleted (files, changes of a replication slot) is not read again; the command lists such
-    sources. Output and changelog topics stay: delete them first, or they will have results twice.
+    Use it to process all input again. The next run of the app reads its input from the start of
+    each source. Data that a source has deleted (files, changes of a replication slot) is not read
+    again; the command lists such sources. Output and changelog topics stay: delete them first,
+    otherwise they will contain results twice.
+
     Objects of a durable log outside of the checkpoint directory are only removed with --log, and
     only those of this app. The command fails while the app runs; with a checkpoint in object
     storage, a running app stops before its next batch.
@@ -61,14 +66,14 @@ def reset(
     found = survey(app_id, checkpoint=place, state=backend)
     if not yes:
         _show(found)
-        typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
+        typer.confirm(f"Remove this data and reset {app_id}?", abort=True, err=True)
     tell = _show_gone if yes else _tell_nothing
     removed = reset_app(app_id, checkpoint=place, state=backend, tell=tell)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
     objects = f" and {counted(removed.objects, 'object')}" if removed.objects else ""
     stdout().print(
         f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
-        "Output topics are as they were; input is read again from each source's start."
+        "The next run reads its input from the start of each source. Output topics are unchanged."
     )
 
 
@@ -81,7 +86,7 @@ def _tell_nothing(_: str) -> None:
 
 
 def _show(found: Survey) -> None:
-    table = new_table("", "directory", "files", "size", numbers=("files", "size"))
+    table = new_table("data", "directory", "files", "size", numbers=("files", "size"))
     parts: list[tuple[str, Leftover]] = []
     if found.checkpoint is not None:
         parts.append(("checkpoint", found.checkpoint))
@@ -93,18 +98,21 @@ def _show(found: Survey) -> None:
             what, f"[cyan]{path}[/]", f"{leftover.files:,}", shown_size(leftover.size_bytes)
         )
     console = stderr()
-    console.print(f"This is removed for app [bold]{escape(found.app_id)}[/]:\n")
+    console.print(f"The reset of app [bold]{escape(found.app_id)}[/] removes this data:\n")
     console.print(table)
     if found.objects:
-        console.print(f"\nAnd {counted(found.objects, 'object')} of its storage.")
+        console.print(f"\nIt also removes {counted(found.objects, 'object')} of the durable log.")
     elif _log_is_elsewhere(found):
         console.print(
-            "\n[yellow]Its durable log is not in the checkpoint: --log removes its objects too.[/]"
+            "\n[yellow]The durable log is outside of the checkpoint: add --log to remove its "
+            "objects, too.[/]"
         )
     if found.savepoints:
         names = escape(", ".join(found.savepoints))
-        console.print(f"\n[yellow]Savepoints go too:[/] {names}")
-    console.print("\nInput is read again from each source's start. Output topics stay as they are.")
+        console.print(f"\n[yellow]It also removes these savepoints:[/] {names}")
+    console.print(
+        "\nThe next run reads its input from the start of each source. Output topics are unchanged."
+    )
     for sentence in found.not_again:
         _show_gone(sentence)
     console.print()

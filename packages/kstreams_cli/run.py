@@ -67,51 +67,62 @@ def run(
     app_id: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", help="Names the checkpoint.", show_default="the topology's name"
+            metavar="ID",
+            help="App id, which names the checkpoint.",
+            show_default="the topology's name",
         ),
     ] = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            metavar="PLACE",
-            help="What the app goes on from at its next run: a directory on a file system that "
-            "all executors share, or a URL such as s3://bucket/app.",
+            metavar="LOCATION",
+            help="Checkpoint, from which the next run of the app continues: a directory on a file "
+            "system that all executors share, or a URL such as s3://bucket/app.",
             show_default=".kstreams/ID",
         ),
     ] = None,
     state: Annotated[
-        str, typer.Option(metavar="BACKEND", help="Where stores are kept: memory, rocksdb.")
+        str,
+        typer.Option(
+            metavar="BACKEND",
+            help="State backend for the working copies of the stores: memory or rocksdb.",
+        ),
     ] = "memory",
     until: Annotated[
         Until | None,
         typer.Option(
-            help="Stop when everything is processed that the topics hold at the start.",
-            show_default="run until stopped, or until bounded sources and limits end the run",
+            help="Stop after processing the records that the topics contain at the start.",
+            show_default="run until Ctrl-C, or until bounded sources and limits end the run",
         ),
     ] = None,
     timeout: Annotated[
         str | None,
         typer.Option(
             metavar="SPAN",
-            help="Stop after this time; with --until end, fail when it is not reached.",
-            show_default=False,
+            help="Maximum duration of the run, such as 30s or 5m. The app stops after this time; "
+            "with --until end, the command fails if the end is not reached by then.",
+            show_default="no limit",
         ),
     ] = None,
     close_windows: Annotated[
         bool,
         typer.Option(
             "--close-windows",
-            help="For runs that end: close the windows that are open then, and release what is "
-            "held back.",
+            help="At the end of the run, close all open windows and emit the results that are "
+            "held back. Requires a run that ends, for example with --until end.",
         ),
     ] = False,
     trigger: Annotated[
-        str, typer.Option(metavar="SPAN", help="Least time between the starts of two batches.")
+        str,
+        typer.Option(metavar="SPAN", help="Minimum interval between the starts of two batches."),
     ] = "100ms",
     max_records: Annotated[
         int,
         typer.Option(
-            "--max-records-per-batch", min=1, metavar="N", help="Bounds the memory of a backlog."
+            "--max-records-per-batch",
+            min=1,
+            metavar="N",
+            help="Maximum number of records per batch. Limits the memory that a backlog needs.",
         ),
     ] = 1_000_000,
     max_bytes: Annotated[
@@ -120,23 +131,26 @@ def run(
             "--max-bytes-per-batch",
             min=1,
             metavar="BYTES",
-            help="The same for large records; a worker takes some five times that.",
+            help="Maximum size of the records of a batch, in bytes. A worker needs about five "
+            "times this memory.",
         ),
     ] = 256 * 1024 * 1024,
     repin: Annotated[
         bool,
         typer.Option(
             "--repin",
-            help="Let a batch that was planned read the newest version of a global table where "
-            "its own is gone: what it has written to Kafka may differ then.",
+            help="Let an uncommitted batch read the newest version of a global table if the "
+            "planned version was deleted. A retry of the batch may then write other records to "
+            "Kafka than its first attempt.",
         ),
     ] = False,
     exactly_once: Annotated[
         bool,
         typer.Option(
             "--exactly-once",
-            help="On Kafka: publish a batch's results in one transaction after its commit, so that "
-            "readers that are read_committed see each once. Embedded topics always do.",
+            help="Publish the results of a batch to Kafka in one transaction after the commit of "
+            "the batch, so that consumers with isolation.level=read_committed see each result "
+            "once. Embedded topics always have this guarantee.",
         ),
     ] = False,
     serve: Annotated[
@@ -145,9 +159,9 @@ def run(
             min=0,
             max=65535,
             metavar="PORT",
-            help="Answer queries at 127.0.0.1 by a process beside the app, as `kstreams serve` "
-            "does; it ends with the app.",
-            show_default=False,
+            help="Serve queries over HTTP at this port of 127.0.0.1, like `kstreams serve`, in a "
+            "separate process that ends with the app. 0 selects a free port.",
+            show_default="no server",
         ),
     ] = None,
     forwarded_allow_ips: ForwardedOption = None,
@@ -155,20 +169,24 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="A setting of Spark's, such as spark.master=local[4]; may be repeated.",
+            help="Spark configuration property, such as spark.master=local[4]. Can be repeated.",
             show_default=False,
             rich_help_panel=_PANEL,
         ),
     ] = None,
     log_format: Annotated[
         LogFormat,
-        typer.Option(help="Of the log: json has fields such as app, query, batch, trace_id."),
+        typer.Option(
+            help="Format of log lines. json prints one object per line, with fields such as app, "
+            "query, batch and trace_id."
+        ),
     ] = LogFormat.TEXT,
     otel: Annotated[
         bool,
         typer.Option(
             "--otel",
-            help="Send metrics and traces by OTLP; OTEL_EXPORTER_OTLP_ENDPOINT says where.",
+            help="Export metrics and traces by OTLP over HTTP. OTEL_EXPORTER_OTLP_ENDPOINT is the "
+            "endpoint, http://localhost:4318 by default.",
         ),
     ] = False,
     package: PackageOption = None,
@@ -176,10 +194,11 @@ def run(
     rename: RenameOption = None,
     migrate: MigrateOption = None,
 ) -> None:
-    """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
+    """Run a topology as an app on Spark.
 
-    Ctrl-C and SIGTERM finish the current batch. The next run with the same id and checkpoint
-    continues at exactly that position.
+    The app runs until Ctrl-C. Use --until end to process the current records of the topics and
+    exit, for example in tests and scheduled jobs. Ctrl-C and SIGTERM finish the current batch. The
+    next run with the same id and checkpoint continues at exactly that position.
 
     Example:
         kstreams run word_count:topology --until end

@@ -32,18 +32,19 @@ __all__ = ("fork", "savepoint")
 def savepoint(
     app: AppArgument,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The savepoint's name.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="Name of the savepoint.", show_default=False)
     ],
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Let clean-up have it, instead of making it.")
+        bool, typer.Option("--delete", help="Delete the savepoint instead of creating it.")
     ] = False,
 ) -> None:
-    """Keep the last committed version of an app, with its offsets, under a name.
+    """Create a savepoint: a name for the last committed version of an app, which is then retained.
 
-    The app may run meanwhile. Nothing is copied: cleanup retains the objects of a savepoint. Each
-    query is kept at its last batch.
+    Create a savepoint before an upgrade, to read the old state later or to fork an app from it. The
+    app may run meanwhile. A savepoint contains the state and the offsets of the last batch of each
+    query. It copies no data: cleanup retains its objects until the savepoint is deleted.
 
     Example:
         kstreams state savepoint word-count before-upgrade
@@ -59,27 +60,27 @@ def savepoint(
         return
     made = savepoints.create(name, SystemClock())
     kept = ", ".join(f"{query} at batch {c.batch:,}" for query, c in made.commits.items())
-    stdout().print(f"Savepoint [bold]{escape(name)}[/] of {escape(app)}: {escape(kept)}.")
+    stdout().print(f"Created savepoint [bold]{escape(name)}[/] of {escape(app)}: {escape(kept)}.")
 
 
 def fork(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="PLACE@NAME",
-            help="The original's checkpoint, a directory or a URL, and its savepoint.",
+            metavar="CHECKPOINT@NAME",
+            help="Checkpoint of the original app, a directory or a URL, and name of its savepoint.",
             show_default=False,
         ),
     ],
     app: Annotated[
-        str, typer.Argument(metavar="APP", help="The new app's id.", show_default=False)
+        str, typer.Argument(metavar="APP", help="App id of the new app.", show_default=False)
     ],
     checkpoint: CheckpointOption = None,
     source_log: Annotated[
         str | None,
         typer.Option(
             metavar="MODULE:NAME",
-            help="The original's durable log, if it is not in its checkpoint.",
+            help="Durable log of the original app, if it is outside of the checkpoint.",
             show_default=False,
         ),
     ] = None,
@@ -88,22 +89,23 @@ def fork(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Read from this time on in every source, for topics that are not the "
-            "original's own.",
-            show_default="the savepoint's offsets",
+            help="Read every source from this time on, such as 2024-05-01T12:00:00Z. Use it if "
+            "the new app reads other topics than the original app.",
+            show_default="the offsets of the savepoint",
         ),
     ] = None,
 ) -> None:
     """Create a checkpoint for a new app from a savepoint of another app.
 
-    The original app is not changed. Run the new app with its id and checkpoint: it starts with
-    the state and the offsets of the savepoint. A changed topology is upgraded at that start.
+    Use it to try a change on a copy of the state. The original app is not changed. Run the new app
+    with its id and checkpoint: it starts with the state and the offsets of the savepoint. If the
+    topology has changed, this start upgrades the state.
 
     Example:
         kstreams state fork .kstreams/word-count@before-upgrade word-count-2
         kstreams state fork /mnt/live@monday trial --start 2024-05-01T00:00:00Z
     """
-    with for_option("PLACE@NAME"):
+    with for_option("CHECKPOINT@NAME"):
         parsed = ForkSource.parse(source)
     with for_option("--start"):
         moment = None if start is None else _at(parse_moment(start))

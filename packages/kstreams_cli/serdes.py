@@ -14,12 +14,13 @@ __all__ = ("list_serdes",)
 
 
 def list_serdes() -> None:
-    """List the serdes that `--key-serde`, `--value-serde`, `--key` and `--value` accept.
+    """List the serdes that --key-serde, --value-serde, --key and --value accept.
 
-    Texts, numbers and booleans are given and shown as plain text, other values as JSON. A serde of
-    your own is MODULE:SERDE, a module of the current directory and a name in it; MODULE may be a
-    file, such as jobs/orders.py. Its values are shown as JSON, too; they can be given as JSON if
-    the serde is for a dataclass.
+    Commands read and print texts, numbers and booleans as plain text, other values as JSON.
+
+    MODULE:SERDE is a custom serde: a module in the current directory and a name in the module.
+    MODULE may be a file, such as jobs/orders.py. Values of custom serdes are printed as JSON. They
+    can be typed as JSON if the serde is for a dataclass.
 
     Example:
         kstreams serdes
@@ -36,5 +37,5 @@ def list_serdes() -> None:
             continue
         if found is not None:
             table.add_row(f"[cyan]{escape(found.usage)}[/]", escape(found.about))
-    table.add_row("[cyan]MODULE:SERDE[/]", "a serde of your own")
+    table.add_row("[cyan]MODULE:SERDE[/]", "custom serde in a Python module")
     stdout().print(table)

@@ -39,20 +39,21 @@ def serve(
         list[str],
         typer.Argument(
             metavar="CHECKPOINT...",
-            help="Checkpoints, or ids of apps whose checkpoints are below .kstreams.",
+            help="Checkpoints (directories or URLs), or ids of apps with checkpoints in .kstreams.",
             show_default=False,
         ),
     ],
     bind: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+        str,
+        typer.Option(metavar="HOST:PORT", help="Address to listen on. Port 0 selects a free port."),
     ] = "127.0.0.1:8080",
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A role (metrics, view, data or act), a token and who has it a line; nobody else "
-            "may read it.",
-            show_default=f"{TOKEN}, or else a new one is shown",
+            help="File with tokens. Each line has a role (metrics, view, data or act), a token and "
+            "its owner. Other users must not be able to read the file.",
+            show_default=f"the token in {TOKEN}, or a new token that is printed",
         ),
     ] = None,
     topology: TopologyOption = None,
@@ -61,8 +62,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="MODULE:NAME",
-            help="Where the topics are, a Kafka(...) or Embedded(...): then /metrics says how far "
-            "apps are behind. For /explain it is ./data, if not given.",
+            help="Connection to the topics, a Kafka(...) or Embedded(...) object. With it, "
+            "/metrics has the lag of apps. /explain and /trace read ./data without it.",
             show_default=False,
         ),
     ] = None,
@@ -70,7 +71,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="HOST",
-            help="Another name by which it is called; may be repeated.",
+            help="Additional host name of the server, as in the URLs of clients. Can be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -78,20 +79,30 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ORIGIN",
-            help="Pages of another server that may ask too, with a token: https://HOST; may be "
-            "repeated.",
+            help="Origin of another web server whose pages may send requests with a token, such "
+            "as https://HOST. Can be repeated.",
             show_default=False,
         ),
     ] = None,
     tls_cert: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Its TLS certificate, PEM.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="TLS certificate of the server, PEM.", show_default="no TLS"
+        ),
     ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The certificate's key.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Private key of the TLS certificate, PEM.", show_default=False
+        ),
     ] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="A proxy in front of the server terminates TLS, so that other addresses than "
+            "127.0.0.1 need no --tls-cert.",
+        ),
     ] = False,
     forwarded_allow_ips: ForwardedOption = None,
     limit: Annotated[
@@ -99,8 +110,8 @@ def serve(
         typer.Option(
             LIMIT,
             metavar="NAME=VALUE",
-            help="Another bound of requests, such as connections=1000; may be repeated. "
-            "docs/limits.md has all of them.",
+            help="Limit of the server to change, such as connections=1000. Can be repeated. "
+            "docs/limits.md lists all limits and their defaults.",
             show_default=False,
         ),
     ] = None,
@@ -108,30 +119,33 @@ def serve(
         int | None,
         typer.Option(
             metavar="PORT",
-            help="Answer gRPC there, too, at the same address.",
+            help="Also serve gRPC at this port of the same address.",
             min=1,
             max=65535,
-            show_default=False,
+            show_default="no gRPC",
         ),
     ] = None,
     allow_actions: Annotated[
         bool,
         typer.Option(
             "--allow-actions",
-            help="Let tokens of the role act pause and resume apps, and make savepoints; "
-            f"{ACT_TOKEN} is one.",
+            help="Allow tokens of the role act to pause and resume apps, and to create savepoints. "
+            f"The environment variable {ACT_TOKEN} sets such a token.",
         ),
     ] = False,
     until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
-    """Serve queries on the stores of running and stopped apps over HTTP.
+    """Serve queries on the stores of apps over HTTP, with web pages and metrics.
 
-    The server reads committed state, takes no lock and, without --allow-actions, writes nothing;
-    its log has each action with its user. All routes need a token except /health/live and
-    /health/ready. Only this machine can connect, unless --bind has another address, which then
-    needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and Prometheus
-    reads /metrics. With --topology, /explain and /trace replay batches of the app in a separate
-    process, with 30 s and 1 GB, one at a time, and without the tokens.
+    Use it to read state from other programs, to watch apps in a browser, and for Prometheus. The
+    apps may run or not: the server reads committed state, takes no lock and, without
+    --allow-actions, writes nothing. Its log has each action with its user. /openapi.json describes
+    the routes, `RemoteView` reads from Python, and Prometheus reads /metrics.
+
+    All routes except /health/live and /health/ready need a token. Only this machine can connect,
+    unless --bind has another address, which then needs TLS. With --topology, /explain and /trace
+    replay batches of the app in a separate process, one at a time, with at most 30 s and 1 GB, and
+    without access to the tokens.
 
     Example:
         kstreams serve word-count

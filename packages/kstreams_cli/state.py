@@ -40,11 +40,11 @@ _VALUE_AND_TIME = ("value", "timestamp_ms")
 def list_stores(
     app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None
 ) -> None:
-    """List an app's stores, loops and savepoints, with the committed version.
+    """List the stores, loops and savepoints of an app, with their committed versions.
 
-    The app may run meanwhile. The size is the compressed size of a group's state in the durable
-    log, all its stores together. A loop is shown with its pending records, which the next batch
-    reads.
+    Use it to find the names of stores for the other commands. The app may run meanwhile. The size
+    is the compressed size of the state of a group in the durable log, which includes all stores of
+    the group. For a loop, the table shows the pending records, which the next batch reads.
 
     Example:
         kstreams state list word-count
@@ -76,7 +76,7 @@ def list_stores(
     _show_loops(state)
     savepoints = list(Savepoints(state.checkpoint, objects).all())
     if savepoints:
-        names = new_table("savepoint", "made", "versions")
+        names = new_table("savepoint", "created", "versions")
         for savepoint in savepoints:
             versions = ", ".join(
                 f"{query} {_version(commit.batch)}" for query, commit in savepoint.commits.items()
@@ -89,7 +89,7 @@ def list_stores(
 
 def _show_loops(state: AppState) -> None:
     """Show the number of pending records of each loop, if there are loops."""
-    table = new_table("loop", "group", "under way", "version", numbers=("under way", "version"))
+    table = new_table("loop", "group", "pending", "version", numbers=("pending", "version"))
     for group, parts in state.checkpoint.shape.items():
         for loop in sorted(parts.get("loops", {})):
             query = state.checkpoint.query_of_group(group)
@@ -105,7 +105,7 @@ def _show_loops(state: AppState) -> None:
 def get(
     app: AppArgument,
     store: StoreArgument,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key, as text.", show_default=False)],
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     topology: TopologyOption = None,
@@ -117,28 +117,33 @@ def get(
         typer.Option(
             "--from",
             metavar="TIME",
-            help="Windows, sessions or versions from this time on.",
+            help="Show windows, sessions or versions from this time on, such as 2024-05-01T12:00Z.",
             show_default=False,
         ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="TIME", help="Those before this time.", show_default=False),
+        typer.Option(
+            "--to",
+            metavar="TIME",
+            help="Show windows, sessions or versions before this time.",
+            show_default=False,
+        ),
     ] = None,
     timestamps: Annotated[
-        bool, typer.Option("--timestamps", help="Show the time of a single value, too.")
+        bool, typer.Option("--timestamps", help="Also show the timestamp of the value.")
     ] = False,
 ) -> None:
-    """Show a key's value; or its windows, sessions, versions or list elements, a line each.
+    """Show the value of a key; or its windows, sessions, versions or list elements, one per line.
 
-    Only the partition of the key is read. The exit code is 1 if the store does not have the key.
-    --from and --to select windows and slices by their start, and sessions and versions that overlap
-    the span.
+    Use it to look up one key of a store, whether the app runs or not. The command reads only the
+    partition of the key. The exit code is 1 if the store does not have the key. --from and --to
+    select windows and slices by their start, and sessions and versions that overlap the time range.
 
-    Each line is one row, its parts separated by tabs and its times in UTC: start and value of a
-    window; start, end and value of a session; start, end (null: the latest) and value of a version;
-    time and value of a slice of sliding windows; start, end, due time, value and timestamp of a
-    buffered result.
+    Each line is one row. Its parts are separated by tabs, and its times are in UTC: start and value
+    of a window; start, end and value of a session; start, end (null: the latest) and value of a
+    version; time and value of a slice of sliding windows; start, end, due time, value and timestamp
+    of a buffered result.
 
     Example:
         kstreams state get word-count counts apple
@@ -154,7 +159,7 @@ def get(
         if times != (None, None) and not view.spec.kind.has_times:
             kind = view.spec.kind.name
             raise WrongUsageError(
-                f"a {kind} store keeps no times; leave out --from and --to", "--from / --to"
+                f"a {kind} store has no times: remove --from and --to", "--from / --to"
             )
         found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
         columns = view.spec.kind.columns_of_key
@@ -164,7 +169,7 @@ def get(
         print("\t".join(texts.of(row[:shown])))
     note_undecoded(view.spec)
     if not found:
-        stderr().print(f"No [bold]{escape(key)}[/] in store {escape(store)}.")
+        stderr().print(f"Store {escape(store)} has no key [bold]{escape(key)}[/].")
         raise typer.Exit(1)
 
 
@@ -172,13 +177,21 @@ def scan(
     app: AppArgument,
     store: StoreArgument,
     start: Annotated[
-        str | None, typer.Option(metavar="KEY", help="First key.", show_default=False)
+        str | None,
+        typer.Option(metavar="KEY", help="First key of the range.", show_default="no lower bound"),
     ] = None,
     end: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Key to stop before.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="KEY", help="End of the range, exclusive.", show_default="no upper bound"
+        ),
     ] = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="From the last to the first.")] = False,
-    limit: Annotated[int, typer.Option(min=0, metavar="N", help="At most; 0 for all.")] = 100,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="Show the rows in reverse order.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Maximum number of rows; 0 shows all rows.")
+    ] = 100,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     topology: TopologyOption = None,
@@ -188,10 +201,10 @@ def scan(
 ) -> None:
     """Show the rows of a store in order: by key, or windows, sessions and buffered records by time.
 
-    --start and --end select a range of keys; a store in the order of time is read completely.
-    All partitions are shown at one committed version, with times in UTC. Keys and values of
-    serdes that cannot be found by their recorded name are shown as bytes, with a note: give
-    --topology, or --key and --value.
+    Use it to look at many keys. The table has the rows of all partitions at one committed version,
+    with times in UTC. --start and --end select a range of keys; the command reads a store in the
+    order of time completely. Keys and values are shown as bytes, with a note, if their serde cannot
+    be found by its recorded name: add --topology, or --key and --value.
 
     Example:
         kstreams state scan word-count counts --limit 10
@@ -213,7 +226,7 @@ def scan(
         more = limit > 0 and count == limit and next(rows, None) is not None
         version = view.version
     stdout().print(table)
-    note = ", and more: --limit 0 shows all" if more else ""
+    note = "; the store has more rows, --limit 0 shows all" if more else ""
     stderr().print(f"[dim]{counted(count, 'row')} at version {_version(version)}{note}[/]")
     note_undecoded(view.spec)
 

@@ -31,12 +31,18 @@ __all__ = ("diff",)
 _BEFORE = Annotated[
     str,
     typer.Argument(
-        metavar="BEFORE", help="A retained batch, or a savepoint's name.", show_default=False
+        metavar="BEFORE",
+        help="First version: the number of a retained batch, or the name of a savepoint.",
+        show_default=False,
     ),
 ]
 _AFTER = Annotated[
     str | None,
-    typer.Argument(metavar="AFTER", help="Another.", show_default="the newest version"),
+    typer.Argument(
+        metavar="AFTER",
+        help="Second version, in the same form.",
+        show_default="the newest version",
+    ),
 ]
 
 
@@ -45,7 +51,9 @@ def diff(
     store: StoreArgument,
     before: _BEFORE,
     after: _AFTER = None,
-    limit: Annotated[int, typer.Option(min=0, metavar="N", help="At most; 0 for all.")] = 100,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Maximum number of rows; 0 shows all rows.")
+    ] = 100,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     topology: TopologyOption = None,
@@ -55,8 +63,9 @@ def diff(
 ) -> None:
     """Show the rows of a store that differ between two versions: `-` before, `+` after.
 
-    Both versions are whole commits, over all partitions. A changed row is shown twice. Rows are
-    in the order of the store, which is mostly that of keys.
+    Use it to check the effect of a batch or of an upgrade. Both versions are whole commits, over
+    all partitions. A changed row is shown twice. The rows are in the order of the store, for most
+    stores in the order of keys.
 
     Example:
         kstreams state diff shop counts before-upgrade
@@ -87,7 +96,7 @@ def diff(
             color = "red" if sign == "-" else "green"
             table.add_row(f"[{color}]{sign}[/]", *map(escape, row))
         stdout().print(table)
-    more = f", {len(chosen):,} of them shown: --limit 0 shows all"
+    more = f", {len(chosen):,} of them shown; --limit 0 shows all"
     text = f"{counted(count, 'changed row')} {versions}"
     stderr().print(f"[dim]{text}{more if len(chosen) < count else ''}[/]")
 

@@ -43,7 +43,12 @@ def export(
     app: AppArgument,
     store: StoreArgument,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Parquet file to write. An existing file is replaced.",
+            show_default=False,
+        ),
     ],
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
@@ -52,13 +57,13 @@ def export(
     value_format: ValueOption = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """Write a store to a Parquet file: all partitions, at one committed version.
+    """Export a store to a Parquet file: all partitions, at one committed version.
 
-    Columns are key and value, with start_ms and end_ms for windows and sessions, timestamp_ms for
-    stores with timestamps, time_ms for slices and buffers, and due_ms for buffered results;
-    versioned stores have their latest versions, lists have one row per element. Text, numbers and
-    bools keep their types; bytes stay bytes; other values are JSON text. The file is written
-    atomically.
+    Use it to analyze the state with other tools. The columns are key and value, with start_ms and
+    end_ms for windows and sessions, timestamp_ms for stores with timestamps, time_ms for slices and
+    buffers, and due_ms for buffered results. Versioned stores export the latest version of each
+    key; lists have one row per element. Text, numbers, booleans and bytes keep their types; other
+    values are JSON text. The file is written atomically.
 
     Example:
         kstreams state export word-count counts counts.parquet

@@ -30,7 +30,7 @@ def restore(
         str,
         typer.Option(
             metavar="MODULE:NAME",
-            help="The topology that the app ran last: it defines the stores.",
+            help="Topology of the last run of the app, which defines the stores.",
             show_default=False,
         ),
     ],
@@ -38,25 +38,33 @@ def restore(
         list[str] | None,
         typer.Argument(
             metavar="[STORE]...",
-            help="The stores; all with a changelog by default.",
-            show_default=False,
+            help="Stores to rebuild.",
+            show_default="all stores with a changelog topic",
         ),
     ] = None,
     from_changelog: Annotated[
-        bool, typer.Option("--from-changelog", help="Rebuild stores from their changelog topics.")
+        bool,
+        typer.Option(
+            "--from-changelog",
+            help="Rebuild the stores from their changelog topics. This option is required.",
+        ),
     ] = False,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     state: Annotated[
-        str, typer.Option(metavar="BACKEND", help="Keeps working copies: memory, rocksdb.")
+        str,
+        typer.Option(
+            metavar="BACKEND",
+            help="State backend for the working copies of the stores: memory or rocksdb.",
+        ),
     ] = "memory",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Rebuild stores of a stopped app from their changelog topics.
 
     Use it only if objects of the durable log are lost or damaged; otherwise an app restores its
-    state by itself. The command fails while the app runs. The next run continues from the last
-    committed offsets with the rebuilt stores; other stores stay unchanged.
+    state by itself. The command fails while the app runs. It clears the stores and rebuilds them;
+    other stores are unchanged. The next run continues from the last committed offsets.
 
     Example:
         kstreams state restore word-count --from-changelog --topology word_count:topology
@@ -82,11 +90,11 @@ def restore(
         specs = job.stores(stores or ())
         for spec in specs:
             stderr().print(
-                f"Store [bold]{escape(spec.name)}[/] of {escape(app)} is emptied and rebuilt from "
-                f"topic [cyan]{escape(str(spec.changelog))}[/] in {escape(place.label)}."
+                f"Store [bold]{escape(spec.name)}[/] of {escape(app)} will be cleared and rebuilt "
+                f"from topic [cyan]{escape(str(spec.changelog))}[/] in {escape(place.label)}."
             )
         if not yes:
-            typer.confirm("Rebuild?", abort=True, err=True)
+            typer.confirm("Rebuild the stores?", abort=True, err=True)
         for query in found.checkpoint.queries:
             last = resume(found.checkpoint, query, objects).last
             if last is not None:

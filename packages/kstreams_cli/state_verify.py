@@ -32,7 +32,10 @@ def verify(
     replay: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", help="Run N random committed batches of tasks again, and compare."
+            min=0,
+            metavar="N",
+            help="Replay N random retained batches of tasks, and compare the results with the "
+            "commits.",
         ),
     ] = 0,
     topology: RunTopologyOption = None,
@@ -42,17 +45,18 @@ def verify(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the state of an app: commits, plans, savepoints, and every object.
+    """Check the state of an app: commits, plans, savepoints, and all objects of the durable log.
 
-    The command reads all objects of the retained versions and savepoints, recomputes the version id
-    of versions from the deltas, and checks that commits and plans are consecutive and that each
-    finished batch has a commit. The exit code is 1 if an object is missing or differs from the
-    committed one. Objects that a running app's cleanup removes meanwhile are not a problem. Files
-    that do not belong to the app are listed.
+    Use it after a failure of the storage, or before an upgrade. The command reads all objects of
+    the retained versions and savepoints, recomputes the version ids from the deltas, and checks
+    that commits and plans are consecutive and that each finished batch has a commit. The exit code
+    is 1 if an object is missing or differs from the committed one. The app may run meanwhile:
+    objects that its cleanup removes are not a problem. Files that do not belong to the app are
+    listed.
 
     --replay N also replays N random retained batches of tasks with stores, with the code of
-    --topology, from their state and records, and compares the changes byte by byte: a difference
-    shows that a processor is not deterministic, or that its code has changed. Nothing is written.
+    --topology, and compares the changes byte by byte. A difference shows that a processor is not
+    deterministic, or that its code has changed. The replay writes nothing.
 
     Example:
         kstreams state verify word-count
@@ -60,7 +64,7 @@ def verify(
     """
     if replay and topology is None:
         raise WrongUsageError(
-            "--replay runs the code of the topology: give --topology", "--topology"
+            "--replay runs the code of the topology: add --topology MODULE:NAME", "--topology"
         )
     state = AppState.find(app, checkpoint, log)
     replayed = replayed_app(state, place, topology, connection, repeat_calls=repeat_calls)
@@ -78,19 +82,24 @@ def verify(
 
 def _show_parts(parts: Sequence[Part], found: Verification) -> None:
     table = new_table(
-        "version", "versions", "objects", "size", numbers=("versions", "objects", "size")
+        "query or savepoint",
+        "versions",
+        "objects",
+        "size",
+        numbers=("versions", "objects", "size"),
     )
     for part in parts:
         label, versions = escape(part.label), f"{part.versions:,}"
         table.add_row(label, versions, f"{part.objects:,}", shown_size(part.size_bytes))
     stdout().print(table)
     for name in found.strays:
-        stderr().print(f"[yellow]?[/] {escape(name)}: not the app's, and left alone")
+        stderr().print(f"[yellow]?[/] {escape(name)}: does not belong to the app, not checked")
     for name, problem in sorted(found.problems.items()):
         stderr().print(f"[red]✗[/] {escape(name)}: {escape(problem)}")
     if not found.problems:
         stderr().print(
-            f"[green]✓[/] {counted(len(found.checked), 'object')} are what was committed."
+            f"[green]✓[/] {counted(len(found.checked), 'object')} checked, no differences from "
+            "the commits."
         )
 
 
@@ -102,15 +111,17 @@ def _show_audited(audited: Sequence[AuditedTask], *, wanted: int) -> None:
         if each.differs:
             stderr().print(f"[red]✗[/] {label} is not deterministic: {escape(each.differs)}")
         elif each.not_run:
-            stderr().print(f"[yellow]?[/] {label} is not run again: {escape(each.not_run)}")
+            stderr().print(f"[yellow]?[/] {label} cannot be replayed: {escape(each.not_run)}")
     equal = sum(not each.differs and not each.not_run for each in audited)
     differing = sum(bool(each.differs) for each in audited)
     if not audited:
-        stderr().print("[yellow]?[/] no batch of a task with stores can be run again")
+        stderr().print("[yellow]?[/] no retained batch of a task with stores can be replayed")
     elif not differing:
-        stderr().print(f"[green]✓[/] {counted(equal, 'batch')} of tasks ran again, all equal.")
+        stderr().print(
+            f"[green]✓[/] {counted(equal, 'batch')} of tasks replayed, all equal to the commits."
+        )
     else:
-        stderr().print(f"[red]✗[/] {differing:,} of {len(audited):,} batches of tasks differ.")
+        stderr().print(f"[red]✗[/] {differing:,} of {len(audited):,} replayed batches differ.")
 
 
 def _plain(

@@ -47,17 +47,19 @@ __all__ = (
 AppArgument = Annotated[
     str,
     typer.Argument(
-        metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+        metavar="APP",
+        help="App id. By default, an app has the name of its topology as its id.",
+        show_default=False,
     ),
 ]
 StoreArgument = Annotated[
-    str, typer.Argument(metavar="STORE", help="The store's name.", show_default=False)
+    str, typer.Argument(metavar="STORE", help="Store name.", show_default=False)
 ]
 CheckpointOption = Annotated[
     str | None,
     typer.Option(
-        metavar="PLACE",
-        help="Its checkpoint: a directory, or a URL such as s3://bucket/app.",
+        metavar="LOCATION",
+        help="Checkpoint of the app: a directory, or a URL such as s3://bucket/app.",
         show_default=".kstreams/APP",
     ),
 ]
@@ -65,7 +67,8 @@ LogOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODULE:NAME",
-        help="The settings of its durable log, if that is not in the checkpoint.",
+        help="Durable log of the app, or a state backend with this log, if the log is outside of "
+        "the checkpoint.",
         show_default=False,
     ),
 ]
@@ -73,7 +76,7 @@ TopologyOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODULE:NAME",
-        help="The topology: gives stores whose serdes are your own. Not needed for the built-in.",
+        help="Topology of the app. Needed only for stores with custom serdes.",
         show_default=False,
     ),
 ]
@@ -82,22 +85,25 @@ KeyOption = Annotated[
     typer.Option(
         "--key",
         metavar="SERDE",
-        help="Read keys by this: a name that `kstreams serdes` shows, or MODULE:SERDE.",
-        show_default="as recorded",
+        help="Serde of the keys: a name that `kstreams serdes` lists, or MODULE:SERDE.",
+        show_default="the recorded serde",
     ),
 ]
 ValueOption = Annotated[
     str | None,
     typer.Option(
-        "--value", metavar="SERDE", help="Read values by this.", show_default="as recorded"
+        "--value",
+        metavar="SERDE",
+        help="Serde of the values, in the same form as --key.",
+        show_default="the recorded serde",
     ),
 ]
 AsOfOption = Annotated[
     str | None,
     typer.Option(
         metavar="VERSION",
-        help="An earlier version: a retained batch, or the name of a savepoint.",
-        show_default="the newest",
+        help="Version to read: the number of a retained batch, or the name of a savepoint.",
+        show_default="the newest version",
     ),
 ]
 
@@ -217,7 +223,7 @@ def note_undecoded(spec: StoreSpec[Any]) -> None:
     if note:
         stderr().print(
             f"[yellow]Note:[/] {escape(note)}. "
-            "Give --topology MODULE:NAME, or the serde with --key or --value."
+            "Add --topology MODULE:NAME, or set the serde with --key or --value."
         )
 
 

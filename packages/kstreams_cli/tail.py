@@ -17,7 +17,13 @@ from kstreams.connection import RawRecord, TopicAdmin, TopicReader
 from kstreams_admin.moments import iso
 from kstreams_admin.values import json_line, printable
 from kstreams_cli.consoles import counted, stderr, stdout
-from kstreams_cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
+from kstreams_cli.formats import (
+    KEY_SERDE_HELP,
+    VALUE_SERDE_HELP,
+    Format,
+    RegistryOption,
+    formats_of,
+)
 from kstreams_cli.moments import parse_start
 from kstreams_cli.place import Place
 from kstreams_cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
@@ -37,29 +43,31 @@ def tail(
         typer.Option(
             "--from",
             metavar="POINT",
-            help="beginning, end, an offset, -N for N records before the end of each "
-            "partition, or a time such as 2024-05-01T12:00Z.",
-            show_default="beginning; end with --follow",
+            help="Start position: beginning, end, an offset, -N for N records before the end of "
+            "each partition, or a time such as 2024-05-01T12:00Z.",
+            show_default="beginning; with --follow, end",
         ),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Wait for more, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Wait for new records, until Ctrl-C.")
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, help="End after so many.", show_default=False),
+        typer.Option(
+            "--limit", "-n", min=1, help="Maximum number of records.", show_default="no limit"
+        ),
     ] = None,
     output: FormatOption = OutputFormat.TEXT,
-    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=SERDES_HELP)] = "text",
-    value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
+    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=KEY_SERDE_HELP)] = "text",
+    value_serde: Annotated[str, typer.Option(metavar="SERDE", help=VALUE_SERDE_HELP)] = "text",
     registry: RegistryOption = None,
 ) -> None:
-    r"""Show a topic's records: partition, offset, time in UTC, key, value, headers.
+    r"""Print the records of a topic: partition, offset, time in UTC, key, value, headers.
 
-    Each partition is in the order of its offsets; partitions are merged by time. Bytes
-    that the serde cannot read are shown as Python literals, such as b'\xff', and a note
-    counts them at the end.
-    Headers with a name that is not UTF-8 are replaced by a note.
+    Use it to look at the input or the output of an app. The records of a partition are in the order
+    of their offsets; partitions are merged by time. Bytes that the serde cannot read are printed as
+    Python literals, such as b'\xff', and a note at the end counts them. Headers with a name that is
+    not UTF-8 are replaced by a note.
 
     Example:
         kstreams topics tail totals --value-serde int64 --from -10
@@ -89,9 +97,9 @@ def _note_undecoded(part: str, form: Format) -> None:
     """Print a note if the serde could not read some keys or values, which are shown as bytes."""
     if form.unread:
         stderr().print(
-            f"[yellow]Note:[/] {counted(form.unread, part)} shown as bytes: not "
-            f"{escape(form.serde.name)}. Choose another serde with --{part}-serde; "
-            "`kstreams serdes` lists them."
+            f"[yellow]Note:[/] {counted(form.unread, part)} shown as bytes: not readable with the "
+            f"serde {escape(form.serde.name)}. Choose another serde with "
+            f"--{part}-serde; `kstreams serdes` lists all serdes."
         )
 
 

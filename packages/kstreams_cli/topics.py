@@ -36,9 +36,11 @@ class OutputFormat(str, Enum):
 
 
 TopicArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="The topic's name.", show_default=False)
+    str, typer.Argument(metavar="NAME", help="Topic name.", show_default=False)
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", help="For eyes, or for programs.")]
+FormatOption = Annotated[
+    OutputFormat, typer.Option("--format", help="Output format: text, or json for programs.")
+]
 
 
 def create(
@@ -51,8 +53,8 @@ def create(
             "-p",
             min=1,
             max=MAX_PARTITIONS,
-            help="How many partitions: tasks run in parallel up to this number, and it is "
-            "for good.",
+            help="Number of partitions, which is the maximum number of parallel tasks. It cannot "
+            "be changed later.",
             show_default=False,
         ),
     ],
@@ -61,18 +63,18 @@ def create(
         typer.Option(
             "--config",
             metavar="NAME=VALUE",
-            help="A setting by Kafka's name, such as retention.ms=-1; may be repeated.",
+            help="Topic setting by its Kafka name, such as retention.ms=-1. Can be repeated.",
             show_default=False,
         ),
     ] = None,
     if_missing: Annotated[
-        bool, typer.Option("--if-missing", help="No error when the topic exists already.")
+        bool, typer.Option("--if-missing", help="Do not fail if the topic already exists.")
     ] = False,
 ) -> None:
     """Create a topic.
 
-    On Kafka, retention.ms=-1 keeps records with old event times, which the broker
-    deletes otherwise.
+    Create the topics of an app before its first run. On Kafka, set retention.ms=-1 to keep records
+    with old event times, which the broker deletes otherwise.
 
     Example:
         kstreams topics create lines --partitions 4
@@ -85,7 +87,7 @@ def create(
     except TopicExistsError:
         if not if_missing:
             raise
-        stdout().print(f"Topic [bold]{name}[/] exists already.")
+        stdout().print(f"Topic [bold]{name}[/] already exists.")
         return
     finally:
         admin.close()
@@ -95,11 +97,13 @@ def create(
 def list_topics(
     place: Place,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Names only, one a line; asks for no counts.")
+        bool, typer.Option("--quiet", "-q", help="Print only the names, one per line.")
     ] = False,
     output: FormatOption = OutputFormat.TEXT,
 ) -> None:
-    """List the topics, with their partitions and records.
+    """List all topics with their numbers of partitions and records.
+
+    With --quiet, the command prints only names, for scripts, and does not read offsets.
 
     Example:
         kstreams topics list
@@ -136,7 +140,9 @@ def list_topics(
 def describe_topic(
     place: Place, name: TopicArgument, output: FormatOption = OutputFormat.TEXT
 ) -> None:
-    """Show a topic's partitions, offsets, record counts and settings.
+    """Show the partitions of a topic, their offsets and record counts, and the topic's settings.
+
+    On Kafka, record counts are upper bounds, because some offsets have no record.
 
     Example:
         kstreams topics describe lines
@@ -171,11 +177,13 @@ def describe_topic(
 def delete(
     place: Place,
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="The topics.", show_default=False)
+        list[str], typer.Argument(metavar="NAME...", help="Topics to delete.", show_default=False)
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete topics and all their records.
+
+    The command asks for confirmation for each topic. Deleted records cannot be restored.
 
     Example:
         kstreams topics delete lines
@@ -192,7 +200,7 @@ def delete(
                 console.print(
                     f"Topic [bold]{name}[/] in {place.label} has {counted(records, 'record')}."
                 )
-                typer.confirm(f"Delete {name} for good?", abort=True, err=True)
+                typer.confirm(f"Delete topic {name} permanently?", abort=True, err=True)
             admin.delete(name)
             stdout().print(f"Deleted topic [bold]{name}[/].")
     finally:

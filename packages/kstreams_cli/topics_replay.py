@@ -23,37 +23,41 @@ _KNOWN = ("class", "message", "node", "topic", "partition", "offset", "file", "r
 def replay(
     place: Place,
     name: Annotated[
-        str, typer.Argument(metavar="DLQ", help="The topic of dead letters.", show_default=False)
+        str, typer.Argument(metavar="DLQ", help="Dead-letter topic.", show_default=False)
     ],
     where: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=TEXT",
-            help="Only those whose header kstreams-error-NAME is TEXT, with * and ? for any text; "
-            "may be repeated.",
+            help="Replay only dead letters whose header kstreams-error-NAME matches TEXT, in which "
+            "* and ? are wildcards. Can be repeated; a dead letter must match all patterns.",
             show_default=False,
         ),
     ] = None,
     max_attempts: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Leave those that were brought back N times.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Skip records that have already been replayed N times."
+        ),
     ] = 3,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count them, and change nothing.")
+        bool, typer.Option("--dry-run", help="Count the dead letters without replaying them.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Replay dead letters to the topics and partitions of their records.
 
-    A replayed record has the original key, value, time and headers, and the header kstreams-replay
-    with the number of replays. The dead letters stay. Fix the cause first: a record that fails
-    again becomes a dead letter again.
+    Use it after the cause of the failures is fixed: a record that fails again becomes a dead letter
+    again. A replayed record has the original key, value, time and headers, and the header
+    kstreams-replay with the number of replays. The dead letters remain in their topic.
 
-    No dead letter is replayed twice, also after a kill: the replayed offsets are stored with the
-    records. On Kafka that is one transaction, for readers of committed records; the cluster stores
-    the offsets in the group kstreams-redelivery/DLQ, for a week by default
-    (offsets.retention.minutes). Embedded topics store the offsets next to the topic's data. Dead
-    letters that arrive during the command wait for the next run. Dead letters of repartition edges
-    and files have no topic, and are skipped.
+    Each dead letter is replayed at most once, also after a crash: its offset is stored together
+    with the record. On Kafka, one transaction writes both; consumers need
+    isolation.level=read_committed, and the cluster stores the offsets in the group
+    kstreams-redelivery/DLQ, for a week by default (offsets.retention.minutes). Embedded topics
+    store the offsets next to the data of the topic. Dead letters that arrive during the command are
+    left for its next run. Dead letters of repartition edges and files have no topic, and are
+    skipped.
 
     Example:
         kstreams topics replay orders-dead --dry-run
@@ -72,14 +76,14 @@ def replay(
         print(json.dumps({"topic": name, "dry_run": dry_run, **found.to_json()}))
         return
     if found.sent:
-        table = new_table("class", "to", "records", numbers=("records",))
+        table = new_table("class", "topic", "records", numbers=("records",))
         for (kind, topic), count in sorted(found.sent.items()):
             table.add_row(escape(kind), f"[cyan]{escape(topic)}[/]", f"{count:,}")
         stdout().print(table)
     for reason, count in sorted(found.left.items()):
-        stderr().print(f"[dim]{counted(count, 'record')} left: {escape(reason)}[/]")
+        stderr().print(f"[dim]{counted(count, 'record')} skipped: {escape(reason)}[/]")
     total = counted(sum(found.sent.values()), "record")
     if dry_run:
-        stderr().print(f"{total} would be brought back.")
+        stderr().print(f"{total} would be replayed.")
     else:
-        stderr().print(f"[green]✓[/] {total} brought back.")
+        stderr().print(f"[green]✓[/] {total} replayed.")

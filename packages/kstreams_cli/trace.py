@@ -38,7 +38,9 @@ def trace(
     record: Annotated[
         str,
         typer.Argument(
-            metavar="TOPIC/P@OFFSET", help="The record: lines/3@1902.", show_default=False
+            metavar="TOPIC/P@OFFSET",
+            help="Topic, partition and offset of the record, such as lines/3@1902.",
+            show_default=False,
         ),
     ],
     topology: RunTopologyOption = None,
@@ -49,12 +51,14 @@ def trace(
     most_bytes: MostBytesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the effects of a record: its writes, its path, or the reason of its drop.
+    """Show the effects of a record: its path, its writes, or the reason why it was dropped.
 
-    The batch of the record is replayed in this process by its plan, from its state and its records,
-    through repartitions to the last stage. The replay writes nothing and takes no lock, and the app
-    may run meanwhile. It needs --topology, a batch whose plan and previous commit are retained
-    (App(retained_batches=...)), and topics that still have its records.
+    Use it to find out what happened to one record. The command replays the batch of the record in
+    this process, with the committed plan, state and records, through repartitions to the last
+    stage. The replay writes nothing and takes no lock, and the app may run meanwhile.
+
+    The command needs --topology, retained commits of the batch and of the batch before it
+    (App(retained_batches=...)), and topics that still contain the records of the batch.
 
     Example:
         kstreams trace word-count lines/0@17 --topology examples/word_count.py
@@ -67,7 +71,7 @@ def trace(
         )
     if topology is None:
         raise WrongUsageError(
-            "a trace runs the code of the topology: give --topology", "--topology"
+            "a trace runs the code of the topology: add --topology MODULE:NAME", "--topology"
         )
     state = AppState.find(app, checkpoint, log)
     replayed = replayed_app(
@@ -94,9 +98,9 @@ def _show(each: TracedBatch) -> None:
         stderr().print(f"[yellow]query {escape(repr(each.query))}: {escape(each.not_run)}[/]")
         return
     if not each.steps:
-        stdout().print("[dim]nothing: no record is there, or nobody takes it[/]")
+        stdout().print("[dim]no effect: there is no record at this offset, or no node reads it[/]")
         return
-    table = new_table("task", "node", "what", "key", "value", "")
+    table = new_table("task", "node", "event", "key", "value", "details")
     for step in each.steps:
         record = step.record
         table.add_row(

@@ -28,7 +28,7 @@ __all__ = (
     "this_command",
 )
 
-_PANEL = "After a change of the topology"
+_PANEL = "Stores after a change of the topology"
 _SECRET = frozenset({"option", "spark_config"})
 
 ResetOption = Annotated[
@@ -36,7 +36,8 @@ ResetOption = Annotated[
     typer.Option(
         "--reset",
         metavar="STORE",
-        help="As App(reset={STORE}): its old contents may go; may be repeated.",
+        help="Drop the old contents of STORE if the new topology would empty or misread them, as "
+        "with App(reset={STORE}). Can be repeated.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -46,8 +47,8 @@ RenameOption = Annotated[
     typer.Option(
         "--rename",
         metavar="OLD=NEW",
-        help="As App(migrate={NEW: Migration(<the store under its old name>)}): the store NEW gets "
-        "the contents of the store OLD, as they are; may be repeated.",
+        help="Move the contents of the store OLD to the store NEW without changes, as with "
+        "App(migrate={NEW: Migration(<the store with its old name>)}). Can be repeated.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -57,7 +58,8 @@ MigrateOption = Annotated[
     typer.Option(
         "--migrate",
         metavar="STORE=MODULE:NAME",
-        help="As App(migrate={STORE: NAME}), where NAME is a Migration; may be repeated.",
+        help="Convert the contents of STORE with the Migration NAME in MODULE, as with "
+        "App(migrate={STORE: NAME}). Can be repeated.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

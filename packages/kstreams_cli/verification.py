@@ -122,7 +122,7 @@ class Verification:
         for before, commit in pairwise(commits):
             if commit.after not in (None, before.id):
                 self.problems[f"{query}, batch {commit.batch}"] = (
-                    f"its commit follows {commit.after}, and not {before.id}"
+                    f"its commit follows commit {commit.after} instead of {before.id}"
                 )
 
     def _check_gap(
@@ -136,7 +136,7 @@ class Verification:
         before = plans.find(first.batch - 1) if older else None
         if before is not None and first.batch - 1 not in self._left_by_clean_up(plans):
             self.problems[f"{query}, batch {first.batch}"] = (
-                f"its commit follows {first.after}, and not that of batch {older[-1]}"
+                f"its commit follows commit {first.after} instead of that of batch {older[-1]}"
             )
 
     def _left_by_clean_up(self, plans: PlanLog) -> set[int]:
@@ -154,7 +154,7 @@ class Verification:
             if plan is None:
                 continue
             if commit.plan not in ("", plan.digest) or commit.positions != plan.positions:
-                self.problems[f"plan {commit.batch}"] = "its batch was committed by another plan"
+                self.problems[f"plan {commit.batch}"] = "the commit of its batch has another plan"
 
     def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
         """Check the objects of commits; objects that cleanup removes meanwhile are not problems."""

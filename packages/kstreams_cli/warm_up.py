@@ -8,17 +8,18 @@ __all__ = ("warm_up",)
 
 
 def warm_up() -> None:
-    """Make the next starts of apps quicker on this machine.
+    """Shorten the start of apps on this machine with an archive of Spark's Java classes.
 
-    Archives the classes that Spark loads, for this Java and this Spark, in the cache
-    ($KSTREAMS_CACHE); takes a minute. Without this command, the first app on a machine creates the
-    archive when it ends. Use the command in container images, so that the first app starts quickly.
+    Use it when you build a container image, so that the first app starts quickly. The command takes
+    about a minute. It stores the archive for this version of Java and Spark in the cache
+    ($KSTREAMS_CACHE), and prints its path. Without this command, the first app on a machine creates
+    the archive when it ends.
 
     Example:
         kstreams warm-up
     """
     from kstreams.spark.warm_up import warm_up as made  # noqa: PLC0415  # brings pyspark
 
-    with stderr().status("running an app of one record, then archiving Spark's classes"):
+    with stderr().status("Running an app with one record, then archiving the classes of Spark"):
         path = made()
     stdout().print(f"{path}  {shown_size(path.stat().st_size)}", soft_wrap=True)

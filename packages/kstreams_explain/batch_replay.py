@@ -73,7 +73,7 @@ class BatchReplay:
         if self.commit.fingerprint not in ("", query.settings.fingerprint):
             raise ReplayError(
                 f"batch {batch} of query {query.settings.name!r} was run by another topology",
-                hint="only batches since the last upgrade can be run again.",
+                hint="only batches since the last upgrade can be replayed.",
             )
 
     def _found(self, batch: int) -> Commit:

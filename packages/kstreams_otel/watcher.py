@@ -62,41 +62,57 @@ class OtelWatcher:
         self._topics: dict[str, str] = {}
         self._sources: set[str] = set()
         count, histogram = meter.create_counter, meter.create_histogram
-        self._consumed = count(names.CONSUMED, "{message}", "Messages that were consumed.")
-        self._sent = count(names.SENT, "{message}", "Messages that were sent.")
+        self._consumed = count(names.CONSUMED, "{message}", "Messages that sources have consumed.")
+        self._sent = count(names.SENT, "{message}", "Messages that sinks have sent.")
         bounds = names.DURATION_BOUNDS_S
         self._processing = histogram(
             names.PROCESS_DURATION,
             "s",
-            "How long tasks processed.",
+            "Duration of the processing of a batch by a task.",
             explicit_bucket_boundaries_advisory=bounds,
         )
         self._operations = histogram(
             names.OPERATION_DURATION,
             "s",
-            "How long tasks polled and sent.",
+            "Duration of the polls and sends of a task in a batch.",
             explicit_bucket_boundaries_advisory=bounds,
         )
         self._phases = histogram(
             "kstreams.batch.duration",
             "s",
-            "How long phases of batches took.",
+            "Duration of a phase of a batch.",
             explicit_bucket_boundaries_advisory=bounds,
         )
-        self._records = count("kstreams.node.records", "{record}", "What nodes took and gave.")
-        self._dropped = count("kstreams.records.dropped", "{record}", "What nodes dropped.")
-        self._busy = count("kstreams.task.busy", "s", "What tasks were busy with.")
-        self._node_busy = count("kstreams.node.busy", "s", "How long nodes took, by samples.")
-        self._requests = count("kstreams.log.requests", "{request}", "To the durable log.")
-        self._bytes = count("kstreams.log.io", "By", "Of the durable log.")
-        self._restores = count("kstreams.restores", "{restore}", "Tasks that were restored.")
-        self._moves = count("kstreams.task.moves", "{move}", "Tasks that changed their worker.")
-        self._topic_bytes = count("kstreams.topic.io", "By", "Keys and values of topics.")
+        self._records = count(
+            "kstreams.node.records", "{record}", "Input and output records of a node."
+        )
+        self._dropped = count(
+            "kstreams.records.dropped", "{record}", "Records that a node has dropped."
+        )
+        self._busy = count("kstreams.task.busy", "s", "Time of a task in a phase.")
+        self._node_busy = count(
+            "kstreams.node.busy", "s", "Processing time of a node, from samples."
+        )
+        self._requests = count("kstreams.log.requests", "{request}", "Requests to the durable log.")
+        self._bytes = count(
+            "kstreams.log.io", "By", "Bytes read from or written to the durable log."
+        )
+        self._restores = count("kstreams.restores", "{restore}", "Restores of a task's state.")
+        self._moves = count("kstreams.task.moves", "{move}", "Moves of a task to another worker.")
+        self._topic_bytes = count("kstreams.topic.io", "By", "Bytes of keys and values of a topic.")
         gauges: dict[str, tuple[str, str, Callable[[], Iterable[Observation]]]] = {
-            "kstreams.source.lag": ("{record}", "Offsets that are not read.", self._lag),
-            "kstreams.record.latency": ("s", "How old records were at their commit.", self._ages),
-            "kstreams.batch.committed": ("{batch}", "The last committed batch.", self._batches),
-            "kstreams.app.state": ("1", "1 for the state the app is in.", self._states),
+            "kstreams.source.lag": ("{record}", "Unread offsets of a source partition.", self._lag),
+            "kstreams.record.latency": ("s", "Age of records at their commit.", self._ages),
+            "kstreams.batch.committed": (
+                "{batch}",
+                "Number of the last committed batch.",
+                self._batches,
+            ),
+            "kstreams.app.state": (
+                "1",
+                "1 for the state of the app, 0 for other states.",
+                self._states,
+            ),
         }
         for name, (unit, text, observe) in gauges.items():
             meter.create_observable_gauge(name, [_called(observe)], unit, text)

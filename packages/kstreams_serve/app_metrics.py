@@ -14,23 +14,39 @@ from kstreams_serve.exposition import Family
 __all__ = ("TOLD", "add_counters", "add_kept", "add_live")
 
 TOLD: Mapping[str, tuple[str, str]] = {
-    "kstreams_app_state": ("gauge", "1 for the state that the app was in when it was heard last."),
-    "kstreams_app_heard_timestamp_seconds": ("gauge", "When the app was heard last."),
-    "kstreams_reports_lost": ("gauge", "Reports that could not be written, since the start."),
-    "kstreams_batches_total": ("counter", "Batches that were committed since the start."),
-    "kstreams_batch_duration_seconds": ("histogram", "How long phases of batches took."),
-    "kstreams_record_latency_seconds": (
-        "histogram", "How old records were when their batch was committed.",
+    "kstreams_app_state": (
+        "gauge", "1 for the state of the app in its latest telemetry, 0 for other states.",
     ),
-    "kstreams_task_busy_seconds_total": ("counter", "How long a task was busy with a phase."),
-    "kstreams_node_busy_seconds_total": ("counter", "How long a node took, by samples."),
-    "kstreams_node_busy_ratio": ("gauge", "A node's share of the time of its query, by samples."),
-    "kstreams_store_rows": ("gauge", "Rows of a store, in some backends an estimate."),
-    "kstreams_restores_total": ("counter", "Tasks whose state was restored from the log."),
-    "kstreams_restore_seconds_total": ("counter", "How long that took."),
-    "kstreams_task_moves_total": ("counter", "Tasks that ran on another worker than before."),
-    "kstreams_log_requests_total": ("counter", "Requests to the durable log."),
-    "kstreams_log_bytes_total": ("counter", "Bytes of the durable log that were asked for."),
+    "kstreams_app_heard_timestamp_seconds": (
+        "gauge", "Time of the latest telemetry of the app, in seconds since 1970.",
+    ),
+    "kstreams_reports_lost": (
+        "gauge", "Reports that the app could not write to its telemetry, since its start.",
+    ),
+    "kstreams_batches_total": ("counter", "Batches committed since the start of the app."),
+    "kstreams_batch_duration_seconds": ("histogram", "Duration of a phase of a batch, in seconds."),
+    "kstreams_record_latency_seconds": (
+        "histogram", "Age of records at the commit of their batch, in seconds.",
+    ),
+    "kstreams_task_busy_seconds_total": ("counter", "Time of a task in a phase, in seconds."),
+    "kstreams_node_busy_seconds_total": (
+        "counter", "Processing time of a node, estimated from samples, in seconds.",
+    ),
+    "kstreams_node_busy_ratio": (
+        "gauge", "Share of a node in the processing time of its query, from samples, 0 to 1.",
+    ),
+    "kstreams_store_rows": ("gauge", "Rows of a store; an estimate with some state backends."),
+    "kstreams_restores_total": ("counter", "Restores of a task's state from the durable log."),
+    "kstreams_restore_seconds_total": (
+        "counter", "Time of restores of tasks from the durable log, in seconds.",
+    ),
+    "kstreams_task_moves_total": (
+        "counter", "Moves of a task to another worker than in its batch before.",
+    ),
+    "kstreams_log_requests_total": ("counter", "Requests to the durable log, by operation."),
+    "kstreams_log_bytes_total": (
+        "counter", "Bytes read from the durable log or written to it, by operation.",
+    ),
 }  # fmt: skip
 """The metrics of this module by name, each with its type and description."""
 

@@ -24,44 +24,54 @@ __all__ = ("METRICS", "LagWatch", "Metrics")
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 METRICS: Mapping[str, tuple[str, str]] = {
-    "kstreams_build_info": ("gauge", "The version of the library that answers."),
-    "kstreams_app_readable": ("gauge", "Whether the app's checkpoint and log can be read."),
-    "kstreams_paused": ("gauge", "Whether the app is paused, and so plans nothing."),
-    "kstreams_last_commit_timestamp_seconds": ("gauge", "When a batch was committed last."),
-    "kstreams_committed_batch": ("gauge", "Number of the last committed batch."),
+    "kstreams_build_info": ("gauge", "Version of kstreams on the server; the value is 1."),
+    "kstreams_app_readable": (
+        "gauge", "1 if the checkpoint and the durable log of the app can be read, otherwise 0.",
+    ),
+    "kstreams_paused": ("gauge", "1 if the app is paused, otherwise 0."),
+    "kstreams_last_commit_timestamp_seconds": (
+        "gauge", "Time of the last commit of a query, in seconds since 1970.",
+    ),
+    "kstreams_committed_batch": ("gauge", "Number of the last committed batch of a query."),
     "kstreams_records_consumed_total": (
-        "counter", "Records of a source that were processed or dropped.",
+        "counter", "Records of a source partition that were processed or dropped.",
     ),
     "kstreams_source_held_records": (
-        "gauge", "Records of a source that were read, and wait for a later batch.",
+        "gauge", "Records of a source partition that were read and are held for a later batch.",
     ),
-    "kstreams_node_records_total": ("counter", "Records that a node has taken or given."),
-    "kstreams_records_dropped_total": ("counter", "Records that a node has dropped."),
-    "kstreams_state_bytes": ("gauge", "Size of a task's state in the durable log, compressed."),
-    "kstreams_source_lag_records": ("gauge", "Offsets of a partition that are not read yet."),
+    "kstreams_node_records_total": ("counter", "Input and output records of a node, by direction."),
+    "kstreams_records_dropped_total": ("counter", "Records that a node has dropped, by reason."),
+    "kstreams_state_bytes": (
+        "gauge", "Compressed size of the state of a task in the durable log, in bytes.",
+    ),
+    "kstreams_source_lag_records": ("gauge", "Unread offsets of a source partition."),
     "kstreams_source_oldest_unread_timestamp_seconds": (
-        "gauge", "Timestamp of the first record of a partition that is not read yet.",
+        "gauge",
+        "Timestamp of the first unread record of a source partition, in seconds since 1970.",
     ),
     "kstreams_source_lag_seconds": (
-        "gauge", "How old the first record of a partition is that is not read yet; 0 without one.",
+        "gauge",
+        "Age of the first unread record of a source partition, in seconds; 0 if all are read.",
     ),
     "kstreams_source_kept_bytes": (
-        "gauge", "What a place keeps of its log until it is committed, as a replication slot does.",
+        "gauge",
+        "Uncommitted data that a source retains, for example in a replication slot, in bytes.",
     ),
     "kstreams_source_room_bytes": (
-        "gauge", "How much more it keeps before it drops what is not read; without it, all.",
+        "gauge",
+        "Data that a source can still retain before it drops any, in bytes; absent without limit.",
     ),
     "kstreams_records_produced_total": ("counter", "Records that a sink has written."),
     "kstreams_topic_bytes_total": (
-        "counter", "Bytes of keys and values that were read from a topic, or written to it.",
+        "counter", "Bytes of keys and values that were read from a topic or written to it.",
     ),
     "kstreams_topic_records_total": (
-        "counter", "Records that were read from a topic, or written to it.",
+        "counter", "Records that were read from a topic or written to it.",
     ),
-    "kstreams_stream_time_seconds": ("gauge", "Stream time of a task."),
+    "kstreams_stream_time_seconds": ("gauge", "Stream time of a task, in seconds since 1970."),
     **TOLD,
     "kstreams_serve_request_duration_seconds": (
-        "histogram", "How long the server took to answer, until the answer began.",
+        "histogram", "Time from a request to the begin of its response, in seconds.",
     ),
 }  # fmt: skip
 """All metrics by name, each with its type and description."""
@@ -110,7 +120,7 @@ class LagWatch:
                 self._known[name] = unread_of(self._connection, positions)
             except Exception as exc:  # noqa: BLE001  # a broker, a log: the next look may go well
                 self._known.pop(name, None)
-                _LOG.warning("how far app %s is behind is not known: %s", name, exc)
+                _LOG.warning("the lag of app %s cannot be measured: %s", name, exc)
 
     def close(self) -> None:
         """Stop measuring."""

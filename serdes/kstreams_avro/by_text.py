@@ -26,8 +26,8 @@ def _schema_file(request: SerdeRequest) -> Path:
     return Path(request.text)
 
 
-BY_TEXT = SerdeByText("avro:FILE", "Avro without a frame, by the schema in a file", _binary)
+BY_TEXT = SerdeByText("avro:FILE", "Avro without a schema id, with the schema in FILE", _binary)
 """The serde `avro` of the command line."""
 
-JSON_BY_TEXT = SerdeByText("avro-json:FILE", "Avro's JSON encoding, likewise", _json)
+JSON_BY_TEXT = SerdeByText("avro-json:FILE", "Avro as JSON, with the schema in FILE", _json)
 """The serde `avro-json` of the command line."""

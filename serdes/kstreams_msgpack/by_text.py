@@ -22,5 +22,5 @@ def _recorded(name: str) -> Serde[Any] | None:
     return msgpack_serde(object) if is_ours else None
 
 
-BY_TEXT = SerdeByText("msgpack", "any MessagePack", _make, _recorded)
+BY_TEXT = SerdeByText("msgpack", "any MessagePack value", _make, _recorded)
 """The serde of the text `msgpack`."""

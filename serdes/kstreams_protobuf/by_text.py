@@ -23,7 +23,7 @@ def _make(request: SerdeRequest) -> Serde[Any]:
 
 BY_TEXT = SerdeByText(
     "protobuf:FILE#MESSAGE",
-    "messages, by what protoc --include_imports --descriptor_set_out=FILE has written",
+    "Protobuf; create FILE with protoc --include_imports --descriptor_set_out=FILE",
     _make,
 )
 """The serde of the text `protobuf`."""

@@ -108,7 +108,7 @@ def _registry(url: str) -> SchemaRegistry:
 
 BY_TEXT = SerdeByText(
     "registry[:SERDE]",
-    "records with schema ids in front: Avro and JSON by the registry's schemas, others by a serde",
+    "Avro and JSON with schema ids of a registry, or schema ids with another serde",
     _make,
 )
 """The serde of the text `registry`."""

@@ -16,13 +16,13 @@ from benchmarks.suite.rounds import Rounds
 from tests.benchmarks.sample_outcomes import figures, outcome
 
 
-def test_outcome_is_loaded_from_its_file(tmp_path: Path) -> None:
+def test_saved_outcome_is_loaded_unchanged(tmp_path: Path) -> None:
     whole = outcome(100.0, 300.0)
     whole.save(tmp_path / "new" / "figures.json")
     assert Outcome.load(tmp_path / "new" / "figures.json") == whole
 
 
-def test_file_of_another_program_is_refused(tmp_path: Path) -> None:
+def test_load_refuses_a_json_file_that_is_no_outcome(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no figures of this suite"):
         Outcome.load(tmp_path / "other.json")

@@ -75,7 +75,7 @@ def test_w6_pairs_impressions_with_clicks_and_outer_join_adds_unmatched_ones() -
     }
 
 
-def test_messages_of_blocked_senders_are_dropped_and_others_translated() -> None:
+def test_w7_drops_messages_of_blocked_senders_and_translates_others() -> None:
     messages = table(
         key=[b"a", b"b", b"a"], timestamp=[1, 2, 3], to=["b", "a", "a"], text=["one", "one", "two"]
     )

@@ -10,7 +10,7 @@ from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
 from benchmarks.suite.registry import UnknownName, peer_by, workload_by
 
 
-def test_each_round_begins_with_the_next_peer_in_the_same_order() -> None:
+def test_ordered_rotates_the_peers_by_one_in_each_round() -> None:
     assert [ordered("abc", number) for number in range(4)] == [
         ["a", "b", "c"],
         ["b", "c", "a"],

@@ -30,7 +30,7 @@ def test_all_peers_begins_with_kstreams_and_has_unique_names() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_peer_accepts_each_workload_or_gives_a_reason() -> None:
+def test_each_peer_accepts_some_workloads_and_gives_a_reason_for_each_other() -> None:
     for peer in all_peers():
         refusals = [peer.refusal(workload) for workload in all_workloads()]
         assert None in refusals

@@ -98,7 +98,7 @@ def test_fit_of_costs_needs_runs_with_several_numbers_of_partitions() -> None:
     assert "### 1,000 partitions" not in markdown(Scale(few, None))
 
 
-def test_report_has_runs_memory_state_and_conclusions() -> None:
+def test_scale_report_has_runs_memory_state_and_conclusions() -> None:
     text = markdown(Scale(outcome(), state()))
     assert "| 2 cores, 64 partitions | 15,625 | 15,625 to 15,625 | 1.00 |" in text
     assert "- two executors of one core, separate processes: round 1 failed" in text
@@ -150,7 +150,9 @@ def test_scale_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path:
 
 
 @pytest.mark.long
-def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scale_again_replaces_only_the_measured_parts_of_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcome().save(tmp_path / RUNS)
     state().save(tmp_path / GROWTH)
     assert Scale.load(tmp_path) == Scale(outcome(), state())
@@ -178,7 +180,7 @@ def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixtu
         ),
     ],
 )
-def test_folder_without_figures_is_refused(
+def test_scale_again_refuses_a_folder_without_figures(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     spoil: Callable[[Path], object],

@@ -43,7 +43,9 @@ def test_pages_benchmark_prints_size_and_load_time_of_each_page(
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_reads_benchmark_measures_while_an_app_commits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reads_benchmark_prints_latencies_measured_while_an_app_commits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     given = ["--part", "reads", "--keys", "500", "--changed", "40", "--seconds", "0.6"]
     assert main(["serve", *given, "--every", "0.1"]) == 0
     said = capsys.readouterr().out

@@ -152,7 +152,7 @@ def window_lines() -> list[dict[str, Any]]:
     return [line for line in lines if line["op"] not in JOINS]
 
 
-def test_wrong_answer_of_a_window_case_fails() -> None:
+def test_problem_finds_a_wrong_or_incomplete_answer_of_a_window_case() -> None:
     case = of_kind("tumbling", "update")[0]
     answer = run_on_driver(case, cut="1")
     assert problem(case, answer, cut="1") is None

@@ -62,7 +62,9 @@ def test_sample_of_join_cases_passes_by_columns(wanted: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", sorted({*KINDS} - {*BY_COLUMNS}))
-def test_join_that_does_not_run_by_columns_fails(wanted: str) -> None:
+def test_join_case_without_execution_by_columns_raises_if_columns_are_requested(
+    wanted: str,
+) -> None:
     with pytest.raises((ValueError, TopologyError)):
         run_on_driver(of_kind(wanted)[0], cut="1", execution="columns")
 
@@ -108,7 +110,7 @@ def test_join_cases_pass_with_processors_kept_between_batches(wanted: str) -> No
 
 
 @pytest.mark.parametrize("wanted", KINDS)
-def test_wrong_answer_of_a_join_case_fails(wanted: str) -> None:
+def test_problem_finds_an_incomplete_answer_of_a_join_case(wanted: str) -> None:
     case = next(case for case in of_kind(wanted) if any(case.expected or ()))
     for cut in CUTS:
         answer = run_on_driver(case, cut=cut)

@@ -17,7 +17,7 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
     return stopped_app(tmp_path / "app", monkeypatch)
 
 
-def test_stopping_app_writes_no_plan(harness: Harness) -> None:
+def test_app_that_stops_before_planning_writes_no_plan(harness: Harness) -> None:
     emit(harness.connection, batch_of(BATCHES), BATCHES)
     harness.pipeline._query = None
     harness.pipeline.stop(timedelta(0))
@@ -27,7 +27,7 @@ def test_stopping_app_writes_no_plan(harness: Harness) -> None:
     assert len(plans_of(harness)) == BATCHES
 
 
-def test_written_plan_runs_although_the_app_stops(
+def test_batch_of_a_written_plan_runs_although_the_app_is_stopping(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
@@ -48,7 +48,7 @@ def test_written_plan_runs_although_the_app_stops(
     check_counts(harness)
 
 
-def test_plan_after_a_gap_runs_with_its_number(harness: Harness) -> None:
+def test_plan_whose_number_follows_a_gap_runs_with_its_number(harness: Harness) -> None:
     """Earlier releases used Spark's batch numbers, of which one had no plan."""
     harness.emit()
     driver = harness.pipeline.driver

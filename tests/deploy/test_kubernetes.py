@@ -54,7 +54,7 @@ def test_dockerfile_passes_the_linter() -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
-def test_objects_have_unique_names_in_the_namespace() -> None:
+def test_kubernetes_objects_have_unique_names_in_the_namespace() -> None:
     found = manifests()
     namespace = only("Namespace")["metadata"]["name"]
     for each in found:

@@ -95,7 +95,7 @@ def counting(kind: str, records: list[tuple[str, int]], partitions: int) -> Case
     _CUTS,
 )
 @settings(max_examples=100, **_OPTIONS)
-def test_count_by_batch_processor_equals_count_by_record(
+def test_count_by_batch_processor_equals_count_by_record_processor(
     records: list[tuple[str, int]], partitions: int, cuts: list[int]
 ) -> None:
     by_record, by_table = (counting(kind, records, partitions) for kind in ("count", "batch-count"))

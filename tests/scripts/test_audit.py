@@ -53,7 +53,7 @@ def test_known_vulnerability_fails_audit_with_package_and_fixed_version(
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, VULNERABLE), status=1)) == 1
     said = capsys.readouterr().err
-    assert "urllib3 1.0: PYSEC-2026-1 CVE-2026-7, repaired in 1.1" in said
+    assert "urllib3 1.0: PYSEC-2026-1 CVE-2026-7, fixed in 1.1" in said
     assert "requirements/audit-ignored.txt" in said
 
 
@@ -62,7 +62,7 @@ def test_audit_passes_without_vulnerability_and_names_unknown_packages(
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, UNKNOWN))) == 0
     said = capsys.readouterr().out
-    assert "does not know ours" in said
+    assert "has no data on ours" in said
     assert "no known vulnerability" in said
 
 

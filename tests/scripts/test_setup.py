@@ -194,11 +194,11 @@ def test_setup_runs_all_steps_if_environment_is_missing(
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
-        ("ConnectTimeoutError: timed out", "index was not reached"),
-        ("Temporary failure in name resolution", "index was not reached"),
-        ("THESE PACKAGES DO NOT MATCH THE HASHES FROM", "not the one that was locked"),
+        ("ConnectTimeoutError: timed out", "index cannot be reached"),
+        ("Temporary failure in name resolution", "index cannot be reached"),
+        ("THESE PACKAGES DO NOT MATCH THE HASHES FROM", "differs from the locked one"),
         ("OSError: [Errno 28] No space left on device", "disk is full"),
-        ("something else", "goes on from here"),
+        ("something else", "continue from here"),
     ],
 )
 def test_setup_failure_has_a_hint(setup: ModuleType, said: str, hint: str) -> None:
@@ -241,4 +241,4 @@ def test_setup_refuses_old_python_with_message(
     with pytest.raises(SystemExit):
         setup.main()
 
-    assert "Python 3.10 or later is needed, this is 3.9" in capsys.readouterr().err
+    assert "Python 3.10 or later is required, but this is Python 3.9" in capsys.readouterr().err

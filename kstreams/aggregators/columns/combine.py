@@ -33,26 +33,26 @@ class CombineForm:
         self.exact = all(form.exact for form in self._forms)
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         return tuple(c for form in self._forms for c in form.lift(values, times))
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return tuple(c for form, own in self._own(state) for c in form.reduce(own, runs))
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         if self.exact:
             return running(self, state, runs)
         return tuple(c for form, own in self._own(state) for c in form.scan(own, runs))
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         pairs = zip(self._own(earlier), self._own(later), strict=True)
         return tuple(c for (form, one), (_, two) in pairs for c in form.merge(one, two))
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         results = self.results(state)
         return TupleType(*(result.type for result in results)).of(*results)
 

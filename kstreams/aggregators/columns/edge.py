@@ -29,12 +29,12 @@ class EdgeForm(AnyOrder):
         self._floats = floats
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         numbers = values.numbers()
         return times, numbers.astype(np.float64) if self._floats else numbers
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         times = state[0]
         rows = np.arange(runs.count)
         if self._latest:
@@ -48,11 +48,11 @@ class EdgeForm(AnyOrder):
         return edge, state[1][chosen]
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         one, other = earlier[0], later[0]
         keeps = one > other if self._latest else one <= other
         return np.where(keeps, earlier[0], later[0]), np.where(keeps, earlier[1], later[1])
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         return pa.array(wide(state[1]))

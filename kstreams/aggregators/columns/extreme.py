@@ -15,7 +15,7 @@ __all__ = ("ExtremeForm",)
 
 
 class ExtremeForm(AnyOrder):
-    """The column form of `min_` and `max_`; any number replaces NaN.
+    """The column form of `min_` and `max_`; NaN is kept only if all values are NaN.
 
     Args:
         greatest: Whether to keep the greatest value instead of the smallest.
@@ -29,18 +29,18 @@ class ExtremeForm(AnyOrder):
         self._floats = floats
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         numbers = values.numbers()
         return (numbers.astype(np.float64) if self._floats else numbers,)
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return (self._pick.reduceat(state[0], runs.firsts),)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         return (self._pick(earlier[0], later[0]),)
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         return pa.array(wide(state[0]))

@@ -24,23 +24,23 @@ class MeanForm:
     exact = False
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         numbers = values.numbers() + 0.0
         return np.ones(len(numbers), np.int64), numbers
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return np.add.reduceat(state[0], runs.firsts), added_up(state[1], runs)
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         counts = running(CountForm(), state[:1], runs)
         return *counts, running_sums(state[1], runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         return earlier[0] + later[0], added(earlier[1], later[1])
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         return pa.array(state[1] / state[0])

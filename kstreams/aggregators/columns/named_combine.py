@@ -39,23 +39,23 @@ class NamedForm:
         self.exact = form.exact
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         return self._form.lift(values, times)
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return self._form.reduce(state, runs)
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         return self._form.scan(state, runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         return self._form.merge(earlier, later)
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         results = self._form.results(state)
         kinds = [result.type for result in results]
         if self._type is None or self._type.kinds != kinds:

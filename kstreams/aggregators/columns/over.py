@@ -35,5 +35,5 @@ class OverForm:
         self.result = form.result
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         return self._form.lift(self._part(values), times)

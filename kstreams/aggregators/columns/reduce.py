@@ -41,18 +41,18 @@ class ReducingForm:
         self._encoded = EncodedType(state) if stays_bytes(state) else None
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         return (object_column(values.objects()),)
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         found = state[0][runs.firsts]
         for run in np.flatnonzero(runs.lengths > 1).tolist():
             found[run] = folded(self._function, *self._rows(state[0], runs, run))
         return (found,)
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         found = state[0].copy()
         for run in np.flatnonzero(runs.lengths > 1).tolist():
             rows, first = self._rows(state[0], runs, run)
@@ -60,18 +60,18 @@ class ReducingForm:
         return (found,)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         return (object_column(called(self._function, earlier[0].tolist(), later[0].tolist())),)
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         values = state[0].tolist()
         if self._encoded is not None:
             return self._encoded.column(values)
         return self._state.to_arrow(self._state.serialize_many(values))
 
     def _rows(self, column: npt.NDArray[Any], runs: Runs, run: int) -> tuple[list[Any], int]:
-        """Return a run's rows, and the number of its first row."""
+        """Return the items of a run's rows, and the row number of the run's first row."""
         first = int(runs.firsts[run])
         return column[first : first + int(runs.lengths[run])].tolist(), first
 
@@ -79,7 +79,7 @@ class ReducingForm:
 def reducing_form(
     function: Callable[[Any, Any], Any], state: Serde[Any], value: Serde[Any]
 ) -> ReducingForm | None:
-    """Return the form; None if states have another serde than values, or are mutable."""
+    """Return the column form; None if states are mutable, or their serde is not the values'."""
     if value != state or (stays_bytes(state) and not state.immutable):
         return None
     return ReducingForm(function, state)

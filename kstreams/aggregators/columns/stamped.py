@@ -27,30 +27,30 @@ class StampedForm:
         self.of_objects = keeps_objects(form)
 
     def lift(self, values: ValueColumn, times: Ints) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         return (times, *self._form.lift(values, times))
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return (runs.highest(state[0]), *self._form.reduce(state[1:], runs))
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         stamp = np.maximum(earlier[0], later[0])
         return (stamp, *self._form.merge(earlier[1:], later[1:]))
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         return self._form.result(state[1:])
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         if self.exact:
             return running(self, state, runs)
         return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
 
     def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
-        """Return the state of each run, including the run's stored state, which comes first.
+        """Return each run's state: its stored state, if any, merged with the states of its rows.
 
         Args:
             before: The stored states.

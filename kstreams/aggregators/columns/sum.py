@@ -30,22 +30,22 @@ class SumForm:
         self._floats = floats
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         numbers = values.numbers()
         return (numbers + 0.0 if self._floats else numbers,)  # no sum is -0.0
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         return (totals(state[0], runs),)
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         return (running_sums(state[0], runs),) if self._floats else running(self, state, runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         return (added(wide(earlier[0]), wide(later[0])),)
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         return pa.array(state[0]) if self._floats else integers(state[0])

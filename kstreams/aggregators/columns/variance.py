@@ -35,29 +35,29 @@ class VarianceForm:
         self._missing = missing
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
+        """Return a state for each record; see `ColumnForm`."""
         numbers = values.numbers() + 0.0
         return np.ones(len(numbers), np.int64), numbers, np.zeros(len(numbers))
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return the merged state of each run of rows; see `ColumnForm`."""
         found = tuple(column[runs.firsts] for column in state)
         with np.errstate(over="ignore", invalid="ignore"):
             _take_all(found, state[1], runs)
         return found
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
+        """Return each row's state merged with the earlier states of its run; see `ColumnForm`."""
         return scanned(_merged, state, runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
-        """See `ColumnForm`."""
+        """Merge earlier and later states row by row; see `ColumnForm`."""
         with np.errstate(over="ignore", invalid="ignore"):
             found: Columns = _merged(earlier, later)
         return found
 
     def result(self, state: Columns) -> pa.Array:
-        """See `ColumnForm`."""
+        """Return the results of states as an Arrow column; see `ColumnForm`."""
         divisor = state[0] - self._missing
         safe = np.where(divisor == 0, 1, divisor)
         return pa.array(np.where(divisor == 0, np.nan, state[2] / safe), from_pandas=False)
@@ -72,10 +72,15 @@ def _merged(earlier: Any, later: Any) -> Any:  # noqa: ANN401  # columns, or sin
 
 
 def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> None:
-    """Add each run's further rows, which are single values, to its first state, in order.
+    """Add the values of each run's rows, except its first row, to the run's state, in order.
 
-    While more than `_FEW` runs have further rows, one row of each is added per step; then run by
-    run.
+    While more than `_FEW` runs have rows left, each step adds one row of each of these runs. Then
+    the rows that are left are added run by run.
+
+    Args:
+        found: The states of the runs' first rows; changed in place.
+        values: The values of all rows.
+        runs: The runs.
     """
     order = np.argsort(-runs.lengths, kind="stable")
     firsts, lengths = runs.firsts[order], runs.lengths[order]

@@ -1,4 +1,4 @@
-"""The base of the builder: collects nodes and problems, and adds processors."""
+"""The base class of the topology builder: collects nodes and problems, and adds processors."""
 
 from __future__ import annotations
 

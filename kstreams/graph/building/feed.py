@@ -22,7 +22,11 @@ class Feed(Generic[K, S]):
 
 
 class FeedSupplier(Protocol[K, S]):
-    """Creates a feed. Type checkers infer callable arguments last, and so infer its lambda."""
+    """Creates a feed for `TopologyBuilder.cogroup`, which accepts this type instead of `Feed`.
+
+    The type is a callable because type checkers infer callable arguments last: they then know the
+    state type of the store, and infer the types of a lambda `update`.
+    """
 
     def __call__(self) -> Feed[K, S]:
         """Return the feed."""

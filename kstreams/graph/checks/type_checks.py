@@ -129,7 +129,7 @@ def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
 
 
 def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
-    """Return a hint if a repartition edge rejects None; otherwise an empty text."""
+    """Return a hint if `node` is a repartition edge that rejects only None; otherwise `""`."""
     if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
         return ""
     option = "null_keys" if part == "key" else "nulls"

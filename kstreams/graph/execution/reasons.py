@@ -30,37 +30,37 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason for a group in which records of an entry may fail and be skipped."""
-    return f"{entry!r} goes on after records that fail (on_error)"
+    """Return the reason for a group in which `on_error` may skip failed records of an entry."""
+    return f"{entry!r} continues after failed records (on_error)"
 
 
 def below_processor(parent: str) -> Reason:
-    """Return the reason for a node that is not directly below a source."""
+    """Return the reason against columns for a node that is not directly below a source."""
     return f"it is below processor {parent!r}, rather than directly below a source"
 
 
 def follows_loop(loop: str) -> Reason:
-    """Return the reason for a node below a loop whose records do not advance stream time."""
+    """Return the reason against columns below a loop whose records do not advance stream time."""
     return f"records of loop {loop!r} do not move stream time"
 
 
 def other_serdes(entries: Iterable[str]) -> Reason:
-    """Return the reason for a node below sources with different serdes."""
+    """Return the reason against columns for a node below sources with different serdes."""
     return f"its sources {' and '.join(map(repr, entries))} have different serdes"
 
 
 def store_shared(user: str) -> Reason:
-    """Return the reason for a node whose store is also used by another node."""
+    """Return the reason against columns for a node whose store is also used by another node."""
     return f"node {user!r} uses its store too"
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason for a node with a downstream node that also has other inputs."""
-    return f"node {node!r} below it gets records from elsewhere too"
+    """Return the reason for a node whose downstream node, `node`, also has other parents."""
+    return f"node {node!r} below it also gets records from other nodes"
 
 
 def table_read(reader: str) -> Reason:
-    """Return the reason for a table with a reader that is not a columnar lookup join."""
+    """Return the reason against columns for a table whose reader is no columnar lookup join."""
     return f"node {reader!r} gets its changes or reads its store"
 
 
@@ -75,8 +75,8 @@ def table_by_records(table: str, why: Reason | None = None) -> Reason:
 
 
 def other_group(table: str) -> Reason:
-    """Return the reason for a join with a table of another group."""
-    return f"table {table!r} is of another group"
+    """Return the reason against columns for a join with a table of another group."""
+    return f"table {table!r} is in another partition group"
 
 
 def _with_cause(reason: Reason, why: Reason | None) -> Reason:

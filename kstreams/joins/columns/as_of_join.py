@@ -1,4 +1,4 @@
-"""Join a stream with a table's versions by columns; records wait for late table rows."""
+"""The columnar join of a stream with a versioned table; records wait for late table rows."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _AT_ONCE = -1
 class AsOfColumns(LookUps):
     """The columnar form of `AsOfJoin`.
 
-    A record that waits is joined at the batch position of the record that releases it, any other
-    record at its own position. Records that are not released within their batch are stored.
+    A waiting record is joined at the batch position of the record that ends its wait, any other
+    record at its own position. Records that still wait when their batch ends are stored.
 
     Args:
         store: The store of the table.
@@ -64,7 +64,7 @@ class AsOfColumns(LookUps):
         context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Buffer the rows of a table, and join the released records."""
+        """Buffer records of the stream, and join the records that wait no longer."""
         table = self.opened(table)
         if not table.num_rows:
             return
@@ -94,7 +94,7 @@ class AsOfColumns(LookUps):
         self._join_at(rows, [lefts[row] for row in order.tolist()], moments)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Join waiting records when stream time advances without records."""
+        """Join waiting records when stream time advances without new records."""
         if 0 <= stream_time_ms <= self.context.idle_time:  # both are -1 before the first
             self._release(stream_time_ms - self._grace)
         super().advance(stream_time_ms)
@@ -107,7 +107,7 @@ class AsOfColumns(LookUps):
         self.held.clear()
 
     def _release(self, until: int) -> None:
-        """Join the waiting records up to a time (ms), in order."""
+        """Join the waiting records with a timestamp up to `until` (ms), in order."""
         stored = self._taken(until)
         if stored:
             lefts = [record.value for record in stored]
@@ -115,7 +115,7 @@ class AsOfColumns(LookUps):
             self._join_at(_rows_of(stored, self._spec.key), lefts, moments)
 
     def _join_at(self, rows: pa.Table, lefts: list[Any], moments: pa.Table) -> None:
-        """Join records as of the batch positions of the records that release them."""
+        """Join records as of the batch positions in `moments`."""
         for name in moments.column_names:
             rows = rows.append_column(name, moments.column(name))
         rows = rows.append_column("value", pa.nulls(rows.num_rows))
@@ -132,7 +132,7 @@ class AsOfColumns(LookUps):
         return taken
 
     def _put(self, table: pa.Table, values: list[Any], waits: Bools, until: int) -> None:
-        """Store the waiting records that are not released in this batch."""
+        """Store the records that still wait when the batch ends."""
         times = table.column("timestamp").to_numpy()
         numbers = np.cumsum(waits) - 1
         stay = np.flatnonzero(waits & (times > until))

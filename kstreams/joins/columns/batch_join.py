@@ -25,10 +25,10 @@ __all__ = ("BatchJoin", "Near", "Outcome", "Stored")
 
 @dataclass(frozen=True)
 class Stored:
-    """The stored rows that a batch may need.
+    """The rows of the join's store in which records of a batch may find partners.
 
     Attributes:
-        handles: The keys of the rows in the store.
+        handles: The store keys of the rows.
         codes: The key number of each row; includes keys that do not occur in the batch.
         sides: The side of each row: 0 left, 1 right.
         buckets: The time bucket of each row.
@@ -47,11 +47,11 @@ class Near:
     """The records of the store's tail (its latest records, in memory) that a batch may need.
 
     Attributes:
-        places: The positions of the elements in the tail.
-        codes: The key number of each element; includes keys that do not occur in the batch.
-        elements: The elements.
-        closes: The stream time that makes a waiting element final, ms.
-        ends: Whether an element waits for a partner, and its wait ends in this batch.
+        places: The positions of the records in the tail.
+        codes: The key number of each record; includes keys that do not occur in the batch.
+        elements: The records.
+        closes: The stream time at which the join window of each record closes, ms.
+        ends: The mask of unmatched records whose join window closes in this batch.
     """
 
     places: Ints
@@ -63,17 +63,17 @@ class Near:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a batch, as indexes into its known records: stored, then new records.
+    """The results of a batch, as indexes into `known`.
 
     Attributes:
-        known: The known records.
+        known: The stored records, followed by the records of the batch.
         met: The matched pairs.
-        alone: Records of the batch that are forwarded alone at their arrival.
-        closed: Known records whose wait has ended without a partner.
-        closes: The stream time at which the wait of each closed record ended, ms.
+        alone: Records of the batch that are forwarded unmatched on arrival.
+        closed: Unmatched records whose join window has closed.
+        closes: The stream time at which the window of each closed record closed, ms.
         headers: The headers of the closed records.
         late: The number of dropped late records.
-        keys: All keys by number, encoded as in the store.
+        keys: The keys of the known records by key number, encoded as in the store.
         elements: The stored records.
     """
 
@@ -89,10 +89,10 @@ class Outcome:
 
 
 class BatchJoin:
-    """Joins the records of a batch with the retained ones, and stores them.
+    """Joins the records of a batch with retained records, and stores the records of the batch.
 
-    The latest records are in the store's tail, in memory; older ones may be in rows, which are read
-    by key.
+    The latest records are in the store's tail, in memory. Older records may be in rows of the
+    store, which are read by key.
 
     Args:
         rows: The rows of the store.
@@ -131,7 +131,7 @@ class BatchJoin:
         self._keeps = keeps
 
     def run(self) -> Outcome:
-        """Join the batch; return the results."""
+        """Join the batch, and return the results."""
         came, own, end = self._came, self._own, self._end
         due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
         keys, codes = self._all_keys(due)
@@ -182,7 +182,11 @@ class BatchJoin:
         return meet(self.arrivals, known, self.setup, self._clocks, self._keeps)
 
     def _fates(self, paired: Bools) -> tuple[Bools, Bools, Bools, int]:
-        """Return masks of records forwarded now, waiting and stored; and how many are late."""
+        """Return three masks of the batch's records, and the number of late records.
+
+        The masks select records that are forwarded unmatched now, wait for a partner, and are
+        stored.
+        """
         came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
         kept = self._kept[sides] & ~paired
@@ -198,13 +202,16 @@ class BatchJoin:
         return delays
 
     def _is_gone(self, sides: Ints, elements: StoredElements | Elements) -> Bools:
-        """Return which waiting elements have been forwarded unmatched."""
+        """Return the mask of unmatched elements that an earlier batch has forwarded."""
         finals = np.array([self._clocks.final_left, self._clocks.final_right])
         gone: Bools = (elements.fates == WAITING) & (elements.times < finals[sides])
         return gone
 
     def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
-        """Return all keys, and the tail's elements that have such a key or whose wait ends now."""
+        """Return the tail's records that the batch may need, and `keys` with their other keys.
+
+        These are records with one of the keys, and unmatched ones whose window closes now.
+        """
         codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
         codes = codes.astype(np.int64)
         closes = elements.times + self._delays(elements.sides)
@@ -218,7 +225,7 @@ class BatchJoin:
         return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
 
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
-        """Return all keys of the batch and of the due entries, and the latter's key numbers."""
+        """Return all keys of the batch and of the due entries; and the entries' key numbers."""
         stored = self._came.keys.stored
         if due is None or not due.keys:
             return stored, np.zeros(0, np.int64)
@@ -226,7 +233,7 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows in which partners may be, and the rows of due entries."""
+        """Read the rows that may contain partners, and the rows of due entries."""
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
@@ -262,7 +269,10 @@ class BatchJoin:
         there: Ints,
         met: Met,
     ) -> tuple[Ints, Ints, list[bytes]]:
-        """Return the due records without a partner, their closing times (ms) and their headers."""
+        """Return the stored records whose window closes in this batch without a partner.
+
+        Returns their indexes, closing times (ms) and headers.
+        """
         none = np.zeros(0, np.int64)
         elements = stored.elements.take(there)
         if due is None or not len(codes) or not len(there):
@@ -335,7 +345,7 @@ class BatchJoin:
         self._tail.advance(tail, partnered, fresh, clocks)
 
     def _advanced(self, count: int) -> Clocks:
-        """Advance the stored clocks of the join, and return them."""
+        """Store and return the join's progress after a batch that stores `count` records."""
         clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):

@@ -23,14 +23,14 @@ __all__ = ("both", "called_for_both", "there")
 
 
 def both(news: Objects, olds: Objects) -> Objects:
-    """Return new and old values, alternating, as one column."""
+    """Return one column in which new and old values alternate."""
     column = np.empty(2 * len(news), object)
     column[0::2], column[1::2] = news, olds
     return column
 
 
 def there(values: Objects) -> Bools:
-    """Return which values are not None."""
+    """Return the mask of values that are not None."""
     return np.fromiter(map(is_not, values.tolist(), repeat(None)), np.bool_, len(values))
 
 

@@ -55,7 +55,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table) -> Changes:
-        """Return the changes that a columnar node, or a node at a batch's end, has forwarded."""
+        """Return the changes in a forwarded table, whose values are changes."""
         values = table.column("value")
         parts = parts_of(values)
         if parts is None:
@@ -90,7 +90,7 @@ class Changes(NamedTuple):
 
 
 def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
-    """Return the values of rows and their times (ms); None and 0 for a missing row."""
+    """Split rows into a list of values and a list of times (ms): None and 0 for a missing row."""
     filled = [row or _NO_ROW for row in rows]
     return list(map(_VALUE, filled)), list(map(_TIME, filled))
 
@@ -98,7 +98,9 @@ def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
 def put_rows(
     table: PresentColumns, keys: pa.Array, values: list[Any], times: Sequence[int]
 ) -> list[Row | None]:
-    """Put rows into a table in order; return the row that each replaces.
+    """Put rows into a table in order, and return the row that each one replaces.
+
+    A row is None if it does not exist.
 
     Args:
         table: The table, without pending puts.
@@ -126,16 +128,16 @@ class ChangesProcessor(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the processor reads the values of its input."""
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Create the holder of objects."""
+        """Create `HeldObjects` for the batch's values that have no Arrow type."""
         super().init(context)
         self._objects = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the batch's objects that have no Arrow type."""
         self._objects.clear()
 
     @abstractmethod
@@ -143,7 +145,7 @@ class ChangesProcessor(ColumnProcessor):
         """Process a table of input rows, and forward the resulting changes."""
 
     def _forward(self, table: pa.Table, news: list[Any], olds: list[Any]) -> None:
-        """Forward a table with changes as values."""
+        """Forward a table, with changes of these new and old values as its values."""
         self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
@@ -171,7 +173,7 @@ class StoredChanges(ChangesProcessor):
         """Put rows in order, and forward the resulting changes.
 
         Args:
-            table: The forwarded rows without their values.
+            table: The keys, timestamps and other columns of the rows, without their values.
             values: The values; None deletes.
         """
         keys, times = table.column("key").combine_chunks(), objects_of(table.column("timestamp"))

@@ -109,7 +109,7 @@ class Came:
         return pa.array(data, pa.binary()) if any(data) else None
 
     def _of_sides(self, rows: Ints) -> list[tuple[int, Ints, pa.ChunkedArray]]:
-        """Return, per side with rows: the side, the indexes of its rows in `rows`, their values."""
+        """Group rows by side; return each side, the indexes in `rows`, and the values."""
         found = []
         origins = self._order[rows]
         for side in (0, 1):

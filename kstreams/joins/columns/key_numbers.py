@@ -59,21 +59,21 @@ class KeyNumbers:
 
     @property
     def first(self) -> Ints:
-        """Return the first row of each key, by number."""
+        """Return the row number of each key's first occurrence, by key number."""
         rows = np.empty(self.count, np.int64)
         rows[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
         return rows
 
     @property
     def last(self) -> Ints:
-        """Return the last row of each key, by number."""
+        """Return the row number of each key's last occurrence, by key number."""
         rows = np.empty(self.count, np.int64)
         rows[self.codes] = np.arange(len(self.codes))
         return rows
 
     @property
     def before(self) -> Ints:
-        """Return for each row the previous row with the same key; -1 if there is none."""
+        """Return, for each row, the number of the previous row with its key; -1 for none."""
         order = np.argsort(self.codes, kind="stable")
         again = np.flatnonzero(np.diff(self.codes[order]) == 0)
         found = np.full(len(order), -1)

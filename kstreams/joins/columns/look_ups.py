@@ -1,4 +1,4 @@
-"""Table lookups of columnar joins: find rows as of batch positions, and join them."""
+"""Table lookups of columnar joins: find table rows as of batch positions, and join records."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LookUps(EachRow):
     def opened(self, table: pa.Table) -> pa.Table:
         """Return the rows that can be joined, with keys converted to their Arrow type.
 
-        Drops null values, and in an inner join also null keys.
+        Drops records with null values, and in an inner join also records with null keys.
         """
         table = self.without_nulls(table, "value")
         if self._joiner.how == "inner":
@@ -80,7 +80,9 @@ class LookUps(EachRow):
         return source.objects(column)
 
     def found(self, table: pa.Table, places: Ints) -> Found:
-        """Return the table row for each record, as of the record's time and a batch position.
+        """Look up the table row of each record, as of a batch position.
+
+        A versioned table returns the version at the record's time.
 
         Args:
             table: The records; null keys have no row.
@@ -136,7 +138,7 @@ class LookUps(EachRow):
     def _results(
         self, table: pa.Table, lefts: Values, rights: list[Any], numbers: Ints
     ) -> pa.Array:
-        """Return a column of results; calls a joiner that is not ready-made once per row."""
+        """Return the column of results; a ready-made joiner function is not called per row."""
         function: object = self._joiner.function
         if function is left_value:
             return self.held.column(lefts) if isinstance(lefts, list) else lefts
@@ -150,5 +152,5 @@ class LookUps(EachRow):
 
 
 def listed(values: Values) -> list[Any]:
-    """Return values as objects."""
+    """Return values as a list of Python objects."""
     return objects_of(values) if isinstance(values, pa.ChunkedArray) else values

@@ -30,7 +30,7 @@ class MaterializeColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the processor reads the values of its input."""
         return True
 
     def init(self, context: BatchContext) -> None:
@@ -53,7 +53,7 @@ class MaterializeColumns(ColumnProcessor):
         )
 
     def advance(self, stream_time_ms: int) -> None:
-        """Write the pending puts; the joins of the batch have read them."""
+        """Write the pending puts to the store, after the joins of the batch have read them."""
         self._settle()
 
     def _settle(self) -> None:

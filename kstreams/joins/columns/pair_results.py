@@ -30,7 +30,10 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return a batch's results: per record, first those of windows it closed, then its own.
+    """Return the results of a batch in the order of the records that cause them.
+
+    For each record, the unmatched results of the windows that it closes precede its own results.
+    Returns None if there is no result.
 
     Args:
         came: The records of the batch.
@@ -108,7 +111,10 @@ def ended_results(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return the results of windows closed by time alone, in closing order; see `results_of`."""
+    """Return the results of windows that close without a new record, in closing order.
+
+    Returns None if there is no result. The arguments are those of `results_of`.
+    """
     closed, known = outcome.closed, outcome.known
     numbers = outcome.elements.numbers[closed]
     order = np.lexsort((numbers, known.times[closed], known.sides[closed], outcome.closes))
@@ -126,7 +132,7 @@ def ended_results(
 
 
 class _Values:
-    """The values of known records, followed by those of records with null keys."""
+    """Reads values by index: first of known records, then of records with null keys."""
 
     def __init__(
         self,
@@ -166,7 +172,7 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return numbers for the batch's records; they are higher than those of stored records."""
+    """Return a sequence number for each record of the batch, higher than all stored numbers."""
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -19,14 +19,14 @@ __all__ = ("RemembersStreams",)
 
 
 class RemembersStreams(EachRow):
-    """The base of columnar stream-stream joins.
+    """Base class of columnar stream-stream joins.
 
     Args:
         within: The window and the grace.
         joiner: A joiner of any kind.
         store: The store of both sides.
         sources: The sources of the left and the right records; their keys have one serde.
-        of_itself: Whether both sides are one stream and are stored.
+        of_itself: Whether both sides are the same stream, but are stored separately.
     """
 
     def __init__(

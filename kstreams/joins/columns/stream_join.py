@@ -61,7 +61,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
-        """Count dropped records: those without a value, or without a key unless forwarded alone."""
+        """Count the dropped records: without a value, or without a key and not forwarded alone."""
         no_value = int((came.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)
@@ -71,7 +71,10 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             self.context.drop("null-key", dropped)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Forward unmatched records whose windows have closed, and release the batch's objects."""
+        """Forward unmatched records whose windows have closed.
+
+        Also releases the batch's objects that have no Arrow type.
+        """
         clocks, setup = self._rows.clocks(), self._setup
         passed = (stream_time_ms - setup.close(side, 0) > clocks.final(side) for side in (0, 1))
         if clocks.number and any(self._keeps) and any(passed):

@@ -26,8 +26,8 @@ class Arrivals:
         codes: The key number of each record; negative for a null key or value.
         times: Timestamps, ms.
         stream: The task's stream time as of each record, ms.
-        newest: By side, the newest timestamp of the side before each record, and after the last
-            record, ms.
+        newest: For each side, its newest timestamp before each record, and after the last record,
+            ms.
     """
 
     sides: Ints
@@ -80,12 +80,12 @@ class Met:
     Attributes:
         left: The left record of each pair.
         right: The right record of each pair.
-        earlier: The record of each pair that arrived first.
-        places: The batch position of the record of each pair that arrived second.
+        earlier: In each pair, the record that arrived first.
+        places: In each pair, the batch position of the record that arrived second.
         settled: For each known record, the batch position at which it first had a partner; -1 if
             that was in an earlier batch.
-        turns: The sort order of the pairs of a record: 1 for a self-join's pairs in which it is the
-            right record, otherwise 0.
+        turns: The sort order among the pairs of one record: 1 if the record is the right one of a
+            self-join's pair, otherwise 0.
     """
 
     left: Ints
@@ -105,9 +105,10 @@ def meet(
 ) -> Met:
     """Return the matched pairs of known records.
 
-    A record matches the records that the other side retains when it arrives. A record that was
-    forwarded unmatched when its window closed is not matched again. Whether it was depends on
-    earlier pairs, so such late pairs, which are rare, are checked one by one.
+    An arriving record matches the records that the other side still retains. A record that was
+    forwarded unmatched when its window closed is not matched again. Pairs with a record whose
+    window has closed are rare; they are checked one by one, because earlier pairs decide whether
+    the record was forwarded.
     """
     left, right = _candidates(known, setup)
     is_later = known.places[left] > known.places[right]
@@ -177,7 +178,7 @@ def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
 
 
 def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints:
-    """Return, per stream time and side, the time (ms) before which unmatched records are final."""
+    """Return, for each stream time and side, the time (ms) before which records' windows closed."""
     delays = np.array([setup.close(0, 0), setup.close(1, 0)])
     known = np.array([clocks.final_left, clocks.final_right])
     finals: Ints = np.maximum(stream - delays[sides], known[sides])
@@ -185,7 +186,7 @@ def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints
 
 
 def _candidates(known: Known, setup: Setup) -> tuple[Ints, Ints]:
-    """Return pairs that are near enough in time and have at least one record of the batch."""
+    """Return pairs with equal keys, within the window, of which one record is in the batch."""
     lefts, rights = np.flatnonzero(known.sides == 0), np.flatnonzero(known.sides == 1)
     fresh = known.places >= 0
     found = []

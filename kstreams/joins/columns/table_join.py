@@ -46,7 +46,7 @@ class TableJoinColumns(ColumnJoinProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the processor reads the values of its input."""
         return True
 
     def init(self, context: BatchContext) -> None:
@@ -74,7 +74,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         self._right.take(table)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects of the batch."""
+        """Release the batch's keys that have no Arrow type."""
         self._held.clear()
 
     def join(self) -> None:

@@ -23,7 +23,7 @@ from kstreams.state.stores.table_access import Row
 __all__ = ("TableMeeting", "TableSide")
 
 _ORDER = (PLACE, STREAM_TIME)
-"""Columns that tables forwarded while records arrive have, and those of a batch's end lack."""
+"""Columns that a forwarded table has while records arrive, but not at the end of a batch."""
 
 
 @dataclass
@@ -70,17 +70,17 @@ class TableSide:
 
 @dataclass(frozen=True)
 class TableMeeting:
-    """Changes of both tables as columns.
+    """Changes of both tables with their partners, as columns.
 
     Attributes:
         keys: The keys.
         is_left: Whether a change belongs to the left table.
-        alone: Whether a change gives a result without a partner, by the kind of the joiner.
+        alone: Whether a change has a result without a partner; depends on the kind of joiner.
         news: The new values.
         olds: The old values.
         partners: The other table's value at each change's position; None for no row.
         times: The later time of the change and its partner, ms.
-        order: The columns of `_ORDER`.
+        order: The batch positions and stream times of the changes; empty at a batch's end.
     """
 
     keys: pa.Array
@@ -136,7 +136,7 @@ class TableMeeting:
         )
 
     def that_speak(self) -> Ints:
-        """Return the indexes of the changes that give a result, ordered by batch position."""
+        """Return the indexes of the changes that have a result, ordered by batch position."""
         speaks = there(self.partners) | self.alone & (there(self.news) | there(self.olds))
         if PLACE not in self.order:
             return np.flatnonzero(speaks)
@@ -161,7 +161,10 @@ class TableMeeting:
         return pa.table({"key": self.keys, "timestamp": self.times, **self.order})
 
     def values(self) -> tuple[Objects, Objects]:
-        """Return left and right values, new and old alternating; None for no row."""
+        """Return the left and the right values; in each, the new and old values alternate.
+
+        A value is None if there is no row.
+        """
         own, theirs = both(self.news, self.olds), np.repeat(self.partners, 2)
         is_left = np.repeat(self.is_left, 2)
         return np.where(is_left, own, theirs), np.where(is_left, theirs, own)

@@ -22,7 +22,7 @@ class StreamOfChanges(ChangesProcessor):
 
     Args:
         key: The serde of the table's keys.
-        each: Whether to forward each change; otherwise the last change of each key in a batch.
+        each: Whether to forward every change, or only the last change of each key in a batch.
     """
 
     def __init__(self, key: Serde[Any], *, each: bool) -> None:

@@ -20,13 +20,15 @@ __all__ = ("ForeignAnswerColumns",)
 
 
 class ForeignAnswerColumns(ColumnJoinProcessor):
-    """The columnar form of `ForeignAnswer`; joins at the end of a batch. No record may be skipped.
+    """The columnar form of `ForeignAnswer`; it joins rows at the end of a batch.
+
+    Not used by tasks that may skip failed records.
 
     Args:
         source: The source of the subscriptions.
         entered: The subscription store.
-        answers: Creates the `ForeignAnswers` from a context, the store's rows, and the times of the
-            left rows that arrived in the batch, by row key.
+        answers: Creates the `ForeignAnswers`. Takes the context, the rows of the subscription
+            store, and the times of the left rows that arrived in the batch, by row key.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return True."""
+        """Return True: the processor reads the values of its input."""
         return True
 
     def init(self, context: BatchContext) -> None:

@@ -33,16 +33,16 @@ a change to which many left rows refer.
 
 @dataclass
 class Came:
-    """Columns of left rows that arrive at foreign keys, or whose results are removed.
+    """Left rows that have subscribed to a foreign key, or whose results are deleted, as columns.
 
     Attributes:
         keys: The foreign keys; may contain duplicates.
-        says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
-        foreign: The index of the foreign key in `keys`.
-        prefix: The length of the encoded foreign key with which `row` begins.
-        row: The row's key in the subscription store.
-        value: The encoded left value.
-        time: The time of the left row, ms.
+        says: The kind of each row's change: `ENTER`, `MOVE` or `LEAVE_RESULT`.
+        foreign: The index of each row's foreign key in `keys`.
+        prefix: The length of the encoded foreign key at the start of each element of `row`.
+        row: The key of each left row in the subscription store.
+        value: The encoded left values.
+        time: The times of the left rows, ms.
     """
 
     keys: list[Any] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Came:
 
 
 class Changed(NamedTuple):
-    """A right row that has changed; the time is in ms."""
+    """A right row that has changed: its key, its new value (None if deleted) and its time (ms)."""
 
     foreign: Any
     value: Any
@@ -145,7 +145,10 @@ class ForeignAnswers:
                 self._to_each(piece, *rights)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
-        """Send results for all left rows that refer to changed right rows, given by prefix."""
+        """Send results for all left rows that refer to changed right rows.
+
+        `changed` contains the right rows by their encoded key, a prefix of subscription keys.
+        """
         prefixes = sorted(changed)
         items = [changed[prefix] for prefix in prefixes]
         sizes = list(map(len, prefixes))
@@ -203,7 +206,14 @@ class ForeignAnswers:
     def _forward(
         self, owns: Sequence[bytes], results: Sequence[Any], now: Bools, times: Ints
     ) -> None:
-        """Send responses."""
+        """Send responses to the tasks of left keys.
+
+        Args:
+            owns: The encoded left keys.
+            results: The results; None for no result.
+            now: The mask of left rows that changed in this batch.
+            times: The times of the responses, ms.
+        """
         values = responses(now, self._result.serialize_many(results))
         table = encoded_table(pa.array(owns, pa.binary()), values, pa.array(times))
         self._context.forward_encoded(self._edge, table)
@@ -212,7 +222,10 @@ class ForeignAnswers:
 def _pieces(
     rows: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[Sequence[int], Sequence[bytes], Sequence[bytes]]]:
-    """Yield the numbers, keys and values of rows in batches of limited count and size."""
+    """Split rows into batches of limited count and size, as columns.
+
+    Yields, for each batch, the numbers, keys and values of its rows.
+    """
     count = _AT_FIRST
     while piece := list(islice(rows, count)):
         numbers, keys, values = zip(*piece, strict=True)

@@ -2,8 +2,8 @@
 
 A left row sends a subscription to the task of its foreign key. The subscription contains the kind
 of the change, the row's key in the subscription store (the foreign key's prefix and the left key),
-and the left value. The task of the foreign key sends a response to the task of the left key; a left
-row without a foreign key sends it directly.
+and the left value. The task of the foreign key sends a response to the task of the left key. For a
+left row without a foreign key, the first stage sends the response.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
 
 
 def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
-    """Decode a `binary` array of subscriptions; return the columns of the fields of `opened`.
+    """Decode a `binary` array of subscriptions; return a column for each result of `opened`.
 
     Raises:
         DeserializationError: A subscription is truncated.
@@ -121,7 +121,10 @@ def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list
 
 
 def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
-    """Return which left rows have changed in this batch, and the encoded results; null for none.
+    """Decode a `binary` array of responses.
+
+    Returns the mask of left rows that have changed in this batch, and the encoded results; null
+    for no result.
 
     Raises:
         DeserializationError: A response is empty.

@@ -29,12 +29,12 @@ class ForeignResults:
     """Creates the processors that put responses into the table of results.
 
     If a left row has moved from one foreign key to another within a batch, the tasks of both keys
-    may send a response. The response to the row's change in this batch is current. Responses to its
-    earlier state are dropped, unless they arrive first and are then replaced.
+    may send a response. The response to the row's change in this batch is current. A response to
+    the row's earlier state is dropped if it arrives later, and replaced if it arrives first.
 
     Args:
         store: The store of results.
-        how: The kind of join: which left rows without a right row have a result.
+        how: The kind of join; it determines whether left rows without a right row have a result.
 
     Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left values
     instead and is eventually consistent.

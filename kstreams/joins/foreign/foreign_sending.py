@@ -126,7 +126,7 @@ class ForeignSending:
         self._context.forward_encoded(self._terms.subscriptions, table)
 
     def _say_alone(self, steps: Steps, rows: Ints, edge: str) -> None:
-        """Send the results of rows without a foreign key; a null result deletes the earlier one."""
+        """Send the results of rows without a foreign key; null deletes the earlier result."""
         taken = pa.array(rows)
         data = responses(np.ones(len(rows), bool), steps.data.take(taken))
         table = encoded_table(steps.own.take(taken), data, pa.array(steps.times[rows]))

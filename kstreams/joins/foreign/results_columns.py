@@ -51,7 +51,13 @@ class ForeignResultColumns(StoredChanges):
             self._put(table, values)
 
     def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
-        """Drop responses to a row's earlier state if a newer response is known."""
+        """Drop responses to a row's earlier state if a newer response has arrived in the batch.
+
+        Args:
+            table: The keys, timestamps and headers of the responses.
+            news: The mask of responses to a change in this batch.
+            results: The encoded results.
+        """
         changed, counted = set[object]().union(*self._told), []
         for key, new in zip(objects_of(table.column("key")), news.tolist(), strict=True):
             counted.append(new or key not in changed)
@@ -65,7 +71,7 @@ class ForeignResultColumns(StoredChanges):
         return table.filter(mask), results.filter(mask)
 
     def _note(self, changed: Collection[object]) -> None:
-        """Record changed rows until the end of the batch."""
+        """Remember the keys of changed rows until the end of the batch."""
         self._told.append(changed)
         self._at_end(None)
 

@@ -27,7 +27,10 @@ class AnswerCache(Generic[Q, A]):
         self._rows: OrderedDict[Q, tuple[int, tuple[A, ...]]] = OrderedDict()
 
     def known(self, questions: Iterable[Q], now_ms: int) -> dict[Q, tuple[A, ...]]:
-        """Return the cached questions: a tuple with the answer, or an empty tuple for a miss."""
+        """Return, by question, a tuple with the cached answer; empty for a cached miss.
+
+        Questions that are not in the cache, or have expired, are omitted.
+        """
         found: dict[Q, tuple[A, ...]] = {}
         for question in questions:
             row = self._rows.get(question)
@@ -53,7 +56,10 @@ _caches: WeakKeyDictionary[Service[object, object], AnswerCache[object, object]]
 
 
 def cache_of(service: Service[Q, A]) -> AnswerCache[Q, A] | None:
-    """Return the process's cache for a service, shared by its tasks; None if it has none."""
+    """Return the cache of a service, shared by all tasks of the process.
+
+    Returns None if the service has no cache.
+    """
     if service.cache is None:
         return None
     caches: WeakKeyDictionary[Service[Q, A], AnswerCache[Q, A]] = _caches  # type: ignore[assignment]

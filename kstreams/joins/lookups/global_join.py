@@ -25,14 +25,15 @@ __all__ = ("GlobalJoin",)
 class GlobalJoin:
     """Creates the processors of `join_global`.
 
-    Null values are dropped, as `null-value`. A foreign key of None has no row: a left join gives
-    None for it, an inner join drops the record as `null-foreign-key`.
+    Records with a null value are dropped as `null-value`. If `by` returns None, a left join passes
+    None to the joiner as the table's value, and an inner join drops the record as
+    `null-foreign-key`.
 
     Args:
         table: Definition of the table's store.
         joiner: An inner or a left joiner.
         by: Returns the table key for a record's key and value; None for no row.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`, KIP-962.
     """

@@ -1,4 +1,4 @@
-"""Enrich records from an external service: a batch's distinct questions, many per call."""
+"""Enrich records from an external service, with many distinct questions in each call."""
 
 from __future__ import annotations
 
@@ -135,7 +135,10 @@ class _Asking(ClosureProcessor[K, V, K, VO]):
     def _known(
         self, questions: list[Any]
     ) -> tuple[dict[Any, tuple[Any, ...]], dict[Any, BaseException]]:
-        """Return answers and failures; asks the service only what store and cache lack."""
+        """Return the answers and the errors by question.
+
+        Only questions that are neither in the store nor in the cache are sent to the service.
+        """
         known: dict[Any, tuple[Any, ...]] = {}
         store, now_ms = self._answers, self.context.wall_time
         if store is not None:

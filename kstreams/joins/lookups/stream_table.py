@@ -29,14 +29,14 @@ _Process = Callable[[Record[Any, Any]], None]
 class StreamTableJoin:
     """Creates the processors of `join_table`.
 
-    Null values are dropped, as `null-value`. A null key has no row: a left join gives None for it,
-    an inner join drops it as `null-key`.
+    Records with a null value are dropped as `null-value`. For a null key, a left join passes None
+    to the joiner as the table's value, and an inner join drops the record as `null-key`.
 
     Args:
         rows: The rows of the table.
         joiner: An inner or a left joiner.
         versioned: Whether to look up the row version at the record's time, in a versioned table.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`, KIP-914, KIP-962.
     """

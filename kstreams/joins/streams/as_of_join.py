@@ -33,16 +33,16 @@ class AsOfJoin:
 
     A record waits until the stream has a record that is newer by at least the grace; a record that
     is already that old is joined at once. Records are also joined when stream time advances without
-    records, and at the end of a run that closes windows. Only the stream's records with a value
-    advance this clock. Null values are dropped as `null-value`. A null key has no row: an inner
-    join drops it as `null-key`, a left join forwards it at once.
+    records, and at the end of a run that closes windows. Only records of the stream with a key and
+    a value release others. Records with a null value are dropped as `null-value`. A record with a
+    null key has no row: an inner join drops it as `null-key`, a left join forwards it at once.
 
     Args:
         history: The rows of the versioned table.
         joiner: An inner or a left joiner.
         grace_ms: Waiting time of records, ms.
         waiting: The `queue_store` of the waiting records.
-        execution: By columns where possible, never, or always.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `KStreamKTableJoinProcessor` with `Joined#gracePeriod` (KIP-923).
     """
@@ -149,7 +149,7 @@ class _AsOfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         return join
 
     def _release(self, until: int) -> None:
-        """Join the waiting records up to a time (ms), included, in order."""
+        """Join the waiting records with a timestamp up to `until` (ms), in order."""
         if until >= self._upcoming.next:
             queue = self._queue
             released = queue.progress().released

@@ -51,7 +51,7 @@ class Closing:
     Attributes:
         keeps: Whether the left and the right side have unmatched results.
         setup: The join's time spans.
-        forgets_at: By side, the record time (ms) from which further rows expire.
+        forgets_at: For each side, a time (ms): records of this time or later expire further rows.
         next: Stream time (ms) up to which no window closes.
     """
 
@@ -148,10 +148,12 @@ class Closing:
                 del self._closed[kept:]
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """End a pass over the waiting records: store those that wait on, delete expired rows.
+        """Store the entries of records that still wait for a partner, and delete expired rows.
+
+        Called at the end of the batch.
 
         Args:
-            held: The entries that still wait for a match or for the end of their window.
+            held: The entries of the batch's waiting records, and undo information.
         """
         for entry in held:
             if entry is not None and len(entry) == 7 and entry[0] >= self._done:
@@ -174,7 +176,7 @@ class Closing:
             self._read(end)
 
     def _read(self, end: int) -> None:
-        """Read the next stored entries into the heap."""
+        """Add the next stored entries of waiting records to the heap."""
         start, until = self._until, end + self._ahead
         found = list(islice(self._rows.stored_entries(start, until), _READ_AT_ONCE))
         if len(found) == _READ_AT_ONCE:

@@ -23,7 +23,12 @@ GONE: Final = 2
 
 
 def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
-    """Return a function that finds the records of a side and key within a time range."""
+    """Return a function that finds the records of a side and key within a time range.
+
+    Args:
+        rows: The rows of the join's store.
+        width: The width of a row's time bucket, ms.
+    """
     readers, chunks = (rows.reader(0), rows.reader(1)), rows.chunks
 
     def find(
@@ -57,7 +62,15 @@ def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
 def settle(
     rows: JoinRows[Any, Any, Any], handles: list[Any], first: int, last: int, final: int
 ) -> None:
-    """Mark records within a time range as joined, except records that were forwarded unmatched."""
+    """Mark waiting records of rows as matched, except records that were forwarded unmatched.
+
+    Args:
+        rows: The rows of the join's store.
+        handles: The store keys of the rows.
+        first: The start of the range of record times, ms, inclusive.
+        last: The end of the range of record times, ms, inclusive.
+        final: The record time (ms) before which waiting records have been forwarded.
+    """
     overlay = rows.overlay
     for handle in handles:
         row: Row = overlay.get(handle)
@@ -109,7 +122,10 @@ def remembering(
 def _chosen(
     elements: tuple[Element, ...], first: int, last: int, final: int, found: list[Element]
 ) -> bool:
-    """Add matching elements that are not final to `found`; return whether any of them waits."""
+    """Append to `found` the elements from `first` to `last` (ms) that can be matched.
+
+    Returns whether any of these elements waits for a partner.
+    """
     waits = False
     for element in elements:
         if first <= element[0] <= last:

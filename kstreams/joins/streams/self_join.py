@@ -30,16 +30,16 @@ _Process = Callable[[Record[Any, Any]], None]
 class SelfJoin(WithinSupplier):
     """Creates the processors of an inner `join_streams` for one stream on both sides.
 
-    The results are those of `StreamJoin` for records that arrive on the left side and then on the
-    right side. A record is retained on both sides or on neither, so only one side is stored. This
-    does not hold for left and outer joins: a late record may be forwarded unmatched on one side and
-    be retained on the other.
+    The results equal those of a `StreamJoin` that gets each record first on the left side and then
+    on the right side. A record is retained on both sides or on neither, so only one side is stored.
+    This does not hold for left and outer joins: a late record may be forwarded unmatched on one
+    side and be retained on the other.
 
     Args:
         joiner: An inner joiner.
         within: The window and the grace.
         store: The `join_store`; only its left side is used.
-        execution: By records or by columns.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`, where late records
     join themselves.

@@ -38,7 +38,7 @@ class StreamJoin(WithinSupplier):
         joiner: A joiner of any kind.
         within: The window and the grace.
         store: The `join_store` of both sides.
-        execution: By records or by columns.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
         of_itself: Whether both sides are one stream.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamJoin`; unmatched results wait

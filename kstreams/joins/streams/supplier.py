@@ -26,7 +26,7 @@ class WithinSupplier(OneStoreSupplier, ABC):
         joiner: The joiner.
         within: The window and the grace.
         store: The `join_store` of the records of both sides.
-        execution: By records or by columns.
+        execution: `auto` (by columns if possible), `records` (by records) or `columns`.
     """
 
     joiner: Joiner[Any, Any, Any, Any]

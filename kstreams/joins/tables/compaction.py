@@ -13,7 +13,10 @@ __all__ = ("by_key", "compacted")
 
 
 def by_key(key: Serde[Any]) -> Callable[[Any], object]:
-    """Return a function that maps keys to values that are equal exactly if the keys' bytes are."""
+    """Return a function that maps each key to a hashable value, for comparing keys.
+
+    Two such values are equal exactly if the encoded keys are equal.
+    """
     return (lambda found: found) if key.hashes_by_bytes else key.ordered.serialize
 
 

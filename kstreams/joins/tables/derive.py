@@ -35,7 +35,10 @@ class Derive:
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the column form, whose input is changes; without a store the node is a view."""
+        """Return the column form, whose input is changes.
+
+        Without a store, lookups compute the node's rows from its parent table.
+        """
         need = Need.COLUMNS
         return NodeForm((need,), self._by_columns, follower=True, is_view=self.store is None)
 

@@ -40,9 +40,9 @@ class Expiry:
     old)` is forwarded, after the record that advanced stream time, with the time of expiry. So
     downstream tables are updated, too.
 
-    Only rows that may have expired are read. An index has a time for each row, which is not later
-    than its expiry; the time is written when a row is added, not when it changes. If the index is
-    missing, because an existing table gets a time to live, it is built from the table's rows.
+    Only rows that may have expired are read. An index contains, for each row, a lower bound of the
+    row's time of expiry; the bound is written when a row is added, not when it changes. If an
+    existing table gets a time to live, the index is built from the table's rows.
 
     Args:
         rows: Reads the table.
@@ -130,15 +130,15 @@ class _Index:
     def note(self, key: object, time_ms: int, *, is_new: bool) -> None:
         """Add an index entry for a row that was put, if it needs one.
 
-        A row that existed before already has an entry, which suffices unless the new time is before
-        stream time.
+        A row that existed before already has an entry, which suffices unless the row's new time is
+        before stream time.
         """
         now = self._context.stream_time
         if is_new or time_ms < now:
             self._put(key, min(time_ms, now) + self._ttl)
 
     def expired(self, now: int) -> list[tuple[Any, Any, int]]:
-        """Delete expired rows; return their keys, values and times of expiry (ms), by time and key.
+        """Delete expired rows; return keys, values, times of expiry (ms), sorted by time and key.
 
         A row that has been updated and has not expired gets a new index entry.
         """
@@ -181,7 +181,10 @@ class _Index:
 
 
 class _EntrySerde(CompositeSerde[_Entry]):
-    """Encodes an index entry: a time and a key. A time alone sorts before all of its entries."""
+    """Encodes an index entry: a time and a key.
+
+    An entry without a key is the start of a range: it sorts before all other entries of its time.
+    """
 
     type_token = tuple
 

@@ -42,7 +42,7 @@ class Materialize(OneStoreSupplier):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the column form: forwards changes, or only stores rows that joins look up."""
+        """Return the column form, which forwards changes, or only stores rows for joins."""
         looked_up = NodeForm((Need.RECORDS,), self._rows, output=Output.NOTHING)
         need = Need.RECORDS | Need.COLUMNS | Need.BATCH_END
         return NodeForm((need,), self._changes, output=Output.CHANGES, looked_up=looked_up)
@@ -54,7 +54,7 @@ class Materialize(OneStoreSupplier):
         return MaterializeColumns(self.store, source) if reason is None else reason
 
     def _encoded_reason(self, source: ColumnSource) -> Reason | None:
-        """Return why rows cannot be stored with encoded keys; None if they can."""
+        """Return the reason why rows cannot be stored with encoded keys; None if they can."""
         if not self.store.kind.has_table_columns:
             return f"a {self.store.kind.name} store cannot be read by columns"
         if source.key != self.store.key:

@@ -142,7 +142,7 @@ def _step(aggregator: InvertibleAggregator[Any, Any, Any, Any]) -> _Step:
 
 
 def _counting(step: _Step) -> _Changed:
-    """Wrap a step so that the entry of a group is its number of rows; None for no rows."""
+    """Return a step that keeps a group's number of rows as the group's entry; None for no rows."""
 
     def counting(
         kept: int | None, state: object, change: Change[Any], record: Record[Any, Any]
@@ -154,7 +154,10 @@ def _counting(step: _Step) -> _Changed:
 
 
 def _rounding(step: _Step, rounded: Callable[[Any], Any]) -> _Changed:
-    """Wrap a step so that the entry of a group also has the exact state; states are rounded."""
+    """Return a step that keeps the number of rows and the exact state as a group's entry.
+
+    The step returns rounded states.
+    """
 
     def rounding(
         kept: tuple[int, Any] | None, _: object, change: Change[Any], record: Record[Any, Any]

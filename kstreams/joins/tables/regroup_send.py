@@ -38,8 +38,7 @@ class RegroupSend:
         value: Serde of the table's values.
         group: Serde of the groups.
         edge: Name of the edge to the tasks of groups.
-        emit: Whether to send each change, or the net change of each key in a batch, if there is
-            one.
+        emit: Whether to send every change, or only the net change of each key in a batch.
 
     Source: `KTableRepartitionMap` of Kafka Streams.
     """

@@ -107,7 +107,7 @@ class _TableJoin(ClosureJoinProcessor[Any, Change[Any], Change[Any], Any, Change
         return left, right
 
     def process_both(self, lefts: Sequence[_Side], rights: Sequence[_Side]) -> None:
-        """Join the changes that one record causes on both sides: one result per key."""
+        """Join changes of both sides that one upstream record causes, with one result per key."""
         if not lefts or not rights:
             super().process_both(lefts, rights)
             return

@@ -35,8 +35,8 @@ class Assigner:
 
     Args:
         assign: Returns the pairs of records and windows for a column of times (ms).
-        closed_before: Takes a time (ms), and returns the start below which all windows have ended
-            by that time; None if no window has ended.
+        closed_before: Takes a time (ms), and returns a start (ms): all windows with an earlier
+            start have ended by that time. Returns None if no window has ended.
         most: The maximum number of windows that contain a time.
         pane_ms: For overlapping windows, a span (ms): all times from one multiple of the span to
             the next have the same windows. 0 for other windows.

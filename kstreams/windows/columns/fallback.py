@@ -27,7 +27,7 @@ _LAST = (1 << 63) - 1
 
 
 def late_keys(batch: Batch, grace_ms: int) -> Bools:
-    """Return which keys have a record that is later than the grace allows.
+    """Return the mask of keys that have a record later than the grace allows.
 
     The window of such a record may have closed, so results depend on the order of arrival.
     """
@@ -37,7 +37,7 @@ def late_keys(batch: Batch, grace_ms: int) -> Bools:
 
 
 def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bools:
-    """Return which keys have a record that is earlier than a previous record.
+    """Return the mask of keys that have a record with an earlier time than a previous record.
 
     Args:
         batch: The records.

@@ -26,7 +26,7 @@ __all__ = ("Panes", "merge_in_any_order", "panes_of")
 
 @dataclass(frozen=True)
 class Panes:
-    """Panes of keys, ordered by time, then by key.
+    """The panes of a batch, one for each key and span of time, ordered by time, then by key.
 
     Attributes:
         codes: The key number of each pane.
@@ -44,9 +44,10 @@ class Panes:
 
 
 def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
-    """Return whether merged states do not depend on the order of records with different times.
+    """Return whether states may be merged in any order of records with different times.
 
-    States with doubles do: 0.0 and -0.0 are equal, and the order determines which is kept.
+    This is not so for states with doubles: 0.0 and -0.0 are equal, and the order determines which
+    one is kept.
 
     Args:
         form: The columnar form of the states.
@@ -70,7 +71,7 @@ def panes_of(batch: Batch, assigner: Assigner, form: StampedForm, closed: Ints) 
         batch: The records.
         assigner: Assigns times to windows.
         form: The columnar form of the states, for which `merge_in_any_order` is true.
-        closed: For each record, the time (ms) at or before which windows that end are closed.
+        closed: For each record, a time (ms); windows that end at this time or before are closed.
     """
     times, span = batch.times, assigner.pane_ms
     if not span or not len(times) or times.min() < 0:

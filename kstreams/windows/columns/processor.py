@@ -96,14 +96,14 @@ class WindowedColumns(ColumnProcessor):
 
     @abstractmethod
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return the columns by which final results are sorted; see `rules`."""
+        """Return the columns by which final results are sorted; see `kstreams.windows.rules`."""
 
     @abstractmethod
     def last_end(self) -> int | None:
         """Return the last end of an open window, ms; None if no window is open."""
 
     def batch_of(self, table: pa.Table) -> Batch:
-        """Return the batch for a table, in which each record has a key."""
+        """Return the `Batch` of a table's records, all of which must have a key."""
         return Batch(table, self.source, self.context.close_time)
 
     def without_early(self, table: pa.Table) -> pa.Table:

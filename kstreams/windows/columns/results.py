@@ -39,7 +39,7 @@ class Results:
     unique: bool = True
 
     def deleted(self) -> Results:
-        """Return results that delete these windows."""
+        """Return these windows with null as their result, which deletes them."""
         return replace(self, values=pa.nulls(len(self), self.values.type))
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ def by_place(parts: Sequence[Placed]) -> Placed:
 
 
 def order_by(*columns: Any) -> npt.NDArray[np.int64]:  # noqa: ANN401  # numpy or Arrow
-    """Return the row numbers that sort the columns, the first column first."""
+    """Return the row numbers in sorted order; the first column is the primary sort key."""
     table = pa.table(
         [pa.array(column) for column in columns], [str(n) for n in range(len(columns))]
     )

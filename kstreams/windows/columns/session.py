@@ -39,7 +39,7 @@ class SessionWindowColumns(WindowedColumns):
     Records that are sorted by key and time form runs, and runs are merged with stored sessions. The
     results equal record-by-record aggregation, except for keys with a record later than the grace,
     which could join a closed session. The records of such keys are aggregated one by one; with
-    `each_update()` also the records of keys with out-of-order records.
+    `each_update()`, so are the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -78,7 +78,7 @@ class SessionWindowColumns(WindowedColumns):
         return (self._results(sessions.take(over), self.stored_keys(due)),)
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return end, start and key; see `WindowedColumns`."""
+        """Return the columns of ends, starts and keys; see `WindowedColumns`."""
         return by_end(results.ends, results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -124,7 +124,8 @@ class SessionWindowColumns(WindowedColumns):
 
         Args:
             batch: The records.
-            fallback: The mask of excluded keys; the method adds keys whose states would differ.
+            fallback: The mask of excluded keys; the method adds the keys whose states would differ
+                from those of record-by-record aggregation.
             stored: The open sessions.
 
         Returns:
@@ -218,7 +219,7 @@ class SessionWindowColumns(WindowedColumns):
         return np.concatenate((2 * places[old], 2 * places + 1)), joined([gone, results])
 
     def _base(self, before: Sessions, found: Joined) -> Ints:
-        """Return for each new session the index of the stored session that it extends, or -1."""
+        """Return, for each new session, the stored session that it extends; -1 for none."""
         of_session = np.full(len(found.sessions.rows), -1)
         of_session[found.owner] = np.arange(len(before.rows))
         # Each changed session has one run, in the same order.

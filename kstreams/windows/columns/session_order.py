@@ -1,4 +1,4 @@
-"""Session states that are merged in the order of arrival, as record by record."""
+"""Merge session states in the order of arrival, as record-by-record aggregation does."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Arrivals:
     def bridged(self, gap_ms: int) -> Ints:
         """Return the numbers of keys for which a record has merged two sessions.
 
-        Record by record, the state of such a session is the sum of two sums, not one sum from left
-        to right.
+        Record-by-record aggregation merges the states of the two sessions, so the state of the
+        session does not equal the states of its records merged from left to right.
         """
         firsts = self._runs.firsts
         bad = np.bincount(self._places, minlength=len(firsts)) > 1
@@ -64,7 +64,16 @@ class Arrivals:
         return np.unique(self._sessions.rows[self._touched[bad]])
 
     def _apart(self, which: npt.NDArray[np.bool_], starts: Ints, ends: Ints, gap_ms: int) -> Ints:
-        """Return the sessions in which a record was more than a gap from all earlier records."""
+        """Return the sessions with a record that began a separate session when it arrived.
+
+        Such a record is more than the gap before or after all earlier records of the session.
+
+        Args:
+            which: The mask of sessions to examine.
+            starts: The start of each session before its second record, ms.
+            ends: The end of each session before its second record, ms.
+            gap_ms: The inactivity gap, ms.
+        """
         rows = np.flatnonzero(self._runs.repeat(which))
         group = self._runs.of_row[rows]
         times = self._times[rows]
@@ -93,7 +102,11 @@ class Arrivals:
 
 
 def _by_arrival(runs: SessionRuns, found: Joined) -> tuple[Ints, Runs, Ints]:
-    """Return the records' positions by session and arrival, the runs, and each run's session."""
+    """Sort records by session and arrival.
+
+    Returns the positions of the records in this order, the runs of records of one session, and
+    the session of each run.
+    """
     firsts = runs.runs.firsts
     rising = np.diff(runs.order, prepend=-1) > 0
     rising[firsts] = True

@@ -25,7 +25,7 @@ class SessionRuns:
         runs: The runs.
         times: The times of the sorted records, ms.
         lifted: The states of the sorted records, one per record.
-        sessions: The session of each run; `rows` are the key numbers.
+        sessions: The session of each run; its attribute `rows` contains the key numbers.
     """
 
     order: Ints

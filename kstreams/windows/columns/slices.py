@@ -1,4 +1,7 @@
-"""Slices of many keys, and the sliding windows that consist of slices."""
+"""Slices of many keys, and the sliding windows that consist of slices.
+
+A slice is the merged state of a key's records with the same time.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class SlidingWindowColumns(WindowedColumns):
     Records are added to the slices of their key, and windows are ranges of slices. The results
     equal record-by-record aggregation, except for keys with a record later than the grace, which
     could belong to a closed window. The records of such keys are aggregated one by one; with
-    `each_update()` also the records of keys with out-of-order records.
+    `each_update()`, so are the records of keys with out-of-order records.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -79,7 +79,7 @@ class SlidingWindowColumns(WindowedColumns):
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return start and key; see `WindowedColumns`."""
+        """Return the columns of starts and keys; see `WindowedColumns`."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -152,7 +152,7 @@ class SlidingWindowColumns(WindowedColumns):
         slices: SliceRows,
         closed: int,
     ) -> None:
-        """Write the rows of the keys for which `which` is true."""
+        """Write the slices of the keys for which `which` is true."""
         own = np.flatnonzero(which)
         ranks = np.cumsum(which) - 1
         names = own.tolist()
@@ -164,7 +164,8 @@ class SlidingWindowColumns(WindowedColumns):
     ) -> None:
         """Write the slices of keys, except slices that no open window needs.
 
-        A timer may be too early, so the timer index is not updated while a key's slices grow.
+        The stored timer of a key is kept unless it is later than needed, so the timer index is not
+        updated while the key gets more slices.
         """
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))

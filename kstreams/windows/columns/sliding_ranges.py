@@ -39,7 +39,7 @@ class SlidingRanges:
 
 
 def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
-    """Return the windows of slices, which end with a slice or begin right after a slice.
+    """Return the distinct windows that end with a slice, or begin right after a slice.
 
     Args:
         slices: The slices, sorted by row, then by time.
@@ -69,7 +69,7 @@ def first_slices(slices: SliceRows, span: int) -> Ints:
 
 
 class _Places:
-    """Finds slices of the same key by time; takes one time for each slice."""
+    """Finds slices by time; for each slice, takes a time and searches the slices of its key."""
 
     def __init__(self, slices: SliceRows) -> None:
         self._each = np.unique(slices.times)

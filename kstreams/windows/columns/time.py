@@ -90,7 +90,7 @@ class TimeColumns(WindowedColumns):
             context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Aggregate a table, in parts if records are in many windows."""
+        """Aggregate a table; if its records are in many windows, aggregate one part at a time."""
         rows = max(1, _PAIRS_AT_ONCE // self._assigner.most)
         for first in range(0, table.num_rows, rows):
             super().process_batch(table.slice(first, rows))
@@ -144,7 +144,7 @@ class TimeColumns(WindowedColumns):
         return self._take_ended(closed_ms, frozenset())
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
-        """Return start and key; see `WindowedColumns`."""
+        """Return the columns of starts and keys; see `WindowedColumns`."""
         return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
@@ -196,7 +196,7 @@ class TimeColumns(WindowedColumns):
         return self._store.handles(windows.starts[place], own)
 
     def _write(self, windows: _Windows, keys: KeyCodes, closed: int) -> None:
-        """Write the windows that are still open: the last windows, in the order of starts."""
+        """Write the windows that are still open. They follow the closed ones in `windows`."""
         first = int(np.searchsorted(windows.ends, closed, "right"))
         if first == len(windows.ends):
             return
@@ -245,7 +245,12 @@ class TimeColumns(WindowedColumns):
         return [*self._take_ended(closed, known), own]
 
     def _take_ended(self, closed: int, known: AbstractSet[bytes]) -> Sequence[Results]:
-        """Delete ended windows as `take_ended`, without results of windows with `known` handles."""
+        """Delete ended windows; see `take_ended`.
+
+        Args:
+            closed: Windows that end at this time (ms) or before have ended.
+            known: The store keys of windows whose results are omitted.
+        """
         bound = self._assigner.closed_before(closed)
         if bound is None:
             return ()

@@ -82,7 +82,7 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         return Windowed(self._key.deserialize(data[:-8]), start, self._end(start))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column of windowed keys without checking ends; other columns as objects."""
+        """Encode a column of windowed keys; ends are checked only if it has another Arrow type."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, _ = column.storage.flatten()
@@ -107,7 +107,9 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
 
 
 class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
-    """Encodes the key bytes and both bounds, 8 bytes each, big-endian; of sessions the end first.
+    """Encodes the key bytes and both bounds of the window, 8 bytes each, big-endian.
+
+    For sessions, the end precedes the start.
 
     Args:
         key: Serde of the keys.
@@ -153,7 +155,7 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         return Windowed(self._key.deserialize(data[:-16]), start, end)
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column of windowed keys; other columns are encoded as objects."""
+        """Encode a column of windowed keys, one by one if it is not of type `WindowedType`."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, end = column.storage.flatten()

@@ -107,7 +107,10 @@ class CalendarWindows:
         return Assigner(searched(self), self._closed_before)
 
     def _closed_before(self, closed: int) -> int:
-        """Return the start of the window of a time (ms), below which all windows have ended."""
+        """Return a start (ms): all windows with an earlier start have ended by a time (ms).
+
+        It is the start of the window that contains the time.
+        """
         found = self.starts(closed)
         return found[0] if found else closed  # before the first of all windows, or after the last
 

@@ -19,7 +19,7 @@ __all__ = ("TumblingWindows",)
 
 @dataclass(frozen=True)
 class TumblingWindows:
-    """Windows of one size without gaps or overlaps, aligned to the epoch: `[n*size, +size)`.
+    """Windows of one size without gaps or overlaps, aligned to the epoch: `[n*size, (n+1)*size)`.
 
     Args:
         size: The size of each window.

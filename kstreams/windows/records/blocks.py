@@ -11,9 +11,9 @@ __all__ = ("Blocks",)
 class Blocks:
     """Merges ranges of states in the same order as `merged_ranges` does for columns.
 
-    The states before the last are merged in blocks whose sizes are the binary digits of their
-    number, the smallest first; then the last state is merged. So sums of doubles are bit-identical
-    in both executions, and overlapping ranges share most of their work.
+    The states before the last are merged in blocks whose sizes are the powers of two that sum up to
+    their number, the smallest first; then the last state is merged. So sums of doubles are
+    bit-identical in both executions, and overlapping ranges share most of their work.
 
     Args:
         states: The states.

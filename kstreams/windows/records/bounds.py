@@ -32,10 +32,11 @@ class Spans:
 
 
 class WindowBounds(dict[int, Bounds]):
-    """The windows that contain a time: `bounds[time_ms // bounds.span_ms]`.
+    """Maps the number of a span to the windows that contain all times of the span.
 
-    The windows of a span are cached, so a record needs only one lookup. Without spans, the windows
-    are computed for each time. Raises `ProcessingError` if too many windows contain a time.
+    `bounds[time_ms // bounds.span_ms]` are the windows that contain a time. The windows of a span
+    are cached, so a record needs only one lookup. Without spans, the windows are computed for each
+    time. Raises `ProcessingError` if too many windows contain a time.
 
     Args:
         windows: The windows.
@@ -55,7 +56,7 @@ class WindowBounds(dict[int, Bounds]):
             self._room = min(_MAX_SPANS, max(1, _MAX_WINDOWS // spans.most))
 
     def __missing__(self, span: int) -> Bounds:
-        """Compute, and cache, the windows of a span that is not cached."""
+        """Compute the windows of a span, and cache them."""
         found = self._windows_of(span * self.span_ms)
         if self._room:
             if len(self) >= self._room:

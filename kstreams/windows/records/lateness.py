@@ -22,15 +22,16 @@ class LatenessClock(Protocol):
 
     @property
     def stream_time(self) -> int:
-        """The time, ms since the epoch."""
+        """The time by which lateness is determined, ms since the epoch."""
         ...
 
 
 def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
-    """Return a node's lateness clock, in `init`: its context, unless windows were closed early.
+    """Return the lateness clock of a node; must be called in `init`.
 
-    If stream time has passed the time of the early closing, the context is the clock, because
-    stream time never decreases.
+    If a run has closed the node's windows early, as of a time later than stream time, the clock
+    shows at least the time of this closing. Otherwise the clock is the context, because stream
+    time never decreases.
     """
     close_time = context.close_time
     return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)
@@ -54,7 +55,7 @@ def late_call(
     close_delay_ms: int,
     routes: Routes | None,
 ) -> LateCall:
-    """Return a function that counts late records and forwards them to their child.
+    """Return a function that counts late records, and forwards them to the child for late records.
 
     Args:
         context: The context of the node.

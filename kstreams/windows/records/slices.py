@@ -1,4 +1,7 @@
-"""The slices of one key, and the sliding windows that consist of slices."""
+"""The slices of one key, and the sliding windows that consist of slices.
+
+A slice is the merged state of a key's records with the same time.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,7 @@ class Slices:
             yield from self._made_after(time)
 
     def _changed_in_order(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
-        """Yield the same windows as `changed`; merges states in the same order as columns do."""
+        """Yield the windows of `changed`, with states merged in the order of columnar execution."""
         times, span, blocks = self._times, self._span, self._blocks()
         for start in sorted(self._around(time)):
             if start + span >= opened:

@@ -131,10 +131,10 @@ class Slicer:
         return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
-        """Forward final results before a record is added; `_next_timer` does not change.
+        """Forward the final results of closed windows before a record is added.
 
-        So all windows that one record closes are forwarded in one order, for all keys. The bound
-        must not change, because a failure of the record undoes the closing.
+        So the windows of all keys that one record closes are forwarded in one order. `_next_timer`
+        does not change, because a failure of the record undoes the closing.
         """
         if self._on_close and closed >= self._next_timer:
             self._close_due(closed)
@@ -177,10 +177,10 @@ class Slicer:
         return slices, FAR_MS if following is None else following, finals
 
     def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
-        """Store a key's slices, and that its windows which end before `opened` are closed.
+        """Store the slices of a key, and record `opened`: windows that end earlier are closed.
 
-        If no window must be closed, the row's timer is the time at which its last slice can be
-        deleted.
+        If no window must be closed, the timer of the stored row is the time at which its last slice
+        can be deleted.
         """
         unneeded = slices.last + self._span + 1
         due = unneeded if timer is None or timer == FAR_MS else max(timer, opened)

@@ -130,7 +130,10 @@ class _HeldRecords:
         self._next = min(self._next, self._buffer.put(record, time_ms))
 
     def release(self, now: int) -> None:
-        """Release due records as `release_due`; for a punctuator, which is never undone."""
+        """Release due records, and update the lower bound `_next`; called by a punctuator.
+
+        Unlike the processing of a record, a punctuator call is never undone.
+        """
         if self.release_due(now):
             following = self._buffer.next_timer()
             self._next = FAR_MS if following is None else following
@@ -138,8 +141,8 @@ class _HeldRecords:
     def release_due(self, now: int) -> bool:
         """Forward the records that are due at a stream time, in ms.
 
-        The lower bound `_next` does not change, because the failure of a record would restore the
-        records that it released.
+        The lower bound `_next` does not change: if the current record fails, the released records
+        are restored to the buffer.
 
         Returns:
             False if the bound shows that no record is due.

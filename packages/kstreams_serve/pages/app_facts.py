@@ -121,7 +121,7 @@ def facts_of(
         statuses, pause = app.statuses(), present_pause(app.home)
         recording = recordings.of(app)
     except (KStreamsError, OSError) as exc:
-        return AppFacts(app.name, Standing("not readable", "bad"), problem=type(exc).__name__)
+        return AppFacts(app.name, Standing("unreadable", "bad"), problem=type(exc).__name__)
     return AppFacts(
         app.name,
         _standing(statuses, pause, recording.live, now_ms),
@@ -153,7 +153,7 @@ def _standing(
     if live is not None and live.state in _ENDED:
         return _ENDED[live.state]
     if live is not None and not live.is_heard(now_ms):
-        return Standing("not heard", "bad")
+        return Standing("not responding", "bad")
     if pause is not None:
         return Standing("paused", "warn")
     if live is not None:

@@ -181,8 +181,8 @@ def _batch_page(app: ServedApp, facts: AppFacts, query: str, number: int) -> Pag
     if report is None and commit is None:
         newest = retained[-1] if retained else None
         first = next((each.batch for each in recent), retained[0] if retained else None)
-        hint = "" if newest is None else f"batches {first:,} to {newest:,} are on record."
-        raise Problem(404, f"batch {number:,} of query {query!r} is not on record", hint=hint)
+        hint = "" if newest is None else f"batches {first:,} to {newest:,} are recorded."
+        raise Problem(404, f"batch {number:,} of query {query!r} is not recorded", hint=hint)
     read = _offsets(before, commit)
     tasks = () if report is None else report.tasks
     longest = max((sum(task.seconds.values()) for task in tasks), default=0.0)

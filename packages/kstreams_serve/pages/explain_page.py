@@ -75,7 +75,7 @@ class ExplainPage:
             if explained and skip + len(steps) < explained["steps_total"]
             else None,
         }
-        title = f"Why {shown_key(key, store.spec.key)} is what it is"
+        title = f"Why {shown_key(key, store.spec.key)} has its value"
         return Page("explain.html", title, content, tab="Stores", is_live=False)
 
 
@@ -85,7 +85,7 @@ def _rows(found: Sequence[Mapping[str, object]]) -> list[list[Cell]]:
 
 def _line(step: Mapping[str, Any]) -> _StepLine:
     record = step["record"]
-    place, via, timestamp = "a timer, or a processor of tables", "", None
+    place, via, timestamp = "a timer, or a table processor", "", None
     of: dict[str, object] = {}
     if record is not None:
         of = {name: record[name] for name in ("topic", "partition", "offset")}

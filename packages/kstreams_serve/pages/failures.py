@@ -55,7 +55,7 @@ async def failures(visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
         "problem": problem,
         "is_recorded": live is not None,
         "has_failed": facts.state.word == "failed",
-        "not_heard": facts.state.word == "not heard",
+        "not_heard": facts.state.word == "not responding",
         "live_run": None if live is None else live.run,
         "heard_ms": None if live is None else live.heard_ms,
     }

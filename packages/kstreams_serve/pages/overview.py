@@ -91,18 +91,18 @@ def _figures(facts: AppFacts, activity: Activity) -> list[_Figure]:
     if activity.is_recorded:
         found.append(_Figure("In", texts.rate(activity.rate_in), points=activity.line_in))
     else:
-        found.append(_Figure("In", texts.amount(facts.consumed), "records in all"))
+        found.append(_Figure("In", texts.amount(facts.consumed), "records in total"))
     if activity.rate_out is not None:
         found.append(_Figure("Out", texts.rate(activity.rate_out), points=activity.line_out))
     if behind is None:
-        found.append(_Figure("Behind", "—", "not recorded"))
+        found.append(_Figure("Lag", "—", "not recorded"))
     else:
-        found.append(_Figure("Behind", texts.amount(behind), "records", points=activity.line_lag))
+        found.append(_Figure("Lag", texts.amount(behind), "records", points=activity.line_lag))
     if activity.latency_ms is not None:
         value = texts.seconds(activity.latency_ms / 1000)
-        found.append(_Figure("Latency", value, "99 of 100"))
+        found.append(_Figure("Latency", value, "99th percentile"))
     if activity.batch_seconds is not None:
         found.append(_Figure("Batch", texts.seconds(activity.batch_seconds), "mean"))
     found.append(_Figure("Dropped", texts.amount(lost), tone="warn" if lost else "quiet"))
-    found.append(_Figure("State", texts.size(facts.state_bytes), "in the log"))
+    found.append(_Figure("State", texts.size(facts.state_bytes), "in the durable log"))
     return found

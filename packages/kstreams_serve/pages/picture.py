@@ -142,13 +142,13 @@ def _node_box(node: NodeOutline, counts: NodeCounts, activity: Activity) -> Box:
     if activity.is_recorded:
         figure = texts.rate(activity.rates.get(node.name, 0.0))
     else:
-        figure = f"{texts.amount(counts.records_in)} in all"
+        figure = f"{texts.amount(counts.records_in)} in total"
     about = node.topic or ("" if node.kind == "processor" else kind)
     said = f"{about} · {figure}" if about else figure
     share = activity.shares.get(node.name) if activity.shares else None
     parts = [f"{kind} {node.name}", f"{node.topic}" if node.topic else "", figure]
     if share is not None:
-        parts.append(f"{texts.share(share)} of the time")
+        parts.append(f"{texts.share(share)} of the processing time")
     if counts.lost:
         parts.append(f"{texts.count(counts.lost)} dropped")
     href = f"/node?name={quote(node.name, safe='')}"

@@ -68,14 +68,14 @@ def _silence(facts: AppFacts, now_ms: int) -> Iterator[Finding]:
         live = facts.recording.live
         said = f"The app is {facts.state.word}"
         if live is not None:
-            said += f", and was heard last {texts.age(live.heard_ms, now_ms)}"
+            said += f"; its last telemetry was written {texts.age(live.heard_ms, now_ms)}"
         yield Finding(said, "bad", "/errors", "Errors", 100)
     if facts.pause is not None or not facts.behind or facts.wall_ms is None:
         return
     quiet = now_ms - facts.wall_ms
     if quiet > _QUIET_MS:
         text = (
-            f"{texts.count(facts.behind)} records wait, and nothing was committed for "
+            f"{texts.count(facts.behind)} unread records, and no commit for "
             f"{texts.seconds(quiet / 1000)}"
         )
         yield Finding(text, "bad", "/batches", "Batches", 90)
@@ -117,7 +117,7 @@ def _time(shares: Mapping[str, float]) -> Iterator[Finding]:
     node, part = max(shares.items(), key=lambda pair: pair[1])
     if part >= _TIME_SHARE and len(shares) > 1:
         href = f"/node?{urlencode({'name': node})}"
-        text = f"Node {one_line(node, 80)} takes {texts.share(part)} of the time"
+        text = f"Node {one_line(node, 80)} takes {texts.share(part)} of the processing time"
         yield Finding(text, "quiet", href, "Node", 20 + 20 * part)
 
 
@@ -132,7 +132,7 @@ def _stream_time(facts: AppFacts) -> Iterator[Finding]:
         if behind > _LATE_MS:
             text = (
                 f"Stream time of {one_line(str(task), 80)} is {texts.seconds(behind / 1000)} "
-                f"behind the furthest task of {one_line(group, 60)}"
+                f"behind the most advanced task of {one_line(group, 60)}"
             )
             href = f"/tasks?{urlencode({'sort': 'time', 'down': 'false'})}"
             yield Finding(text, "quiet", href, "Tasks", 15)
@@ -149,7 +149,7 @@ def _skew(facts: AppFacts) -> Iterator[Finding]:
             if len(sizes) > 1 and largest > _LARGE_BYTES and largest > _SKEW * mean:
                 text = (
                     f"Task {one_line(str(task), 80)} has {texts.size(largest)} of state, "
-                    f"{largest / mean:.1f} times as much as its group's mean"
+                    f"{largest / mean:.1f} times the mean of its group"
                 )
                 yield Finding(text, "quiet", "/tasks?sort=state", "Tasks", 10)
 

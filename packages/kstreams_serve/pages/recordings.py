@@ -120,5 +120,5 @@ def _or(absent: T, read: Callable[[], T]) -> T:
     try:
         return read()
     except (KStreamsError, OSError) as exc:
-        _LOG.warning("what an app tells of itself cannot be read: %s", exc)
+        _LOG.warning("the telemetry of an app cannot be read: %s", exc)
         return absent

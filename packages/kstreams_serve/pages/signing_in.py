@@ -49,8 +49,8 @@ class SigningIn:
             cookie = self._doors.log_in(fields.get("token", "").strip(), address)
         except Problem as problem:
             said = {
-                401: "This token is none of this server's.",
-                429: "Too many wrong tokens came from your address. Try again in a minute.",
+                401: "The token is not valid for this server.",
+                429: "Too many invalid tokens from your address. Try again in a minute.",
             }
             page = _login_page(after, said.get(problem.status, problem.detail), problem.status)
             visit = Visit(request, Role.OPEN, self._clock.now_ms())

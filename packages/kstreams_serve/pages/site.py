@@ -46,14 +46,16 @@ __all__ = ("Site",)
 
 _KEPT_SECONDS = 365 * 24 * 3600
 _TITLES = {
-    400: "That address means nothing here",
-    403: "Your token does not show this",
-    404: "There is no such thing",
-    409: "That could not be done",
-    410: "That version is gone",
-    413: "That is too much at once",
+    400: "Invalid request",
+    403: "Access denied",
+    404: "Not found",
+    409: "Action not possible",
+    410: "Version not available",
+    413: "Request too large",
     503: "Not ready yet",
 }
+
+_NEEDS_DATA = "Sign in with a token of the role data to see the cause."
 
 _Shown = tuple[Page, AppFacts | None]
 """A page, and the data of its app; None for a page without an app."""
@@ -198,11 +200,11 @@ class Site:
         else:
             kind = type(problem).__name__
             detail, hint, headers = (
-                f"It failed: {kind}.",
-                "A token of the role data is told why.",
+                f"The request failed: {kind}.",
+                _NEEDS_DATA,
                 {},
             )
-        title = _TITLES.get(status, "This failed")
+        title = _TITLES.get(status, "Request failed")
         page = Page(
             "problem.html",
             title,
@@ -218,12 +220,12 @@ class Site:
 
 
 def _unreadable(facts: AppFacts, visit: Visit) -> Page:
-    detail = facts.problem if visit.sees_data else "A token of the role data is told why."
+    detail = facts.problem if visit.sees_data else _NEEDS_DATA
     return Page(
         "problem.html",
         "The app's checkpoint cannot be read",
-        {"detail": detail, "hint": "The next look may go well: an app that is reset or upgraded "
-         "is away for a moment."},
+        {"detail": detail, "hint": "Try again in a moment: an app cannot be read during a reset "
+         "or an upgrade."},
         503,
     )  # fmt: skip
 

@@ -157,13 +157,13 @@ def _work(reports: Sequence[TaskReport]) -> TaskWork:
 
 _COLUMNS = (
     Column("Task", "task"),
-    Column("Behind", "lag", "number"),
+    Column("Lag", "lag", "number"),
     Column("Stream time", "time", "number"),
     Column("State", "state", "number"),
 )
 _WORK_COLUMNS = (
-    Column("Records a batch", "records", "number"),
-    Column("Busy a batch", "busy", "number"),
+    Column("Records per batch", "records", "number"),
+    Column("Busy time per batch", "busy", "number"),
     Column("Worker"),
 )
 _KEYS: Mapping[str, Callable[[TaskLine], Any]] = {

@@ -80,7 +80,7 @@ class TracePage:
             "batches": batches,
             "command": _command(app.name, place),
         }
-        title = f"Where {place or 'a record'} went"
+        title = f"Trace of {place or 'a record'}"
         return Page("trace.html", title, content, tab="Dropped", is_live=False)
 
 

@@ -52,7 +52,7 @@ def test_unroutable_message_is_refused_and_others_are_published(place: Place) ->
     ],
     ids=["routing key", "surrogate", "name of a header", "headers of one name"],
 )
-def test_message_that_amqp_cannot_carry_is_refused(
+def test_record_with_invalid_routing_key_or_headers_is_refused(
     place: Place, record: Record[str, int], said: str
 ) -> None:
     sink = place.exchange(

@@ -131,7 +131,7 @@ def test_broker_that_dies_and_restarts_loses_no_message(tmp_path: Path) -> None:
         assert place.messages() == []
 
 
-def test_deleted_queue_ends_the_intake(place: Place, tmp_path: Path) -> None:
+def test_deleted_queue_stops_the_intake_with_an_error(place: Place, tmp_path: Path) -> None:
     def look(report: IntakeReport) -> bool:
         if report.received == 1:
             place.act(lambda channel: channel.queue_delete(place.queue))

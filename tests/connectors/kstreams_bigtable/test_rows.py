@@ -99,7 +99,7 @@ def test_late_write_of_older_batch_changes_no_row(place: Place) -> None:
     assert place.totals() == {"a": 3}
 
 
-def test_new_epoch_overwrites_existing_rows(place: Place) -> None:
+def test_first_batch_of_a_new_epoch_overwrites_existing_rows(place: Place) -> None:
     sink = place.sink()
     write(sink, given(("a", 1), ("b", 1)), commit_of(900, epoch="one"))
     write(sink, given(("a", 2)), commit_of(0, epoch="two"))

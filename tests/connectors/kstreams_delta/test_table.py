@@ -48,7 +48,7 @@ def _totals(place: Path, rows: Any = Total, **options: Any) -> DeltaTable[Any, A
     return DeltaTable(str(place), rows, row=_row, **options)
 
 
-def test_rows_of_partitions_are_read_unchanged(tmp_path: Path) -> None:
+def test_partitioned_rows_are_read_as_written(tmp_path: Path) -> None:
     sink: DeltaTable[str, Any] = DeltaTable(
         str(tmp_path), Sale, row=_row, partition_by=("shop", "day", "open", "number")
     )
@@ -74,7 +74,7 @@ def test_row_with_empty_text_as_partition_value_is_refused(tmp_path: Path) -> No
     assert rows_of(str(tmp_path)) == [{"word": "b", "total": 2}]
 
 
-def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: Path) -> None:
+def test_rows_that_violate_column_types_of_an_existing_table_are_refused(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("word", pa.string()), pa.field("total", pa.int32())])
     deltalake.DeltaTable.create(str(tmp_path), deltalake.Schema.from_arrow(schema))
     rows = [Total("a", 1), Total("b", 1 << 40), {"word": "c", "totals": 1}, 5, None, {"word": "d"}]
@@ -114,7 +114,7 @@ def test_constraint_added_while_running_fails_publish(
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}]
 
 
-def test_table_with_other_partitions_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_prepare_refuses_a_table_with_other_partition_columns(tmp_path: Path) -> None:
     _totals(tmp_path, partition_by=("word",)).prepare()
     with pytest.raises(SinkError, match=r"'word',\), not by partition_by=\('total',\)"):
         _totals(tmp_path, partition_by=("total",)).prepare()

@@ -64,7 +64,7 @@ def test_items_without_a_valid_form_are_refused_and_all_others_are_written(
     assert sorted(str(item["word"]) for item in tables.items()) == ["a", "z"]
 
 
-def test_items_over_the_limit_of_a_transaction_are_written(tables: Tables) -> None:
+def test_batch_with_more_items_than_a_transaction_allows_is_written(tables: Tables) -> None:
     tables.make("word")
     pairs = [(f"k{n}", n) for n in range(250)]
     assert write(tables.sink(), given(*pairs, ("k0", -1), ("k1", None))) == []
@@ -72,7 +72,9 @@ def test_items_over_the_limit_of_a_transaction_are_written(tables: Tables) -> No
     assert found == {**dict(pairs[2:]), "k0": -1}
 
 
-def test_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one_key(tables: Tables) -> None:
+def test_key_of_two_attributes_needs_a_tuple_and_equal_numbers_are_the_same_key(
+    tables: Tables,
+) -> None:
     tables.make("shop", "day", types="SN")
     sink = tables.sink(key=("shop", "day"))
     rows = given(

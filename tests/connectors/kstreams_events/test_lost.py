@@ -179,7 +179,7 @@ def test_event_longer_than_max_bytes_raises_intake_error(
     assert not isinstance(caught.value, IntakeUnavailableError)
 
 
-def test_too_large_message_closes_the_websocket(sockets: SocketServer) -> None:
+def test_websocket_message_above_max_bytes_raises_intake_error(sockets: SocketServer) -> None:
     with WebSocket(sockets.url, max_bytes=1_000).open(None) as receiver:
         sockets.send([b"x" * 1_001])
         with pytest.raises(IntakeError, match="too large") as caught:

@@ -67,7 +67,7 @@ def _shown(sale: Sale) -> dict[str, Any]:
     return {**vars(sale), "lines": lines, "extra": list(sale.extra.items())}
 
 
-def test_rows_of_partitions_are_read_unchanged(catalog: dict[str, str], tmp_path: Path) -> None:
+def test_partitioned_rows_are_read_as_written(catalog: dict[str, str], tmp_path: Path) -> None:
     sink = _totals(catalog, Sale, partition_by=("shop", "day"))
     assert write(sink, given(*((f"k{n}", sale) for n, sale in enumerate(_sales())))) == []
     assert sorted(rows_of(catalog), key=repr) == sorted(map(_shown, _sales()), key=repr)
@@ -98,7 +98,7 @@ def test_rows_follow_the_current_partition_spec_of_the_table(
         assert only.num_rows == 1
 
 
-def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
+def test_rows_that_violate_column_types_of_an_existing_table_are_refused(
     catalog: dict[str, str],
 ) -> None:
     schema = Schema(
@@ -137,7 +137,9 @@ def test_new_column_fails_batch_or_is_added_by_option(catalog: dict[str, str]) -
     ]
 
 
-def test_expired_snapshot_does_not_repeat_its_batch(catalog: dict[str, str]) -> None:
+def test_batch_published_again_after_its_snapshot_expired_is_not_repeated(
+    catalog: dict[str, str],
+) -> None:
     sink = _totals(catalog)
     sink.prepare()
     staged = sink.open().write(given(("a", Total("a", 1))), commit_of(0))

@@ -93,7 +93,7 @@ def test_existing_documents_are_replaced_and_equal_numbers_are_one_id(place: Pla
     assert place.totals.find_one({"_id.shop": "s"}) is not None
 
 
-def test_rows_over_the_limit_of_a_request_are_written(place: Place) -> None:
+def test_batch_with_more_rows_than_a_request_allows_is_written(place: Place) -> None:
     pairs = [(n, n) for n in range(1_200)]
     assert write(place.sink(), given(*pairs)) == []
     assert len(place.documents()) == 1_200

@@ -31,7 +31,7 @@ def test_unwritable_directory_fails_the_batch(tmp_path: Path) -> None:
         write(sink, given(("a", 1)))
 
 
-def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
+def test_publish_does_not_overwrite_an_existing_file(tmp_path: Path) -> None:
     sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
     receipts = sink.open().write(given(("a", 1)), commit_of())
     taken = tmp_path / json.loads(receipts[0])[1]

@@ -85,7 +85,7 @@ def test_epoch_whose_documents_another_epoch_overwrote_raises_sink_error(index: 
         write(index.sink(), given(("a", 3)), commit_of(2, epoch="origin"))
 
 
-def test_rows_over_the_limit_of_a_request_are_written(index: Index) -> None:
+def test_batch_with_more_rows_than_a_request_allows_is_written(index: Index) -> None:
     pairs = [(f"k{n}", n) for n in range(1_200)]
     assert write(index.sink(), given(*pairs), commit_of(epoch="many")) == []
     assert len(index.documents()) == 1_200

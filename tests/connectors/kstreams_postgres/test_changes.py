@@ -244,7 +244,7 @@ BOOKS = (
 )
 
 
-def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> None:
+def test_update_that_omits_an_unchanged_long_value_is_an_unreadable_record(shop: Shop) -> None:
     shop.execute(*BOOKS)
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -285,7 +285,7 @@ def test_truncated_table_is_an_unreadable_record(shop: Shop) -> None:
     assert "truncated" in str(truncated.unreadable)
 
 
-def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
+def test_added_and_dropped_columns_are_ignored_and_a_renamed_column_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("ALTER TABLE orders DROP count", "ALTER TABLE orders ADD more text DEFAULT 'x'")
@@ -302,7 +302,7 @@ def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
         all_of(log)
 
 
-def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
+def test_changes_of_other_tables_in_the_publication_are_left_out(shop: Shop) -> None:
     shop.execute("CREATE TABLE other (id int PRIMARY KEY)")
     shop.execute(f"CREATE PUBLICATION {shop.slot}_both FOR TABLE orders, other")
     log = shop.begin(publication=f"{shop.slot}_both")
@@ -332,7 +332,7 @@ def test_large_transaction_is_decoded_by_server_once(
     assert len(asked) == 2
 
 
-def test_names_of_table_and_state_table_are_quoted(shop: Shop) -> None:
+def test_log_quotes_names_of_table_and_state_table(shop: Shop) -> None:
     name = 'we"ird; DROP TABLE kept; --'
     quoted = name.replace('"', '""')
     shop.execute(

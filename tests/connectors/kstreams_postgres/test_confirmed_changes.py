@@ -136,7 +136,7 @@ def test_slot_of_idle_table_is_advanced(shop: Shop) -> None:
     assert [each.key for each in all_of(log)] == [4]
 
 
-def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
+def test_slot_refuses_a_second_reader_until_it_is_released(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -232,7 +232,7 @@ def test_log_reports_bytes_retained_by_slot_and_bytes_left_until_limit(shop: Sho
         _alter_system(shop, "RESET max_slot_wal_keep_size")
 
 
-def test_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
+def test_slot_that_exceeded_the_retained_wal_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:

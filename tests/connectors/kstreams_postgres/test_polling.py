@@ -141,7 +141,7 @@ def test_row_of_transaction_that_got_its_number_after_its_sequence_value_is_read
     assert _new(log) == ["first", "quick", "slow"]
 
 
-def test_committed_rows_may_be_deleted_and_offsets_continue(events: Events) -> None:
+def test_offsets_continue_after_committed_rows_are_deleted_from_the_table(events: Events) -> None:
     log = events.log()
     for texts in (("a", "b"), ("c",), ("d", "e")):
         events.add(*texts)
@@ -197,7 +197,7 @@ def test_plan_of_many_rows_is_split_between_transactions(
         assert _texts(log, pieces) == [str(number) for number in range(16)]
 
 
-def test_polled_table_has_one_reader(events: Events) -> None:
+def test_polled_table_refuses_a_second_reader(events: Events) -> None:
     log = events.log()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -205,7 +205,7 @@ def test_polled_table_has_one_reader(events: Events) -> None:
             fork.claim("fork.000000000001.query")
 
 
-def test_wrapped_transaction_numbers_are_an_error_except_with_64_bits(
+def test_wrapped_transaction_numbers_are_an_error_unless_they_have_64_bits(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events.add("a")

@@ -33,7 +33,7 @@ def test_last_row_of_key_is_written_and_none_deletes(place: Place) -> None:
     assert place.rows() == [("a", 9, 8), ("b", 5, 7)]
 
 
-def test_each_bad_row_is_refused_with_its_reason_and_all_others_are_written(place: Place) -> None:
+def test_each_bad_row_is_refused_with_its_reason_and_others_are_written(place: Place) -> None:
     place.execute(
         "CREATE TABLE totals (word varchar(5) PRIMARY KEY, total smallint NOT NULL CHECK "
         "(total <> 13))"
@@ -156,7 +156,7 @@ def test_record_whose_row_function_fails_is_refused(place: Place) -> None:
     assert place.rows() == [("a", 2)]
 
 
-def test_error_of_a_batch_function_fails_the_batch(place: Place) -> None:
+def test_error_of_the_rows_function_of_of_batches_fails_the_batch(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def rows(_records: object) -> list[tuple[object, Columns | None]]:
@@ -203,7 +203,7 @@ def test_names_with_quotes_spaces_and_percent_signs_are_quoted(place: Place) -> 
     assert place.execute('SELECT * FROM "to""tals; --"') == [("a'; --", 1)]
 
 
-def test_keys_equal_in_the_database_are_written_in_order(place: Place) -> None:
+def test_keys_that_are_equal_only_in_the_database_are_written_in_order(place: Place) -> None:
     place.execute("CREATE TABLE totals (word numeric PRIMARY KEY, total int)")
     refused = write(place.totals(), given(("1", 1), ("1.0", 2), ("2", 3)))
     assert refused == []
@@ -292,7 +292,7 @@ def quoted(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", WEIRD)
-def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None:
+def test_hostile_table_and_column_names_are_quoted(place: Place, name: str) -> None:
     place.execute("CREATE TABLE kept (n int)")
     place.execute(
         f"CREATE TABLE {quoted(name)} ({quoted(name)} text PRIMARY KEY, {quoted(name + '2')} int)"
@@ -310,7 +310,9 @@ def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ['total" = 1; DROP TABLE totals; --', "nul\0", "%s"])
-def test_column_name_from_a_row_is_quoted(place: Place, name: str) -> None:
+def test_row_with_an_unknown_column_name_is_refused_without_running_its_sql(
+    place: Place, name: str
+) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def row(word: str, total: int) -> Mapping[str, object]:

@@ -43,7 +43,7 @@ def test_bodies_are_values_and_application_properties_are_headers(place: Place) 
     assert (second["key"], second["value"], second["headers"]) == (None, b"x" * 300, None)
 
 
-def test_messages_of_any_kind_are_read_or_reported() -> None:
+def test_message_of_decodes_each_kind_of_amqp_body_or_gives_a_reason() -> None:
     def fields_of(**given: Any) -> tuple[bytes, str]:
         found = message_of(bytes(AMQPMessage(**given)))
         return found.body, found.wrong
@@ -131,7 +131,7 @@ def test_connection_lost_at_any_step_does_not_change_read_rows(
     raise AssertionError("it asks more often than was thought")
 
 
-def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
+def test_errors_of_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = RabbitStreamLog(
         f"rabbitmq-stream://app:s3cr%40t@127.0.0.1:{port}",
@@ -162,7 +162,7 @@ def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 @pytest.mark.parametrize("looks", [1, 3])
-def test_stream_with_a_starting_leader_is_read_again(
+def test_log_reads_a_stream_again_until_its_starting_leader_shows_all_messages(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int, most: int
 ) -> None:
     """The broker replies, and shows nothing of the stream yet, or only a part."""

@@ -113,7 +113,7 @@ def test_batch_is_appended_once_while_stream_leader_starts(
     assert place.seen() == [(key, batch) for batch in range(2) for key in "ab"]
 
 
-def test_missing_staged_results_are_an_error(place: Place) -> None:
+def test_publish_raises_if_staged_results_are_missing(place: Place) -> None:
     sink = place.sink(give_up_after=SHORT)
     sink.prepare()
     with closing(sink.open()) as writer:
@@ -136,7 +136,7 @@ def test_broker_limits_are_checked_before_results_are_written(place: Place) -> N
         writer.write(given(("a", 1)), commit_of(task=200))
 
 
-def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
+def test_errors_of_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = place.sink(give_up_after=SHORT)
     gone = RabbitStream(

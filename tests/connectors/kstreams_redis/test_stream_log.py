@@ -233,7 +233,7 @@ def test_offset_index_covers_many_entries_and_shrinks_when_stream_is_trimmed(red
         rows(log, 500, 1_500)
 
 
-def test_consumer_groups_of_others_are_not_affected(redis: Place) -> None:
+def test_reading_the_log_does_not_affect_consumer_groups(redis: Place) -> None:
     add(redis, 0, 1)
     redis.ask("XGROUP", "CREATE", "s", "theirs", "0")
     assert numbers(log_of(redis.url)) == {0: 0, 1: 1}
@@ -267,7 +267,7 @@ def test_key_that_is_no_valid_stream_is_a_source_error(redis: Place) -> None:
         rows(log_of(redis.url))
 
 
-def test_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
+def test_errors_of_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
     (port,) = free_ports(1)
     gone = log_of(f"redis://app:s3cr%40t@127.0.0.1:{port}/0", give_up_after=SHORT)
     wrong = log_of(redis.url.replace("pw-of-tests", "s3cr%40t"), give_up_after=SHORT)

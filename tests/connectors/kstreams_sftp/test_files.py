@@ -115,7 +115,7 @@ def test_file_that_changes_after_it_was_planned_is_an_error(
                 contents.ends()
 
 
-def test_change_is_detected_while_a_file_is_read(folder: Folder, index: Directory) -> None:
+def test_file_that_changes_while_it_is_read_is_an_error(folder: Folder, index: Directory) -> None:
     path = folder.put("a", "one\ntwo\n")
     log = lines(folder, index)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -206,7 +206,7 @@ class ListingServer:
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "a\0b"])
-def test_listed_names_outside_the_folder_are_refused(
+def test_file_names_listed_by_the_server_that_lead_outside_are_refused(
     folder: Folder, index: Directory, name: str
 ) -> None:
     files: Any = lines(folder, index).files

@@ -200,7 +200,7 @@ def test_refused_batch_runs_no_task_of_later_stages(tmp_path: Path) -> None:
     assert second in done[-1]
 
 
-def test_second_call_of_same_task_raises_typed_error(tmp_path: Path) -> None:
+def test_second_call_of_same_task_in_a_batch_raises_execution_error(tmp_path: Path) -> None:
     query = Query(tmp_path)
     call = Envelope(0, 0, TaskCall((), 5)).pack()
     run = query.stage_run(query.settings.stages()[0], Plan({}))

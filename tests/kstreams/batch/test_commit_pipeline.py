@@ -84,7 +84,7 @@ def test_commit_with_lock_is_accepted_once_written_without_planning_next_batch(
     assert (pipeline.next_batch, pipeline.planned(1)) == (1, None)
 
 
-def test_commit_without_lock_accepts_and_plans_next_batch_meanwhile(objects: Place) -> None:
+def test_commit_without_lock_plans_next_batch_while_it_is_accepted(objects: Place) -> None:
     pipeline = objects.driver("one")
     first = pipeline.next_batch
     assert run_batch(pipeline, "one") == (first, ["accept", "plan next"])
@@ -97,7 +97,7 @@ def test_planned_after_crash_returns_plan_that_dead_driver_wrote_to_log(locked: 
     assert (pipeline.next_batch, pipeline.planned(0)) == (0, plan)
 
 
-def test_planned_after_failed_planning_ahead_raises_once_the_batch_is_committed(
+def test_error_of_planning_ahead_is_raised_by_planned_after_the_batch_is_committed(
     objects: Place,
 ) -> None:
     pipeline = objects.driver("one")
@@ -135,7 +135,7 @@ def test_commit_of_inherited_batch_that_older_driver_committed_is_adopted(object
     assert (position.last.batch, newer.next_batch) == (batch + 1, batch + 2)
 
 
-def test_failure_of_batch_that_another_driver_committed_is_fenced(objects: Place) -> None:
+def test_failure_of_batch_that_another_driver_committed_is_fenced_error(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     plan = older.record(batch, after(older))

@@ -144,7 +144,7 @@ def test_error_of_failing_merge_in_migration_names_store_and_key(tmp_path: Path)
     assert caught.value.where.store == "s"
 
 
-def test_migration_left_in_program_runs_once(tmp_path: Path) -> None:
+def test_migration_of_windows_passed_to_two_upgrades_runs_once(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=count().merge)
     query = started(tmp_path, windows_of(one, count(), each_update()), BEFORE)

@@ -41,7 +41,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointHome:
     return home_of(tmp_path if request.param == "directory" else Kept())
 
 
-def test_first_pause_is_stored_until_resume(home: CheckpointHome) -> None:
+def test_first_of_several_pauses_is_stored_until_resume(home: CheckpointHome) -> None:
     assert present_pause(home) is None
     assert pause(home, "a move\nof tables", 5).reason == "a move\\nof tables"
     assert pause(home, "another", 9, "anna").since_ms == 5

@@ -76,7 +76,7 @@ def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None)
         (5, "latest", None),
     ],
 )
-def test_upgrade_reports_records_of_added_table_to_read_first(
+def test_upgrade_reports_number_of_records_of_added_table_that_are_read_first(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     records: int | None,
@@ -96,7 +96,7 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
     assert app.checkpoint.epoch_numbers == {"a": 1}
 
 
-def test_new_query_with_table_reports_no_records_to_read_first(
+def test_upgrade_with_new_query_of_table_reports_no_records_to_read_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))

@@ -48,7 +48,7 @@ def test_concurrent_creation_makes_one_topic(log: EmbeddedLog) -> None:
     assert [path.name for path in log.root.iterdir()] == ["t"]
 
 
-def test_half_made_directory_of_topic_name_is_rejected(log: EmbeddedLog) -> None:
+def test_create_is_rejected_if_directory_without_topic_description_exists(log: EmbeddedLog) -> None:
     (log.root / "t" / "x").mkdir(parents=True)
     with pytest.raises(ExecutionError, match="cannot create the topic"):
         log.create("t", 1)

@@ -52,7 +52,9 @@ def test_segments_returns_segments_from_the_one_that_contains_start_offset(
     assert log.segments("t", 0, 3) == tuple(made[1:])
 
 
-def test_replay_writes_nothing_and_returns_first_segment(log: EmbeddedLog) -> None:
+def test_repeated_append_of_batch_writes_nothing_and_returns_first_segment(
+    log: EmbeddedLog,
+) -> None:
     first = log.append("t", 0, rows(1, 2), producer="p", batch=0)
     before = sorted(os.walk(log.root))
     for reader in (log, EmbeddedLog(log.root)):
@@ -193,7 +195,7 @@ def test_missing_segment_raises_data_loss_error(log: EmbeddedLog) -> None:
     assert EmbeddedLog(log.root).beginning_offset("t", 0) == 2
 
 
-def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
+def test_two_segments_with_one_first_offset_raise_corrupt_segment_error(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(2)]
     file = log.root / "t" / "0" / made[1].name
     os.link(file, file.with_name(file.name.replace("-1.parquet", "-7.parquet")))
@@ -201,7 +203,7 @@ def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
         EmbeddedLog(log.root).segments("t", 0)
 
 
-def test_full_or_read_only_disk_raises_typed_error(
+def test_append_to_full_or_read_only_disk_raises_typed_error(
     log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:

@@ -78,7 +78,7 @@ def test_only_row_groups_in_range_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert read_groups == [[0, 1, 2, 3], [1], [1, 2], [3], [0]]
 
 
-def test_headers_without_content_are_stored_without_column(tmp_path: Path) -> None:
+def test_rows_without_headers_are_stored_without_headers_column(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(encode(checked(sample(1, 2), topic="t", partition=0)))
     assert pq.read_schema(path).names == ["timestamp", "key", "value"]

@@ -123,7 +123,7 @@ def test_other_file_type_in_place_of_segment_is_rejected_and_appends_continue(
     assert fresh.read(added).column("value").to_pylist() == [b"5"]
 
 
-def test_stray_segment_beyond_end_is_named_in_error(log: EmbeddedLog) -> None:
+def test_error_of_segment_file_beyond_end_of_partition_names_it(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     garbage(log.root / "t" / "0" / name("7"))
     with pytest.raises(DataLossError, match=name("7")) as caught:

@@ -109,7 +109,7 @@ def test_invalid_arguments_of_writer_fail_at_the_call(patient: EmbeddedWriter) -
         patient.write("t", 2, b"k", b"v", 1)
 
 
-def test_failed_append_fails_only_its_futures_and_the_flush(
+def test_failed_append_fails_flush_and_futures_of_its_partition_only(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     bad: list[Future[Appended]] = [
@@ -146,7 +146,7 @@ def test_unexpected_errors_of_append_are_set_on_futures(
     assert isinstance(future.exception(0), ExecutionError)
 
 
-def test_topic_deleted_meanwhile_is_created_again(
+def test_write_after_topic_was_deleted_creates_topic_again(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     patient.write("t", 0, b"k", b"v", 1)

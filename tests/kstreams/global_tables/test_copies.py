@@ -96,7 +96,7 @@ def read(access: TableAccess) -> Model:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_copy_equals_committed_version_whichever_version_it_was_made_from(
+def test_copy_equals_committed_version_whichever_earlier_version_it_was_updated_from(
     tmp_path: Path, backend: StateBackend, seed: int
 ) -> None:
     written = Written(tmp_path, seed)
@@ -138,7 +138,7 @@ def test_version_without_changes_uses_existing_copy(tmp_path: Path) -> None:
     assert len([path for path in table.iterdir() if path.is_dir()]) == 1
 
 
-def test_concurrent_workers_make_one_copy_of_version(tmp_path: Path) -> None:
+def test_concurrent_workers_make_one_copy_of_table_version(tmp_path: Path) -> None:
     written = Written(tmp_path)
     workers = [Reading(tmp_path / "copies", RocksDB()) for _ in range(6)]
     for _ in range(6):

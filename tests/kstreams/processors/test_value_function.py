@@ -106,7 +106,9 @@ def test_map_values_with_key_after_aggregate_gets_key_and_result(execution: Exec
 
 
 @given(st.lists(st.tuples(st.text(), st.integers())))
-def test_map_values_with_key_equals_map_of_key_and_value(rows: list[tuple[str, int]]) -> None:
+def test_map_values_function_of_two_arguments_receives_key_and_value(
+    rows: list[tuple[str, int]],
+) -> None:
     records = [Record(key, value, number) for number, (key, value) in enumerate(rows)]
     found = run(map_values(lambda k, v: (k, v)), records)
     assert [(r.key, r.value) for r in found] == [(key, (key, value)) for key, value in rows]

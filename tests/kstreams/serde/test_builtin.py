@@ -137,13 +137,13 @@ def test_ordered_doubles_have_total_order() -> None:
 
 
 @each
-def test_ordered_serde_is_its_own_ordered_serde(name: str) -> None:
+def test_ordered_of_ordered_serde_is_itself(name: str) -> None:
     serde, _ = VALUES[name]
     assert serde.ordered.ordered is serde.ordered
 
 
 @each
-def test_pickled_serde_is_same_object(name: str) -> None:
+def test_unpickled_builtin_serde_is_same_object(name: str) -> None:
     serde, _ = VALUES[name]
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(serde, protocol)) is serde

@@ -70,7 +70,7 @@ def test_parts_of_column_not_made_of_parts_is_none() -> None:
         assert parts_of(pa.chunked_array([held.column(values)])) is None
 
 
-def test_column_of_sequences_has_one_object_per_row() -> None:
+def test_object_column_of_sequences_has_one_object_per_row() -> None:
     found = object_column([[1, 2], [3, 4]])
     assert found.shape == (2,)
     assert found.tolist() == [[1, 2], [3, 4]]

@@ -119,7 +119,9 @@ def run(app: App) -> None:
 
 
 @pytest.mark.long
-def test_app_works_by_urls_without_a_directory(bench: Bench) -> None:
+def test_app_with_checkpoint_url_is_viewed_upgraded_forked_and_reset_without_directory(
+    bench: Bench,
+) -> None:
     """Run, view, savepoint, upgrade, verify, fork and reset by URLs."""
     bench.emit(["a", "b", "a"])
     run(bench.app())

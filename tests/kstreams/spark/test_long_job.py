@@ -93,7 +93,7 @@ def test_one_job_runs_many_batches_with_one_worker_for_each_part(long_job: LongJ
     assert long_job.jobs < 5
 
 
-def test_next_job_uses_same_workers(long_job: LongJob) -> None:
+def test_next_long_job_uses_same_workers(long_job: LongJob) -> None:
     long_job.ran(b"a")
     first = long_job.ran(b"a")  # workers that start slowly may take a second job
     jobs = long_job.jobs
@@ -149,7 +149,9 @@ def test_failed_task_is_retried_like_by_spark(long_job: LongJob) -> None:
     assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_failure_is_reported_before_other_worker_ends(long_job: LongJob, tmp_path: Path) -> None:
+def test_failure_of_one_part_is_reported_before_other_part_ends(
+    long_job: LongJob, tmp_path: Path
+) -> None:
     done = tmp_path / "done"
     parts = {0: [(0, b"until %s" % bytes(done))], 1: [(1, b"fail")]}
     with pytest.raises(Py4JError, match="batch 7 failed"):
@@ -187,7 +189,7 @@ def _temporary(folder: Path) -> Iterator[None]:
         tempfile.tempdir = before
 
 
-def test_long_job_is_not_available_without_unix_sockets(
+def test_long_job_raises_os_error_if_unix_socket_path_is_too_long(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     deep = tmp_path / ("d" * 120)

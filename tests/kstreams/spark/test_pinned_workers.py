@@ -69,7 +69,9 @@ def test_later_stages_run_on_workers_of_same_numbers(spark: SparkSession) -> Non
     assert [place for _, (place, *_) in alone] == [0, 1, 2]
 
 
-def test_run_leaves_environment_of_context_unchanged(spark: SparkSession) -> None:
+def test_run_of_pinned_workers_leaves_environment_of_spark_context_unchanged(
+    spark: SparkSession,
+) -> None:
     before = dict(spark.sparkContext.environment)
     PinnedWorkers(spark.sparkContext).run({0: [(0, 0.0)]}, sent, passed, width=2)
     assert spark.sparkContext.environment == before

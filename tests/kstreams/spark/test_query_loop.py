@@ -45,7 +45,7 @@ class Slow(Batches):
         return super().__call__(spark)
 
 
-def test_one_spark_batch_contains_many_batches(spark: SparkSession) -> None:
+def test_one_spark_micro_batch_runs_many_batches(spark: SparkSession) -> None:
     batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
     found = []
@@ -57,7 +57,7 @@ def test_one_spark_batch_contains_many_batches(spark: SparkSession) -> None:
     assert found == sorted(set(found))
 
 
-def test_spark_batch_waits_for_one_batch(spark: SparkSession) -> None:
+def test_spark_micro_batch_returns_after_at_least_one_batch(spark: SparkSession) -> None:
     let = threading.Event()
     batches = Batches(1)
     over = threading.Event()
@@ -91,7 +91,7 @@ def test_failure_of_batch_after_stop_is_logged(
     assert "the callback failed" in caplog.text
 
 
-def test_end_of_batches_is_reported_to_spark(spark: SparkSession) -> None:
+def test_spark_micro_batch_reports_when_no_batches_are_left(spark: SparkSession) -> None:
     batches = Batches(1)
     turns = BatchTurns(batches, "turns")
     assert not turns.stand(spark.sparkContext), "at once: it need not note that one"
@@ -99,7 +99,9 @@ def test_end_of_batches_is_reported_to_spark(spark: SparkSession) -> None:
     turns.end(60)
 
 
-def test_failure_is_raised_in_spark_batch_and_no_batch_follows(spark: SparkSession) -> None:
+def test_failure_of_batch_is_raised_in_spark_micro_batch_and_no_batch_follows(
+    spark: SparkSession,
+) -> None:
     batches = Batches(1)
     batches.fails = ValueError("no more")
     turns = BatchTurns(batches, "turns")
@@ -109,7 +111,7 @@ def test_failure_is_raised_in_spark_batch_and_no_batch_follows(spark: SparkSessi
     assert batches.ran == 1
 
 
-def test_jobs_belong_to_group_of_query_and_to_no_spark_batch(spark: SparkSession) -> None:
+def test_jobs_belong_to_job_group_of_query_and_to_no_spark_micro_batch(spark: SparkSession) -> None:
     context = spark.sparkContext
     found: list[str | None] = []
 
@@ -130,7 +132,7 @@ def test_jobs_belong_to_group_of_query_and_to_no_spark_batch(spark: SparkSession
     assert found == ["the-query", None, None]
 
 
-def test_no_batch_begins_after_end(spark: SparkSession) -> None:
+def test_no_batch_begins_after_end_of_query(spark: SparkSession) -> None:
     batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
     assert turns.stand(spark.sparkContext)

@@ -97,7 +97,7 @@ def test_error_of_dead_worker_names_query_task_and_offsets_in_process(reason: st
     assert "Spark" not in found.message
 
 
-def test_spark_attempts_and_retries_are_counted() -> None:
+def test_deaths_in_attempts_of_spark_and_retries_of_batch_are_counted() -> None:
     counted = Batch()
     first = counted.of(failed(CRASHED, part=1, times=2))
     assert first is not None
@@ -139,7 +139,7 @@ def test_error_after_repartition_names_all_offsets_of_batch() -> None:
     ],
     ids=["python", "java", "jvm", "other"],
 )
-def test_other_failures_are_not_deaths_of_workers(other: Exception) -> None:
+def test_failures_without_worker_crash_are_not_counted_as_deaths(other: Exception) -> None:
     assert Batch().of(other) is None
 
 
@@ -314,7 +314,7 @@ def exiting(policy: Any) -> Topology:
 
 
 @pytest.mark.spark
-def test_exits_on_workers_are_failures_of_their_records(bench: Bench) -> None:
+def test_exit_called_by_processor_on_worker_fails_only_its_record(bench: Bench) -> None:
     bench.create(WORDS)
     bad = [("bad", how) for how in ("exit", "own", "generator", "mute", "surrogate")]
     bench.emit(WORDS, [*GOOD, *bad])

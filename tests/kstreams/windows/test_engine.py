@@ -92,7 +92,7 @@ def test_custom_windows_with_assigner_give_same_results_by_columns_as_by_records
     store = window_store("state", key=TEXT, value=INT64)
     by_records = results(SevensByColumns(), store, "records", emit)
     by_columns = results(SevensByColumns(), store, "columns", emit)
-    assert by_records[0] == "records (asked for)"
+    assert by_records[0] == "records (execution='records')"
     assert by_columns == ("columns", by_records[1])
     assert len(by_columns[1]) >= 2
 

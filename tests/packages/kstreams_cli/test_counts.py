@@ -49,10 +49,10 @@ def test_counts_command_prints_json() -> None:
 def test_commit_of_an_earlier_release_has_no_counts() -> None:
     committed(None)
     found = kstreams("counts", "viewed", *WHERE)
-    assert (found.exit_code, "begin with its next batch" in found.stderr) == (0, True)
+    assert (found.exit_code, "counts start with the next batch" in found.stderr) == (0, True)
 
 
 def test_counts_of_app_without_batch_reports_that_it_has_none() -> None:
     Committing(Path("c").absolute(), COUNTS)
     found = kstreams("counts", "viewed", *WHERE)
-    assert (found.exit_code, "no batch yet" in found.stderr) == (0, True)
+    assert (found.exit_code, "no committed batch yet" in found.stderr) == (0, True)

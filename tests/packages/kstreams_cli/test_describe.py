@@ -42,7 +42,7 @@ def test_error_in_user_code_is_shown_with_its_line(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr == (
         f"ZeroDivisionError: division by zero\nat {tmp_path}/broken.py, line 3, in <module>\n"
-        "Hint: --debug shows where it comes from.\n"
+        "Hint: run the command with --debug to print the traceback.\n"
     )
     debug = kstreams("describe", "broken", "--debug")
     assert "Traceback (most recent call last)" in debug.stderr

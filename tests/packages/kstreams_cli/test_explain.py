@@ -28,14 +28,14 @@ def test_explain_shows_value_history_and_records() -> None:
     assert [line[:2] for line in lines[-2:]] == [["1", "2"], ["2", "3"]]
     assert lines[-1][2].startswith("lines/")
     assert lines[-1][3].startswith("by-word/")
-    assert "batch 2 ran again" in found.stderr
-    assert "equal to what was committed" in found.stderr
+    assert "batch 2 replayed" in found.stderr
+    assert "equal to the commit" in found.stderr
 
 
 def test_explain_without_the_topology_shows_the_history() -> None:
     found = kstreams("explain", "word-count", "counts", "b", *WHERE)
     assert found.exit_code == 0
-    assert "--topology MODULE:NAME shows the records" in found.stderr
+    assert "Add --topology MODULE:NAME to show the records" in found.stderr
     refused = kstreams("explain", "word-count", "counts", "b", "--batch", "1", *WHERE)
     assert refused.exit_code == 2
 
@@ -91,7 +91,7 @@ def test_trace_of_missing_record_is_reported_as_error(
 def test_audit_command_compares_batches() -> None:
     found = kstreams("state", "verify", "word-count", "--replay", "3", *RUN)
     assert found.exit_code == 0, found.output
-    assert "3 batches of tasks ran again, all equal" in found.stderr
+    assert "3 batches of tasks replayed, all equal" in found.stderr
     report = json.loads(say("state", "verify", "word-count", "--replay", "99", "--json", *RUN))
     assert (report["problems"], {each["differs"] for each in report["replayed"]}) == ({}, {""})
     assert kstreams("state", "verify", "word-count", "--replay", "3", *WHERE).exit_code == 2

@@ -40,13 +40,13 @@ def test_forecast_shows_requests_costs_growth_and_restore_times(app: ByHand) -> 
     assert slow["queries"][0]["puts_a_day"] == pytest.approx(8_640, rel=0.2)
     text = say("forecast", "doubled", *WHERE)
     assert "17,280" in text
-    assert "on S3 a day: $0.09 of PUT" in text
+    assert "cost per day on S3: $0.09 for PUT" in text
 
 
 def test_forecast_refuses_too_few_commits_and_invalid_options(app: ByHand) -> None:
     run(app, 1)
     found = kstreams("forecast", "doubled", *WHERE)
     assert found.exit_code == 1
-    assert "has not two commits to measure by" in found.stderr
+    assert "needs two retained commits to measure" in found.stderr
     assert kstreams("forecast", "doubled", "--trigger", "soon", *WHERE).exit_code == 2
     assert kstreams("forecast", "doubled", "--put-price", "-1", *WHERE).exit_code == 2

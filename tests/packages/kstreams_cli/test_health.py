@@ -64,7 +64,7 @@ def test_app_without_input_is_healthy_whatever_the_age_of_its_commit(app: Commit
 def test_app_with_unread_records_and_no_recent_commit_is_unhealthy(app: Committing) -> None:
     produce(READ + 2)
     commit(app, seconds_ago=9_999)
-    said = "query 'in' has 2 records to read, and has committed nothing since batch 0"
+    said = "query 'in' has 2 unread records, and no commit since batch 0"
     assert checked() == (1, f"✗ {said}")
     code, text = checked("--json")
     (query,) = json.loads(text)["queries"]
@@ -74,7 +74,7 @@ def test_app_with_unread_records_and_no_recent_commit_is_unhealthy(app: Committi
 def test_app_without_a_commit_is_unhealthy() -> None:
     assert checked()[0] == 0
     produce(3)
-    assert checked() == (1, "✗ query 'in' has 3 records to read, and has committed nothing")
+    assert checked() == (1, "✗ query 'in' has 3 unread records, and no commit")
 
 
 def test_paused_app_is_healthy_and_shows_the_reason(app: Committing) -> None:
@@ -83,7 +83,7 @@ def test_paused_app_is_healthy_and_shows_the_reason(app: Committing) -> None:
     assert kstreams("pause", "viewed", "--reason", "a move", "--checkpoint", "c").exit_code == 0
     assert checked() == (0, "viewed is paused: a move")
     assert json.loads(checked("--json")[1])["paused"] is True
-    assert "goes on" in kstreams("resume", "viewed", "--checkpoint", "c").stdout
+    assert "Resumed viewed." in kstreams("resume", "viewed", "--checkpoint", "c").stdout
     assert checked()[0] == 1
 
 
@@ -106,7 +106,7 @@ def test_health_reads_unread_records_of_log_from_last_report_of_app(app: Committ
     report_waiting(waiting=0)
     assert checked()[0] == 0
     report_waiting(waiting=7)
-    said = "query 'in' has 7 records to read, and has committed nothing since batch 0"
+    said = "query 'in' has 7 unread records, and no commit since batch 0"
     assert checked() == (1, f"✗ {said}")
     (query,) = json.loads(checked("--json")[1])["queries"]
     assert (query["kept_bytes"], query["room_bytes"]) == ({"in": 3_000}, {"in": 500})
@@ -116,7 +116,8 @@ def test_app_that_reads_log_and_has_old_report_is_unhealthy(app: Committing) -> 
     report_waiting(waiting=0, seconds_ago=60)
     commit(app, seconds_ago=30)
     assert checked()[0] == 0
-    said = "query 'in' has committed nothing since batch 0, and does not say what 'in' has to read"
+    unknown = "the number of unread records of 'in' is unknown"
+    said = f"query 'in' has no commit since batch 0, and {unknown}"
     assert checked("--max-age", "5s") == (1, f"✗ {said}")
     (query,) = json.loads(checked("--max-age", "5s", "--json")[1])["queries"]
     assert (query["healthy"], query["records_waiting"]) == (False, None)

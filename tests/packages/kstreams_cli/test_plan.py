@@ -111,7 +111,7 @@ def test_plan_command_prints_json() -> None:
 
 
 def test_plan_without_a_checkpoint_starts_fresh() -> None:
-    assert "starts fresh" in planned("same")[1]
+    assert "would start fresh" in planned("same")[1]
     assert planned("same")[0] == 0
     assert not Path("c").exists()
 

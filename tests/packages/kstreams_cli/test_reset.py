@@ -33,12 +33,12 @@ def test_reset_lists_files_and_asks_for_confirmation() -> None:
     assert refused.exit_code == 1
     rows = [line.split() for line in refused.stderr.splitlines()]
     assert ["checkpoint", str(folder.absolute()), "3", "2.0", "MB"] in rows
-    assert "Output topics stay as they are." in refused.stderr
+    assert "Output topics are unchanged." in refused.stderr
     assert folder.exists()
 
     agreed = kstreams("reset", "app", given="y\n")
     assert agreed.exit_code == 0
-    assert "input is read again from each source's start" in agreed.stdout
+    assert "The next run reads its input from the start of each source" in agreed.stdout
     assert not folder.exists()
 
 
@@ -86,9 +86,9 @@ def test_reset_deletes_objects_of_a_named_log(monkeypatch: pytest.MonkeyPatch) -
     log.put_if_absent(f"app.{EPOCH}.q/00/g/0/1-x.delta", b"x")
     log.put_if_absent(f"app.{EPOCH[::-1]}.q/00/g/0/1-x.delta", b"x")
     unnamed = kstreams("reset", "app", given="n\n")
-    assert "--log removes its objects too" in unnamed.stderr
+    assert "add --log to remove its objects, too" in unnamed.stderr
     named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
-    assert "And 1 object of its storage." in named.stderr
+    assert "It also removes 1 object of the durable log." in named.stderr
     assert "and 1 object removed" in named.stdout
     assert list(log.list("")) == [f"app.{EPOCH[::-1]}.q/00/g/0/1-x.delta"]
 
@@ -96,4 +96,7 @@ def test_reset_deletes_objects_of_a_named_log(monkeypatch: pytest.MonkeyPatch) -
 def test_reset_names_the_savepoints_to_delete() -> None:
     Committing(Path(".kstreams/viewed").absolute(), COUNTS).put([("a", 1)])
     say("state", "savepoint", "viewed", "monday")
-    assert "Savepoints go too: monday" in kstreams("reset", "viewed", given="n\n").stderr
+    assert (
+        "It also removes these savepoints: monday"
+        in kstreams("reset", "viewed", given="n\n").stderr
+    )

@@ -80,7 +80,7 @@ def test_state_get_shows_present_and_earlier_value() -> None:
     assert say("state", "get", "viewed", "counts", "fig", *WHERE, "--as-of", "0") == "3\n"
     missing = kstreams("state", "get", "viewed", "counts", "kiwi", *WHERE)
     assert (missing.exit_code, missing.stdout) == (1, "")
-    assert "No kiwi in store counts" in missing.stderr
+    assert "Store counts has no key kiwi" in missing.stderr
 
 
 def test_state_get_shows_windows_of_key() -> None:
@@ -118,7 +118,7 @@ def test_state_get_selects_windows_sessions_and_versions_by_time() -> None:
     app()
     wrong = kstreams("state", "get", "viewed", "counts", "fig", *WHERE, "--from", "@1")
     assert wrong.exit_code == 2
-    assert "a key-value store keeps no times" in wrong.stderr
+    assert "a key-value store has no times" in wrong.stderr
 
 
 def test_versions_and_lists_are_shown_and_exported() -> None:
@@ -258,7 +258,7 @@ def test_state_scan_shows_rows_in_order_and_reports_that_more_exist() -> None:
     app()
     result = kstreams("state", "scan", "viewed", "counts", *WHERE, "--limit", "2")
     assert words(result.stdout) == [["key", "value"], ["apple", "5"], ["fig", "30"]]
-    assert "2 rows at version 1, and more: --limit 0 shows all" in result.stderr
+    assert "2 rows at version 1; the store has more rows, --limit 0 shows all" in result.stderr
     rows = words(say("state", "scan", "viewed", "counts", *WHERE, "--start", "b", "--reverse"))
     assert rows[1:] == [["plum", "4"], ["fig", "30"]]
 
@@ -311,7 +311,7 @@ def test_state_verify_reads_all_objects(damage: str) -> None:
     say("state", "savepoint", "viewed", "monday", *WHERE)
     good = kstreams("state", "verify", "viewed", *WHERE)
     assert good.exit_code == 0
-    assert "are what was committed" in good.stderr
+    assert "no differences from the commits" in good.stderr
     name = next(p.deltas[0].name for p in made.pointers.values() if p.deltas)
     data = made.objects.get(name)
     made.objects.delete([name])
@@ -326,7 +326,7 @@ def test_state_verify_reads_all_objects(damage: str) -> None:
 def test_savepoint_is_forked_and_deleted() -> None:
     app()
     text = say("state", "savepoint", "viewed", "monday", *WHERE)
-    assert text == "Savepoint monday of viewed: in at batch 1.\n"
+    assert text == "Created savepoint monday of viewed: in at batch 1.\n"
     say("state", "fork", "c@monday", "copy")
     say("state", "savepoint", "viewed", "monday", "--delete", *WHERE)
     assert say("state", "get", "copy", "counts", "fig") == "30\n"

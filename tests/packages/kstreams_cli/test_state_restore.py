@@ -33,7 +33,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
 def test_restore_asks_and_shows_progress(app: Logging) -> None:
     refused = kstreams(*COMMAND, given="n\n")
     assert refused.exit_code == 1
-    assert "Store s of app is emptied and rebuilt from topic s-log in topics." in refused.stderr
+    assert "Store s of app will be cleared and rebuilt from topic s-log in topics" in refused.stderr
     done = kstreams(*COMMAND, "s", given="y\n")
     assert done.stdout.endswith("Rebuilt 1 store of app from 9 records.\n")
     assert "s, partition 0:" in done.stderr

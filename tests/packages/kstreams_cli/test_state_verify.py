@@ -135,7 +135,7 @@ def a_delta_left_out(written: Written) -> None:
         (a_digit_changed, "in, batch 2: commit"),
         (a_commit_emptied, "the document is empty"),
         (a_plan_cut, "plan 2: plan"),
-        (another_plan, "plan 3: its batch was committed by another plan"),
+        (another_plan, "plan 3: the commit of its batch has another plan"),
         (another_version_id, "it ends at version"),
         (a_delta_left_out, "there is nothing between version"),
     ],
@@ -158,8 +158,8 @@ def test_verify_lists_foreign_files_without_a_problem(written: Written) -> None:
     (savepoints / "notes.txt").write_text("x")
     code, text = verify()
     assert code == 0
-    assert text.count("notes.txt: not the app's") == 2
-    assert "7.json: not the app's" in text
+    assert text.count("notes.txt: does not belong to the app") == 2
+    assert "7.json: does not belong to the app" in text
 
 
 def test_damaged_savepoint_is_named_and_can_be_deleted(written: Written) -> None:

@@ -89,10 +89,10 @@ def test_secret_on_the_command_line_logs_a_warning_and_is_not_shown(tmp_path: Pa
     (tmp_path / "options").write_text("sasl.password=hunter2\n")
     given = ["--option", "sasl.password=hunter2", "--option", "partitioner=x"]
     warned = kstreams("topics", "list", "--bootstrap", "b:1", *given)
-    assert "can read sasl.password: --options-file is the place for it" in warned.stderr
+    assert "can read sasl.password in the list of processes. Use --options-file" in warned.stderr
     file = ["--options-file", str(tmp_path / "options"), "--option", "partitioner=x"]
     silent = kstreams("topics", "list", "--bootstrap", "b:1", *file)
-    assert "is the place for it" not in silent.stderr
+    assert "list of processes" not in silent.stderr
     for wrong in ("user:hunter2@b:1", "hunter2@b:1"):
         refused = kstreams("topics", "list", "--debug", "--bootstrap", wrong)
         assert refused.exit_code == 2

@@ -43,8 +43,8 @@ def test_existing_topic_is_not_created_again() -> None:
     say("topics", "create", "lines", "-p", "2")
     again = kstreams("topics", "create", "lines", "-p", "2")
     assert again.exit_code == 1
-    assert again.stderr == "TopicExistsError: the topic exists already\nat topic 'lines'\n"
-    assert "exists already" in say("topics", "create", "lines", "-p", "2", "--if-missing")
+    assert again.stderr == "TopicExistsError: the topic already exists\nat topic 'lines'\n"
+    assert "already exists" in say("topics", "create", "lines", "-p", "2", "--if-missing")
 
 
 @pytest.mark.parametrize("command", ["describe", "produce", "tail", "delete"])

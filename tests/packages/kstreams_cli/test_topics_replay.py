@@ -24,18 +24,18 @@ def test_replay_sends_nothing_in_dry_run_then_selected_and_then_remaining_letter
     topics: Embedded,
 ) -> None:
     dry = kstreams("topics", "replay", "dead", "--dry-run")
-    assert "2 records would be brought back" in dry.stderr
+    assert "2 records would be replayed" in dry.stderr
     assert "[red]Limit" in dry.stdout
     assert records(topics) == []
     chosen = kstreams("topics", "replay", "dead", "--where", "class=Serde*")
-    assert "1 record brought back" in chosen.stderr
-    assert "1 record left: not chosen" in chosen.stderr
+    assert "1 record replayed" in chosen.stderr
+    assert "1 record skipped: not chosen" in chosen.stderr
     rest = json.loads(say("topics", "replay", "dead", "--json"))
     assert rest == {
         "topic": "dead",
         "dry_run": False,
         "sent": [{"class": "[red]Limit", "topic": "orders", "records": 1}],
-        "left": {"brought back before": 1},
+        "left": {"already replayed": 1},
     }
     assert sorted(record.value or b"" for record in records(topics)) == [b"1", b"2"]
 

@@ -44,7 +44,7 @@ def test_replay_sends_each_dead_letter_once_including_those_added_later(topics: 
     add(topics, DLQ, *((b"k", b"%d" % n, headers_of()) for n in range(3)))
     assert replay_letters(topics, DLQ).sent.total() == 3
     again = replay_letters(topics, DLQ)
-    assert (again.sent.total(), again.left) == (0, {"brought back before": 3})
+    assert (again.sent.total(), again.left) == (0, {"already replayed": 3})
     add(topics, DLQ, (b"k", b"3", headers_of()))
     assert replay_letters(topics, DLQ).sent.total() == 1
     assert [record.value for record in records(topics)] == [b"0", b"1", b"2", b"3"]
@@ -75,7 +75,7 @@ def test_dead_letter_with_too_many_attempts_is_not_replayed(topics: Embedded) ->
         replay_letters(topics, DLQ)
         if attempt < 3:
             assert records(topics)[-1].headers == (("kstreams-replay", b"%d" % (attempt + 1)),)
-    assert replay_letters(topics, DLQ).left["brought back 3 times"] == 1
+    assert replay_letters(topics, DLQ).left["already replayed 3 times"] == 1
     assert replay_letters(topics, DLQ, Choice(max_attempts=4)).sent.total() == 1
 
 
@@ -83,8 +83,8 @@ def test_dead_letter_with_too_many_attempts_is_not_replayed(topics: Embedded) ->
     ("headers", "reason"),
     [
         ((), "no dead letter: it names no topic"),
-        (headers_of("by-word"), "'by-word' is no topic here"),
-        (headers_of("../x"), "'../x' is no topic here"),
+        (headers_of("by-word"), "topic 'by-word' does not exist"),
+        (headers_of("../x"), "topic '../x' does not exist"),
         (headers_of(partition=9), "topic 'orders' has no such partition any more"),
         (
             headers_of(offset=5, left_out="value"),

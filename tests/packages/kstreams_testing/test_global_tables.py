@@ -330,7 +330,9 @@ def test_columns_and_records_give_same_results(
 
 
 def test_execution_of_global_join_can_be_requested() -> None:
-    assert "execution: records (asked for)" in joining(TABLE, execution="records").describe()
+    assert (
+        "execution: records (execution='records')" in joining(TABLE, execution="records").describe()
+    )
     with pytest.raises(TopologyError, match="node 'join' cannot run by columns: its table is vers"):
         joining(RATES, execution="columns")
 

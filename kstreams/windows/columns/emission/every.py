@@ -22,7 +22,7 @@ __all__ = ("Changes", "IntervalColumns")
 
 @dataclass(frozen=True)
 class Changes:
-    """States of windows after records, in the order of arrival.
+    """New states of windows, one for each record and window, in the order of arrival.
 
     Attributes:
         now: Stream time as of each record, ms.
@@ -47,7 +47,7 @@ class Changes:
         return Changes(*arrays, self.keys, state)
 
     def last_of_each(self, interval_ms: int) -> Changes:
-        """Return the last change of each interval, window and key, in this order."""
+        """Return the last change of each interval, window and key, sorted in this order."""
         dues = interval_end(self.now, interval_ms)
         order = np.lexsort((self.codes, self.starts, dues))
         handles = np.stack((dues, self.starts, self.codes))[:, order]
@@ -55,16 +55,18 @@ class Changes:
         return self.take(order[np.append(differ, True)])
 
     def taken(self) -> Taken:
-        """Return the changes in the form in which they are forwarded."""
+        """Return the starts, ends, keys and states of the changes, for forwarding."""
         return self.starts, self.ends, self.keys.typed.take(pa.array(self.codes)), self.state
 
 
 class IntervalColumns:
-    """The columnar form of `IntervalEmitter`; stores only changes that outlast their table.
+    """The columnar form of `IntervalEmitter`.
+
+    Stores only changes whose interval does not end within the table that contains them.
 
     Args:
         store: The store of buffered changes.
-        interval_ms: The length of an interval.
+        interval_ms: The length of an interval, ms.
         now: The current stream time, ms.
         forward: Forwards states, with the stream time (ms) of each.
     """
@@ -106,10 +108,10 @@ class IntervalColumns:
         self._put(own.take(~over))
 
     def release(self, due_ms: int | None, now: int | None = None) -> None:
-        """Forward the changes that are due by a time (ms); None forwards all.
+        """Forward the stored changes that are due.
 
         Args:
-            due_ms: The time, ms.
+            due_ms: The time (ms) by which changes are due; None forwards all changes.
             now: The stream time of the forwarded results, ms; `due_ms` by default.
         """
         found = self._store.take_until(due_ms)

@@ -25,7 +25,7 @@ class BatchEndEmitter(Emitter):
     created once per batch.
 
     Args:
-        context: The context of the node, in `init`.
+        context: The context of the node; its `init` must create the emitter.
         key: The serde of the keys, for keys without a hash.
         result: Converts a state to a result.
         forward: Forwards results.

@@ -36,7 +36,7 @@ class Emitter(ABC):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Process the change of a window by a record.
+        """Process a change that a record makes to a window's state.
 
         Args:
             record: The record; its key is the key of the windowed result.

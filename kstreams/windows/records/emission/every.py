@@ -21,7 +21,7 @@ class IntervalEmitter(Emitter):
     """Forwards the last state of each changed window at the end of an interval: `every(interval)`.
 
     Args:
-        context: The context of the node, in `init`.
+        context: The context of the node; its `init` must create the emitter.
         rows: The store of the changes until the end of their interval.
         interval_ms: The length of an interval, ms.
         result: Converts a state to a result.

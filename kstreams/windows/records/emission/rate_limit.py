@@ -23,7 +23,7 @@ class RateLimitEmitter(Emitter):
     """Forwards a key's changed windows at most once per interval: `at_most_every(interval)`.
 
     Args:
-        context: The context of the node, in `init`.
+        context: The context of the node; its `init` must create the emitter.
         rows: For each key, the time of its next emission and its buffered changes.
         interval_ms: The minimum stream time between two emissions of a key, ms.
         result: Converts a state to a result.
@@ -78,7 +78,14 @@ class RateLimitEmitter(Emitter):
             self._forward_all(key, windows, now)
 
     def _changed(self, before: Windows[Any]) -> Windows[Any]:
-        """Return a key's buffered windows after the changes of a record, by start and end."""
+        """Merge the current record's changes into its key's buffered windows.
+
+        Args:
+            before: The buffered windows.
+
+        Returns:
+            The buffered windows after the changes, sorted by start and end.
+        """
         found: dict[tuple[int, int], BufferedState[Any] | None] = {
             (s, e): item for s, e, item in before
         }

@@ -1,4 +1,4 @@
-// Makes pages live: figures that change, ages that count, and a word when the server is not heard.
+// Makes pages live: figures that change, ages that count, and a notice when the server does not respond.
 
 const body = document.body;
 const offset = Number(body.dataset.now) - Date.now();
@@ -78,7 +78,7 @@ function follow() {
     tries = 0;
     say("");
     update(JSON.parse(event.data));
-    document.getElementById("pulse").textContent = "Live: figures change as batches are committed.";
+    document.getElementById("pulse").textContent = "Live: the page updates when batches are committed.";
   };
   source.onopen = () => {
     heard = Date.now();
@@ -90,7 +90,7 @@ function follow() {
     source.close();
     tries += 1;
     const wait = Math.min(30, 2 ** tries / 2);
-    say(`The server is not heard: figures are ${span((Date.now() - heard) / 1000)} old. Try ${tries} failed, the next is in ${span(wait)}.`);
+    say(`The server does not respond. The data is ${span((Date.now() - heard) / 1000)} old. Attempt ${tries} failed; the next attempt is in ${span(wait)}.`);
     clearTimeout(timer);
     timer = setTimeout(follow, wait * 1000);
   };

@@ -74,13 +74,13 @@ def test_sink_receipts_left_unpublished_by_crash_are_published_at_next_start(
     assert values(sink) == ["one"]
 
 
-def test_receipts_of_removed_sink_log_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_publish_receipts_of_removed_sink_logs_warning(caplog: pytest.LogCaptureFixture) -> None:
     publish_receipts({}, [Receipts(CommitId("epoch", "gone", 0, 1), ("a",))])
     assert "'gone'" in caplog.text
     assert "epoch/gone/0/1" in caplog.text
 
 
-def test_sink_receipts_are_sent_from_workers_as_plain_data() -> None:
+def test_sink_receipts_survive_conversion_of_task_status_to_json() -> None:
     commit = CommitId("epoch", "out", 3, 7, 2)
     status = TaskStatus(TaskId("words", 3), "{}", receipts=(Receipts(commit, ("a", "b")),))
     again = TaskStatus.from_json(Fields(status.to_json()))

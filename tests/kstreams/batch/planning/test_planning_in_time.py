@@ -80,7 +80,9 @@ def with_an_edge(topic: str) -> tuple[PartitionGroup, ...]:
     return builder.build().pipelines()[0]
 
 
-def test_partitions_of_one_topic_do_not_drift_apart_before_repartition(tmp_path: Path) -> None:
+def test_planner_reads_partitions_of_topic_before_repartition_in_common_time_order(
+    tmp_path: Path,
+) -> None:
     log = new_log(tmp_path, "bursts")
     append(log, "bursts", 0, *range(300), *range(300, 30_000, 100))  # most of the topic is early
     append(log, "bursts", 1, *range(0, 30_000, 50))
@@ -181,7 +183,7 @@ def test_plan_log_stores_horizon_and_delayed_partitions_of_plan(tmp_path: Path) 
     assert plans.at(4) == bare
 
 
-def test_records_after_a_record_with_time_in_future_settle(tmp_path: Path) -> None:
+def test_records_behind_a_record_with_time_in_future_are_held_until_settled(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL * 3)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))

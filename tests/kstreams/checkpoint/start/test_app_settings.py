@@ -55,7 +55,7 @@ def test_value_out_of_range_is_rejected_with_its_name(given: dict[str, Any]) -> 
         settings(**given)
 
 
-def test_reset_given_as_one_text_is_rejected() -> None:
+def test_reset_given_as_text_instead_of_set_is_rejected() -> None:
     with pytest.raises(CompileError, match=r"reset=\{'counts'\}"):
         store_names("counts")
     assert store_names(["counts"]) == {"counts"}

@@ -70,7 +70,9 @@ def test_checkpoint_lock_does_not_block_locks_of_other_checkpoints(tmp_path: Pat
     other.release()
 
 
-def test_check_detects_takeover_where_file_locks_do_not_work(tmp_path: Path) -> None:
+def test_check_raises_fenced_error_after_takeover_where_file_locks_do_not_work(
+    tmp_path: Path,
+) -> None:
     older, newer = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
     older.acquire()
     older.check()
@@ -87,7 +89,7 @@ def test_check_detects_takeover_where_file_locks_do_not_work(tmp_path: Path) -> 
     older.release()
 
 
-def test_link_in_place_of_lock_is_not_followed(tmp_path: Path) -> None:
+def test_symbolic_link_in_place_of_lock_file_is_rejected(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_text("precious")
     (tmp_path / "c").mkdir()

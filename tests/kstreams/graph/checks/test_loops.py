@@ -64,7 +64,7 @@ def test_loop_that_is_not_closed_or_closed_twice_or_closed_without_parents_is_re
     node = builder.add_processor("pass", Pass, source, again)
 
     assert problems(builder) == (
-        "loop 'again' is not closed: say what goes into it with close_loop(again, ...)",
+        "loop 'again' is not closed: pass the nodes that write to it with close_loop(again, ...)",
     )
     builder.close_loop(again)
     assert "loop 'again' is closed with nothing: pass its parents" in problems(builder)
@@ -117,7 +117,7 @@ def test_key_serde_of_loop_must_equal_serde_of_common_store() -> None:
     assert "records of 'in' and 'again' meet in store 'counts'" in "".join(problems(builder))
 
 
-def test_loop_after_changed_key_may_feed_a_store() -> None:
+def test_loop_after_changed_key_repartitions_records_into_group_with_store() -> None:
     builder, source, again = begun()
     changed = builder.add_processor("other", rekey(lambda key, _: key[::-1]), source)
     builder.close_loop(again, changed)
@@ -138,7 +138,7 @@ def test_loop_without_source_is_rejected() -> None:
 
     (problem,) = problems(builder)
 
-    assert problem.startswith("no source leads to loop 'again': nothing would ever be in it")
+    assert problem.startswith("no source leads to loop 'again': it would never have records")
 
 
 def test_repartitions_count_hops_only_in_topology_with_loops() -> None:
@@ -184,7 +184,7 @@ def test_mermaid_and_dot_draw_loop_from_end_to_beginning() -> None:
     assert 'n1 [shape=octagon, label="again"];' in built.to_dot()
 
 
-def test_shape_lists_loops_only_if_topology_has_loops() -> None:
+def test_shape_of_topology_lists_loops_only_if_it_has_loops() -> None:
     form = {"key": "text", "value": "int64", "partitioner": Murmur2Partitioner().name}
 
     def shape(built: Topology) -> Any:

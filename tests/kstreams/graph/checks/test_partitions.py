@@ -58,14 +58,14 @@ def test_group_after_repartition_of_merge_has_as_many_tasks_as_group_before() ->
     assert counted(below_a_repartition).tasks == {"s": 5, "moved": 5}
 
 
-def test_store_of_one_branch_has_partition_count_of_topic_of_its_branch() -> None:
+def test_store_of_one_branch_has_partition_count_of_topic_of_that_branch() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         b.add_sink("out", OUT, b.add_processor("n", Keeps, small, stores=[COUNTS]), large)
 
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}, {"counts": 2}))
 
 
-def test_repartition_joined_with_small_topic_has_its_partition_count() -> None:
+def test_repartition_joined_with_small_topic_has_partition_count_of_that_topic() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         other = b.add_source("other", Topic("other", TEXT, INT64))
         moved = b.repartition("moved", other, key=TEXT, value=INT64)

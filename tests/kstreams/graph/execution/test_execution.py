@@ -201,7 +201,7 @@ def test_aggregation_without_column_form_reports_reason(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
-def test_execution_by_columns_without_column_form_fails_build(case: str) -> None:
+def test_build_rejects_execution_columns_of_aggregation_without_column_form(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
     with pytest.raises(TopologyError) as caught:
         directly_below(make("columns"), topic).build()
@@ -228,7 +228,10 @@ def test_supported_aggregation_runs_by_columns(supplier: Any) -> None:
 
 
 def test_execution_by_records_on_request_is_reported_as_requested() -> None:
-    assert execution(directly_below(counted(execution="records")).build()) == "records (asked for)"
+    assert (
+        execution(directly_below(counted(execution="records")).build())
+        == "records (execution='records')"
+    )
 
 
 def test_execution_of_node_without_column_form_is_none() -> None:
@@ -275,9 +278,9 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
     (below_another, "it is below processor 'merged', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),
-    (of_a_source_that_skips, "'clicks' goes on after records that fail (on_error)"),
+    (of_a_source_that_skips, "'clicks' continues after failed records (on_error)"),
     (with_a_shared_store, "node 'reader' uses its store too"),
-    (above_a_mixed_node, "node 'both' below it gets records from elsewhere too"),
+    (above_a_mixed_node, "node 'both' below it also gets records from other nodes"),
 ]
 
 
@@ -325,7 +328,7 @@ def test_possible_stream_time_punctuator_is_reported_as_condition(emit: Any) -> 
     assert execution(above(Punctuating, each_update())) == "columns"
 
 
-def test_columns_before_a_punctuator_fail_at_start() -> None:
+def test_execution_columns_before_stream_time_punctuator_fails_at_start() -> None:
     topology = above(Punctuating, on_close(), "columns")
     with pytest.raises(TopologyError, match="could run before its results") as caught:
         TopologyTestDriver(topology)
@@ -380,7 +383,7 @@ class _TwoLines(TextSerde):
     name = "text\n  execution: columns"
 
 
-def test_multiline_reason_is_one_line_of_description() -> None:
+def test_multiline_reason_is_shown_on_one_line_of_description() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(

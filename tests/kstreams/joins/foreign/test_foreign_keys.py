@@ -237,7 +237,7 @@ def test_row_with_equal_value_in_other_bytes_is_not_forwarded(how: str) -> None:
         assert values(driver, full) == {"k": "a|1+A"}
 
 
-def test_versions_older_than_the_latest_forward_nothing() -> None:
+def test_late_versions_of_versioned_tables_forward_no_result() -> None:
     made = [
         versioned_key_value_store(name, key=TEXT, value=TEXT, retention=timedelta(milliseconds=100))
         for name in ("lefts", "rights")

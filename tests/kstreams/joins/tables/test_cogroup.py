@@ -117,7 +117,7 @@ def test_record_in_two_cogroup_inputs_is_applied_twice_with_one_result_per_batch
         assert [row.value for row in driver.read(steps)] == ["X", "Xx"]
 
 
-def test_join_after_cogroup_sees_one_change_for_record_of_two_inputs() -> None:
+def test_join_after_cogroup_receives_one_change_for_record_that_reaches_two_inputs() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     table = builder.cogroup(

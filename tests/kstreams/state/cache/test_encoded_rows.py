@@ -53,7 +53,7 @@ def test_encoded_rows_stay_encoded_for_next_batch() -> None:
     assert rows.get_many([b"a"]) == [INT64.serialize(1)]
 
 
-def test_deleted_range_is_one_change_and_hides_earlier_rows() -> None:
+def test_delete_range_is_one_change_and_hides_earlier_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(8)])})
     overlay = Overlay(base)

@@ -139,7 +139,7 @@ def test_error_of_commit_names_missing_field(objects: ObjectDict, field: str) ->
         CommitLog(objects, PREFIX).last()
 
 
-def test_older_commit_with_later_number_is_rejected(objects: ObjectDict) -> None:
+def test_commit_of_older_format_copied_to_later_number_is_rejected(objects: ObjectDict) -> None:
     content = COMMIT.to_json()
     del content["after"], content["plan"]
     objects.put_if_absent(name_of(7), json.dumps(content).encode())

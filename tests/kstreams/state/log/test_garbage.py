@@ -44,7 +44,7 @@ def test_deltas_before_retained_versions_are_removed_immediately() -> None:
     assert _live(log) == [kept]
 
 
-def test_objects_of_possible_running_batch_are_kept() -> None:
+def test_objects_of_a_batch_that_may_be_running_are_kept() -> None:
     fresh, kept = _name(4, "fresh"), _name(3, "kept")
     log, clock = _log(fresh, kept), FakeClock()
     for _ in range(5):

@@ -18,7 +18,7 @@ def test_empty_pointer_has_no_objects() -> None:
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_version_id_is_chain_of_all_digests() -> None:
+def test_version_id_is_chained_hash_of_digests_of_all_deltas() -> None:
     one, two = sha256(b"1").digest(), sha256(b"2").digest()
     pointer = Pointer.empty().with_delta(_ref(1), one, ("b",)).with_delta(_ref(2), two, ("a", "b"))
     first = sha256(bytes(32) + one).digest()

@@ -79,7 +79,7 @@ def test_page_shows_lost_connection_until_it_is_restored(
         page = visitor.page
         page.route("**/tasks", _without_events)
         visitor.go(paths_of(app)["tasks"])
-        expect(page.locator("#lost")).to_contain_text("The server is not heard")
+        expect(page.locator("#lost")).to_contain_text("The server does not respond")
         expect(page.locator("#lost")).to_have_attribute("role", "status")
         page.unroute("**/tasks")
         expect(page.locator("#lost")).to_be_hidden()
@@ -110,8 +110,8 @@ def test_all_page_actions_work_with_keyboard(
         page.get_by_role("link", name="counts", exact=True).press("Enter")
         expect(page.locator(".big")).to_have_text(f"{app._counts['the']:,}")
         visitor.go(paths_of(app)["tasks"])
-        page.get_by_role("link", name="Behind").press("Enter")
-        expect(page.locator("th[aria-sort=descending]")).to_contain_text("Behind")
+        page.get_by_role("link", name="Lag", exact=True).press("Enter")
+        expect(page.locator("th[aria-sort=descending]")).to_contain_text("Lag")
         page.get_by_role("button", name="Sign out").press("Enter")
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     with visiting(browser, served, width=360) as visitor:
@@ -152,7 +152,7 @@ def test_pages_are_complete_without_javascript(
             visitor.go(path)
             expect(page.get_by_role("heading", level=1)).to_have_count(1)
             if name == "overview":
-                page.get_by_role("link", name="Look again").click()
+                page.get_by_role("link", name="Refresh").click()
                 expect(page.locator(".graph")).to_contain_text("split")
         visitor.go(paths_of(app)["store"])
         page.get_by_label("Begins with").fill("th")
@@ -208,27 +208,27 @@ def test_buttons_pause_resume_and_make_savepoints_with_the_role_act(
     ):
         page, home, paths = visitor.page, app.checkpoint.home, paths_of(app)
         visitor.go(paths["overview"])
-        why = page.get_by_label("Why, shown wherever the pause is")
+        why = page.get_by_label("Reason, shown with the pause")
         why.fill("<b>moving</b>")
         if scripts:
             app.commit(app.now_ms)
             expect(page.locator(".version")).to_contain_text(f"batch {app.batch}")
             expect(why).to_have_value("<b>moving</b>")  # typed text is not lost
-        page.get_by_role("button", name="Pause it").click()
+        page.get_by_role("button", name="Pause app").click()
         paused = page.locator(".band.warn")
         expect(paused).to_contain_text("<b>moving</b> (by anna")
         assert present_pause(home) is not None
         visitor.go(paths["tasks"])
         paused.get_by_role("button", name="Resume").click()
-        expect(page.get_by_role("button", name="Pause it")).to_be_visible()
+        expect(page.get_by_role("button", name="Pause app")).to_be_visible()
         assert present_pause(home) is None
         visitor.go(paths["versions"])
         name = f"by hand {scripts}"
-        page.get_by_role("button", name="Make it").click()  # not sent: a name is required
+        page.get_by_role("button", name="Create savepoint").click()  # not sent: a name is required
         page.get_by_label("Name of the savepoint").fill(name)
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create savepoint").click()
         expect(page.get_by_role("rowheader", name=name, exact=True)).to_be_visible()
         page.get_by_label("Name of the savepoint").fill(name)
         page.get_by_label("Name of the savepoint").press("Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("That could not be done")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Action not possible")
     assert [each for each in visitor.trouble if "status of 409" not in each] == []

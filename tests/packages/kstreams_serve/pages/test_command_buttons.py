@@ -66,7 +66,7 @@ def test_page_button_makes_savepoint(served: Served) -> None:
     assert (answer.status, answer.headers["location"]) == (303, f"{BASE}/versions")
     assert "Dienstag früh" in html(served, f"{BASE}/versions", token=ACTOR).text
     again = send(served, {"order": "savepoint", "name": "Dienstag früh"})
-    assert (again.status, b"That could not be done" in again.data) == (409, True)
+    assert (again.status, b"Action not possible" in again.data) == (409, True)
 
 
 def test_page_without_the_role_act_shows_commands_instead_of_buttons(

@@ -45,7 +45,7 @@ def test_login_exchanges_a_token_for_a_cookie_hidden_from_scripts(served: Served
 def test_login_with_wrong_token_shows_error_text(served: Served) -> None:
     answer = _post(served, "/login", {"token": "wrong-wrong-wrong-wrong", "next": "/"})
     assert answer.status == 401
-    assert b"This token is none of this server&#39;s." in answer.data
+    assert b"The token is not valid for this server." in answer.data
     assert "set-cookie" not in answer.headers
 
 
@@ -75,7 +75,7 @@ def test_link_from_another_site_opens_login_page_that_continues_with_one_click(
     answer = served.get("/apps/word-count", token=None, Sec_Fetch_Dest="document", **way)
     assert answer.status == 303
     page = html(served, answer.headers["location"])
-    assert page.one("a", href="/apps/word-count").text == "Go on"
+    assert page.one("a", href="/apps/word-count").text == "Continue"
 
 
 def test_token_in_a_url_is_refused_and_forms_have_a_size_limit(served: Served) -> None:

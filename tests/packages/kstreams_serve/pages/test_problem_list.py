@@ -61,7 +61,7 @@ def test_healthy_app_has_no_problems() -> None:
     ("facts", "shares", "text"),
     [
         (_facts(lag={0: 90, 1: 10}), {}, "Partition t/0 holds 90 % of the lag (90 of 100)"),
-        (_facts(), {"a": 0.6, "b": 0.4}, "Node a takes 60 % of the time"),
+        (_facts(), {"a": 0.6, "b": 0.4}, "Node a takes 60 % of the processing time"),
         (
             _facts(nodes={"count": NodeCounts(10, 7, 0, {"late": 2, "null": 1})}),
             {},
@@ -70,17 +70,17 @@ def test_healthy_app_has_no_problems() -> None:
         (
             _facts(times={0: NOW, 1: NOW - 42_000}),
             {},
-            "Stream time of g/1 is 42 s behind the furthest task of g",
+            "Stream time of g/1 is 42 s behind the most advanced task of g",
         ),
         (
             _facts(sizes={0: 90_000_000, 1: 1_000_000, 2: 1_000_000}),
             {},
-            "Task g/0 has 90 MB of state, 2.9 times as much as its group's mean",
+            "Task g/0 has 90 MB of state, 2.9 times the mean of its group",
         ),
         (
             _facts(lag={0: 5}, wall_ms=NOW - 120_000),
             {},
-            "5 records wait, and nothing was committed for 2 min 0 s",
+            "5 unread records, and no commit for 2 min 0 s",
         ),
     ],
 )
@@ -104,5 +104,5 @@ def test_paused_app_has_no_problem_of_missing_commits() -> None:
 
 
 def test_missing_heartbeat_is_the_first_problem() -> None:
-    facts = AppFacts("app", Standing("not heard", "bad"))
-    assert _problem_texts(facts) == ["The app is not heard"]
+    facts = AppFacts("app", Standing("not responding", "bad"))
+    assert _problem_texts(facts) == ["The app is not responding"]
