@@ -87,7 +87,7 @@ def test_project_is_named_as_its_package(project: Package) -> None:
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.extra)
-def test_project_requires_the_core_and_others_in_its_own_version(project: Package) -> None:
+def test_project_requires_core_and_other_packages_of_same_version(project: Package) -> None:
     ours = [each for each in project.requirements if each.startswith("kstreams-")]
 
     assert project.project["version"] == VERSION
@@ -122,7 +122,7 @@ def test_extra_all_includes_every_extra_that_works_on_every_platform() -> None:
     assert Requirement(everything).extras == {*EXTRAS} - {"all", "java", "native"}
 
 
-def test_each_package_of_the_plain_install_is_not_an_extra_by_its_name() -> None:
+def test_packages_of_plain_install_are_no_extras() -> None:
     plain = {Requirement(each).name for each in CORE.dependencies}
     wrong = [
         project.extra

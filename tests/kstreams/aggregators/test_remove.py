@@ -170,7 +170,7 @@ def test_unrounded_of_integer_aggregators_is_none() -> None:
 @example([1e308, 1e308, -1e308, -1e308, 5e-324])
 @example([0.1] * 10)
 @example([-0.0])
-def test_exact_sum_is_rounded_once(values: list[float]) -> None:
+def test_exact_sum_of_doubles_is_rounded_once(values: list[float]) -> None:
     total = reduce(ExactSum.plus, values, NOTHING)
     try:
         expected = math.fsum(values)

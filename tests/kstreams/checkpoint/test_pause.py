@@ -55,14 +55,14 @@ def test_first_of_several_pauses_is_stored_until_resume(home: CheckpointHome) ->
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"since_ms": "x"}', b"\xff"])
-def test_damaged_pause_note_counts_as_pause(home: CheckpointHome, data: bytes) -> None:
+def test_damaged_pause_note_pauses_app(home: CheckpointHome, data: bytes) -> None:
     home.note_pause(data)
     found = present_pause(home)
     assert found is not None
     assert "cannot be read" in found.reason
 
 
-def test_unreadable_pause_note_keeps_last_known_state(tmp_path: Path) -> None:
+def test_unreadable_pause_note_leaves_app_paused_or_running_as_before(tmp_path: Path) -> None:
     home = home_of(tmp_path)
     watch = PauseWatch(home, "app")
     watch._every = 0

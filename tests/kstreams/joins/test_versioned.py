@@ -53,7 +53,7 @@ def test_join_with_table_uses_last_row_by_arrival_and_with_versioned_table_by_ti
         assert values(driver) == expected
 
 
-def test_late_version_does_not_change_present_row_or_tombstone() -> None:
+def test_late_version_does_not_change_latest_row_or_tombstone() -> None:
     """The version is in the history; joins, `to_stream` and derived tables do not show it."""
     builder = TopologyBuilder("t")
     seen: list[Change[str]] = []
@@ -82,7 +82,7 @@ def test_late_version_does_not_change_present_row_or_tombstone() -> None:
         assert values(driver) == ["5+a", "10+b", "12+c", "15+None"]
 
 
-def test_tombstone_at_time_of_only_version_is_kept() -> None:
+def test_versioned_table_keeps_tombstone_at_time_of_its_only_version() -> None:
     """Kafka's store drops the tombstone, so an older value put later becomes visible."""
     with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
         driver.pipe(TABLE, "k", "a", timestamp=2)

@@ -125,7 +125,7 @@ def test_view_with_max_age_saves_requests(tmp_path: Path) -> None:
         assert view.get("a") == 2
 
 
-def test_keys_without_known_routing_are_looked_up_in_all_partitions(tmp_path: Path) -> None:
+def test_view_looks_up_keys_of_unknown_partition_in_all_partitions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS, key=DOUBLE)
     app.commit(lambda store, partition: store.put(f"of {partition}", partition))
     with View(tmp_path, COUNTS) as view:
@@ -154,7 +154,7 @@ def test_follow_reports_newest_version_and_stops(tmp_path: Path) -> None:
         assert versions[-1] == 3
 
 
-def test_failing_callback_ends_follow(tmp_path: Path) -> None:
+def test_failing_callback_ends_follow_of_view(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([])
     ended = threading.Event()
 

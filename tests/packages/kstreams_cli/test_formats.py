@@ -77,7 +77,7 @@ def test_name_is_resolved_to_a_serde(text: str, name: str) -> None:
     assert find_serde(text).name == name
 
 
-def test_package_offers_serdes_by_name(package: None) -> None:
+def test_installed_package_provides_serdes_by_name(package: None) -> None:
     found: Any = find_serde("cents:EUR", topic="t", part="key", registry="http://r")
     asked = found.request
     assert (asked.text, asked.topic, asked.part, asked.registry) == ("EUR", "t", "key", "http://r")

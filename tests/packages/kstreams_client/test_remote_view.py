@@ -278,14 +278,14 @@ def test_remote_view_refuses_wrong_store_app_or_token(tmp_path: Path) -> None:
         "http://127.0.0.1:70000",
     ],
 )
-def test_token_is_sent_only_to_the_server(url: str) -> None:
+def test_remote_view_sends_token_only_to_its_server(url: str) -> None:
     """It is sent neither unencrypted to another machine nor to an invalid address."""
     with pytest.raises(ServerRefusedError) as caught:
         RemoteView(url, COUNTS, token=TOKEN)
     assert "secret" not in str(caught.value)
 
 
-def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
+def test_remote_view_of_unreachable_server_raises(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         view = remote(served, timeout=SHORT)

@@ -195,7 +195,7 @@ def test_added_partitions_raise_partition_count_error(
     assert caught.value.where.partition == 2
 
 
-def test_sinks_and_dead_letters_are_written_with_result_ids(
+def test_sink_results_and_dead_letters_are_written_with_result_ids(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 2)

@@ -71,7 +71,7 @@ def test_wrongly_signed_request_is_refused(headers: dict[str, str], said: str) -
         STANDARD.check(headers, BODY, 1_000_000)
 
 
-def test_short_or_missing_secrets_are_refused() -> None:
+def test_signature_with_short_or_missing_secrets_is_refused() -> None:
     for secrets in ((), ("short",)):
         with pytest.raises(ValueError, match="at least 16 bytes"):
             HmacSignature(secrets)

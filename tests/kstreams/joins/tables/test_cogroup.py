@@ -103,7 +103,7 @@ def test_failing_cogroup_function_leaves_state_unchanged() -> None:
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_record_that_reaches_two_inputs_is_applied_twice_and_gives_one_result_a_batch() -> None:
+def test_record_in_two_cogroup_inputs_is_applied_twice_with_one_result_per_batch() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     louder = builder.add_processor("louder", map_values(lambda v: v and v.upper()), shipped)

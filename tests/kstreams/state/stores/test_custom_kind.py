@@ -140,7 +140,7 @@ def test_methods_of_custom_kind_are_not_called_for_each_record() -> None:
     assert asked[0] == asked[1] > 0
 
 
-def test_views_read_custom_store_by_its_methods_and_types(tmp_path: Path) -> None:
+def test_views_offer_methods_and_types_of_custom_store(tmp_path: Path) -> None:
     app = Committing(tmp_path, SCORES)
     app.put((f"m{n}", float(n % 10)) for n in range(30))
     with View(tmp_path, SCORES) as view:
@@ -211,7 +211,7 @@ def test_installed_package_can_provide_store_kind(monkeypatch: pytest.MonkeyPatc
     assert caught.value.hint == "did you mean 'sorted-set'?"
 
 
-def test_entry_point_must_be_a_kind_of_its_name(
+def test_entry_point_of_store_kind_must_have_name_of_kind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     offer(monkeypatch, "sorted-sets", f"{outside.__name__}:SORTED_SET")
