@@ -156,7 +156,7 @@ def test_pages_are_complete_without_javascript(
                 expect(page.locator(".graph")).to_contain_text("split")
         visitor.go(paths_of(app)["store"])
         page.get_by_label("Begins with").fill("th")
-        page.get_by_label("Version").select_option(app.names.savepoint)
+        page.get_by_label("Version", exact=True).select_option(app.names.savepoint)
         page.get_by_role("button", name="Show").click()
         expect(page.locator("tbody tr").first).to_contain_text("that")
         page.get_by_label("Key", exact=True).fill("the")

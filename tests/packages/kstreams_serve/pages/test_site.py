@@ -257,7 +257,7 @@ def test_tasks_are_listed_in_pages_of_limited_size(tmp_path: Path) -> None:
         page = html(served, f"{tasks}?sort=lag&page=2")
         assert "1,000 tasks" in page.one("caption").text
         assert len(page.rows()) == 50
-        assert page.one("th", aria_sort="descending").text.startswith("Behind")
+        assert page.one("th", aria_sort="descending").text.startswith("Lag")
         assert html(served, f"{tasks}?sort=lag").rows()[0][0] == "lines/499"
         assert len(html(served, f"{tasks}?find=by-word/49").rows()) == 11
 
