@@ -103,7 +103,7 @@ def put_rows(
     A row is None if it does not exist.
 
     Args:
-        table: The table, without pending puts.
+        table: The table; all earlier puts must have been written to its store.
         keys: The keys, in a form in which equal keys compare equal.
         values: The values; None deletes.
         times: The times, ms.

@@ -14,7 +14,7 @@ __all__ = ("AnswerCache", "cache_of")
 
 
 class AnswerCache(Generic[Q, A]):
-    """An LRU cache of answers and misses, with times to live.
+    """An LRU cache of answers and of misses (questions without an answer), with times to live.
 
     Args:
         settings: The size of the cache, and the times to live.

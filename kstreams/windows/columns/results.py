@@ -92,7 +92,7 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def by_place(parts: Sequence[Placed]) -> Placed:
-    """Concatenate results, and sort them by position."""
+    """Concatenate parts, each of sort positions and results, and sort them by position."""
     places = np.concatenate([place for place, _ in parts])
     order = np.argsort(places, kind="stable")
     return places[order], joined([results for _, results in parts]).take(order)
