@@ -185,7 +185,7 @@ class BatchJoin:
         """Return three masks of the batch's records, and the number of late records.
 
         The masks select records that are forwarded unmatched now, wait for a partner, and are
-        stored.
+        stored. `paired` is the mask of the batch's records that have a partner.
         """
         came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]

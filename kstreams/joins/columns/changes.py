@@ -149,7 +149,7 @@ class ChangesProcessor(ColumnProcessor):
         self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
-        """Return a table with its keys converted to their Arrow type."""
+        """Return a table with its keys decoded to the `arrow_type` of the source's key serde."""
         return replaced(table, key=source.key.to_arrow(table.column("key").combine_chunks()))
 
 

@@ -29,7 +29,7 @@ class AnswerCache(Generic[Q, A]):
     def known(self, questions: Iterable[Q], now_ms: int) -> dict[Q, tuple[A, ...]]:
         """Return, by question, a tuple with the cached answer; empty for a cached miss.
 
-        Questions that are not in the cache, or have expired, are omitted.
+        Questions that are not in the cache, or have expired by `now_ms`, are omitted.
         """
         found: dict[Q, tuple[A, ...]] = {}
         for question in questions:

@@ -60,7 +60,12 @@ class Results:
     def table(
         self, *, headers: pa.Array | None = None, stream_times: Ints | None = None
     ) -> pa.Table:
-        """Return the results as a table to forward."""
+        """Return the results as a table to forward.
+
+        Args:
+            headers: The headers of each result; None for no headers.
+            stream_times: The stream time of each result, ms; None for no column of stream times.
+        """
         kind = WindowedType(self.keys.type)
         columns = {
             "key": kind.of(self.keys, pa.array(self.starts), pa.array(self.ends)),

@@ -211,6 +211,13 @@ class SessionWindowColumns(WindowedColumns):
 
         The records of each key must be in time order and later than its stored sessions, so a run
         continues at most one session.
+
+        Args:
+            rows: The row numbers of the records in the batch.
+            runs: The runs of the records.
+            before: The stored sessions before the batch.
+            found: The sessions after the batch.
+            keys: The keys.
         """
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
         base = self._base(before, found)
