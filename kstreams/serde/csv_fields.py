@@ -24,7 +24,8 @@ def _marks(row: bytes, mark: bytes) -> Iterator[int]:
 def has_more_fields(row: bytes, mark: bytes, most: int) -> bool:
     """Return whether a row has more than `most` fields, without splitting the row.
 
-    `mark` is the delimiter. A row of a few megabytes may have millions of fields, each an object of 33 bytes or more.
+    `mark` is the delimiter. A row of a few megabytes may have millions of fields, each an object of
+    33 bytes or more.
     """
     if row.count(mark) < most:
         return False
