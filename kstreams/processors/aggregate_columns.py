@@ -85,7 +85,11 @@ class AggregateColumns(ColumnProcessor):
         return {"key": keys, "value": self._form.result(state), "timestamp": pa.array(state[0])}
 
     def _release(self, parts: Sequence[dict[str, pa.Array]]) -> None:
-        """Forward the last result of each key, in the order of the keys' first results."""
+        """Forward the last result of each key, in the order of the keys' first results.
+
+        Args:
+            parts: For each table of the batch, the columns of its results.
+        """
         whole = pa.concat_tables([pa.table(part) for part in parts]).combine_chunks()
         if len(parts) > 1:
             found = whole.column("key").combine_chunks().dictionary_encode()

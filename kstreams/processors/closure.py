@@ -27,8 +27,8 @@ class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
     attribute lookup. The caller must read `process` after `init`.
 
     Attributes:
-        hands_on: How the processor forwards. From this, the task derives most counts of forwarded
-            records, instead of counting each call of `forward`.
+        hands_on: The kind of forwarding, such as `one` record per input record. From the kind, the
+            task derives most counts of forwarded records, instead of counting calls of `forward`.
     """
 
     hands_on: ClassVar[HandsOn] = "any"

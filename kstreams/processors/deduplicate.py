@@ -67,7 +67,7 @@ class _DeduplicateSupplier(Generic[K, V]):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return what stored rows depend on: the time span and, if known, the kind of the id."""
+        """Return the parameters of stored rows: the time span and, if known, the kind of the id."""
         found: dict[str, Parameter] = {"deduplicate.within_ms": self.within_ms}
         owner = getattr(self.by, "__self__", None)
         if isinstance(owner, KeyId):

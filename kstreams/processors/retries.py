@@ -54,7 +54,13 @@ class Retries:
 
 
 def gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
-    """Return the error for a record whose last call failed."""
+    """Return the error for a record whose last call failed.
+
+    Args:
+        exc: The exception of the last call.
+        calls: The number of calls.
+        reason: The reason why the call is not repeated, such as "no retries are left".
+    """
     times = "1 call" if calls == 1 else f"{calls} calls"
     return ProcessingError(
         f"the called function failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",

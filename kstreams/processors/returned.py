@@ -72,7 +72,14 @@ def text_problem(
 def text_returned(
     operator: str, function: Callable[..., object], made: object, unpacked: Unpacked
 ) -> ProcessingError:
-    """Return the error for a function that has returned text."""
+    """Return the error for a function that has returned text.
+
+    Args:
+        operator: The name of the operator.
+        function: The user's function.
+        made: The returned text.
+        unpacked: The kind of items that the operator unpacks from a result.
+    """
     said = _said(operator, function, type(made), unpacked)
     return ProcessingError(said, hint=f"{_hint(type(made), unpacked)}.")
 

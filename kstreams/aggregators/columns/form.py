@@ -40,7 +40,12 @@ class ColumnForm(Protocol):
         ...
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """Return a state for each record."""
+        """Return a state for each record.
+
+        Args:
+            values: The values of the records.
+            times: The timestamps of the records, ms.
+        """
         ...
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
