@@ -111,7 +111,7 @@ class PlanLog:
         )
 
     def newest(self) -> Plan | None:
-        """Return the newest plan, which has the next positions, or None before any.
+        """Return the newest plan, which has the next positions; None if no plan is stored.
 
         Raises:
             StateCorruptError: The plan is unreadable.

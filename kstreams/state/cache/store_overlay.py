@@ -85,7 +85,7 @@ class StoreOverlay:
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
     def _arrange(self) -> None:
-        """Create the sorted index of cached keys, and the scans of cache and store."""
+        """Create `_order` (sorted keys of the puts) and `merged` (scans of puts and backend)."""
         self._order = WrittenKeys(self.dirty, self._coding.encode_keys if self._by_object else None)
         self.merged = MergedRows(
             self.dirty,

@@ -132,7 +132,10 @@ class DurableLog:
         first: int = 0,
         version_id: str = "",
     ) -> bytes:
-        """Return the bytes of an object with these changes; its header names this task."""
+        """Return the bytes of an object with these changes; its header names this task.
+
+        The arguments are described in `DeltaHeader`.
+        """
         header = DeltaHeader(
             self.task.app,
             self.task.group,

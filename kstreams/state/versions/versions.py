@@ -50,7 +50,7 @@ class TaskVersions:
         log: The durable log.
         task: The task.
         stores: The names of the task's stores. Stores that are no longer named keep their content.
-        upkeep: The intervals of merges and snapshots.
+        upkeep: The settings for merging deltas and creating snapshots.
         background: The background upkeep; None leaves upkeep to commits.
         open_versions: The versions that stay open from batch to batch; None closes all versions.
     """
