@@ -226,7 +226,7 @@ class PlanLog:
         )
 
     def _versions(self, prefix: str = "") -> dict[int, _Version]:
-        """Return the valid version of the plan of each batch number."""
+        """Return the valid plan version by batch number, of plans whose names have `prefix`."""
         versions: dict[int, _Version] = {}
         for match in map(_PLAN.fullmatch, self._names(prefix)):
             if match is not None:

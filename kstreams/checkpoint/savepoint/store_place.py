@@ -81,7 +81,7 @@ class StorePlace:
         return self.checkpoint.commits(self.query, self.objects).batches()
 
     def commit(self, version: int | str) -> Commit:
-        """Return the commit of a batch, or of a savepoint.
+        """Return the commit of a batch (by number), or of a savepoint (by name).
 
         Raises:
             StoreError: The batch is not retained; the error lists the retained batches.
