@@ -169,7 +169,10 @@ class TopicCatalog:
         shutil.rmtree(doomed, ignore_errors=True)
 
     def sweep(self, older_than_ms: int) -> int:
-        """Remove leftovers of interrupted creations and deletions; return their number."""
+        """Remove leftovers of interrupted creations and deletions; return their number.
+
+        Leftovers last written at or after `older_than_ms` (ms since the epoch) stay.
+        """
         removed = 0
         for pattern in (".creating-*", ".deleted-*"):
             for left in self._root.glob(pattern):

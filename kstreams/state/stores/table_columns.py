@@ -95,6 +95,8 @@ class PresentColumns(TableColumns):
     def among(columns: TableColumns, store: str) -> PresentColumns:
         """Return `columns` if they are `PresentColumns`, whose rows can be written at once.
 
+        `store` is the name of the store, for the error.
+
         Raises:
             TopologyError: The columns are of another class.
         """
