@@ -26,7 +26,10 @@ __all__ = ("ChangeRow", "RowForm", "required_fields", "table_of", "wanted_fields
 
 
 class ChangeRow(NamedTuple):
-    """A future record: its key and value as JSON, or the reason why it cannot be read."""
+    """A record before its conversion to Arrow: its key and value as JSON.
+
+    If the change cannot be read, `unreadable` is the reason.
+    """
 
     offset: int
     time_ms: int

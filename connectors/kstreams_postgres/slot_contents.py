@@ -145,7 +145,11 @@ class SlotContents:
         return None
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield pieces: the copied rows, large transactions, and groups of other transactions."""
+        """Yield the offsets from `start` to before `stop` as `Piece`s.
+
+        The copied rows are one piece, each large transaction is one, and other transactions are
+        grouped.
+        """
         state = self._known()
         if start < state.offset:
             raise DataLossError(

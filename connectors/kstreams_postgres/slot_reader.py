@@ -153,7 +153,7 @@ class SlotReader:
 
 
 class _OpenPiece:
-    """Decoded transactions of a piece, read from first to last.
+    """A piece that is being read: a cursor over its transactions, whose changes are decoded.
 
     Attributes:
         next: The next offset.

@@ -90,7 +90,10 @@ class StreamContents:
         return self._places.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return the offsets as one piece, with the stream's name and the id of its creation."""
+        """Return one `Piece` with all offsets; its `place` has the stream's mark and name.
+
+        Returns no piece if the range is empty.
+        """
         if start >= stop:
             return []
         stream = self._places.retried(self._streams)[partition]

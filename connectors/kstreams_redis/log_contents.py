@@ -90,7 +90,10 @@ class StreamContents:
         return self._server.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one piece, with the id of its stream's numbering."""
+        """Return one `Piece` with all offsets; its `place` is the id of the stream's numbering.
+
+        Returns no piece if the range is empty.
+        """
         if start >= stop:
             return []
         return [Piece(partition, start, stop, (self._known or self._look())[partition].log_id)]

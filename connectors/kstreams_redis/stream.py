@@ -188,7 +188,10 @@ class _StreamWriter(Writer[K, V]):
         self._server.close()
 
     def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:
-        """Stage entries in a new list, after adding the list's name to the set of the lane."""
+        """Stage entries in a new list, and return its receipt.
+
+        The name of the list is first added to the set of the task's staged lists.
+        """
         lane = _lane_key(self._sink, commit)
         self._remove_older(lane, commit)
         staged = f"{lane}:{commit.batch}:{uuid4().hex}"

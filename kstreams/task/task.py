@@ -226,7 +226,7 @@ class Task:
             raise self._here(OutsideBatchError("a processor forwarded records outside of a batch"))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
-        """Return the error of a `KeyboardInterrupt` in `run` that no operator sent.
+        """Return the error for a `KeyboardInterrupt` that a processor raised in `run`.
 
         The error names the current record. It fails the batch, whatever the policy of the source.
         """

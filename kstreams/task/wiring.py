@@ -322,7 +322,7 @@ class Wiring:
             self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
-        """Return the receiver of a node's records: its processor with all wrappers."""
+        """Return `call`, which takes a node's records, within the node's check and interceptors."""
         self.places.add(node.name, call)
         if node.stores and not self._entries.issuperset(node.parents):
             call = _with_checked_time(call)

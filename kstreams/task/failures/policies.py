@@ -108,7 +108,7 @@ class Policies:
             self._cursor.drop(sink.name, "refused-skip")
 
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
-        """Apply the policy to a record that exceeds the maximum passes of a loop.
+        """Apply the policy to a record that exceeds the `max_hops` of a loop.
 
         The policy `fail` raises the error.
         """
