@@ -113,7 +113,7 @@ class SlotContents:
         return found or make_slot(connection, self._names, self._making)
 
     def _take(self, state: SlotState) -> None:
-        """Assign offsets to the uncommitted transactions found."""
+        """Use a new state of the slot, and assign offsets to its uncommitted transactions."""
         self._state, self._seen = state, state.written
         self._found = [each for each in self._found if each.end > state.lsn]
         sizes = accumulate((each.offsets for each in self._found), initial=state.base)

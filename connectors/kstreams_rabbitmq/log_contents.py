@@ -133,7 +133,11 @@ class StreamContents:
         return found
 
     def _looked_at(self) -> list[str]:
-        """Return the marks of streams; retry if a stream has lost its messages while it starts."""
+        """Return the marks of streams.
+
+        Raises:
+            NotYetError: A stream has no mark any more; this may pass while its leader starts.
+        """
         found = [self._places.mark(each) for each in self._streams()]
         for old, new in zip(self._marks, found, strict=False):  # none are known before
             if old and not new:

@@ -139,7 +139,13 @@ class StreamContents:
         return known.stop if number is None else known.offset(number)
 
     def _number(self, partition: int, known: Numbers, found: EntryId) -> int | None:
-        """Return the number of the first entry that is not before an id."""
+        """Return the number of a stream's first entry from an id on; None without one.
+
+        Args:
+            partition: The partition of the stream.
+            known: The numbering of the stream.
+            found: The id.
+        """
         low, high = known.first, known.count
         while low < high:
             middle = (low + high) // 2

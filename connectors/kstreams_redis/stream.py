@@ -146,7 +146,11 @@ class _Shown(Generic[K, V]):
     staged: str
 
     def position(self, lane: str) -> Position | None:
-        """Return the position of a lane's fence; None before its first row."""
+        """Return the position of a task's fence; None before its first row.
+
+        Args:
+            lane: The id of epoch, sink and task; see `lane_of`.
+        """
         found = self.server.command("GET", self.sink.fence + lane)
         return Position.of(found.decode()) if found else None
 

@@ -158,7 +158,10 @@ class RecordPass:
         self._work.failed(stream.queue, row, stream.keys[row], exc)
 
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
-        """Return the receiver of each stream's records; set the tables of buffers below entries."""
+        """Return the function that takes each stream's records.
+
+        Buffers right below entries also get the tables to which their row numbers refer.
+        """
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
         buffers = self._work.wiring.buffers
@@ -230,7 +233,7 @@ class _Feed:
 
         Args:
             stream_times: The stream time at each record of the merged batch.
-            place: The number of records that the task has processed before this batch.
+            place: The number of records that the task has processed before these rows.
         """
         times = pa.array(stream_times[self.places])
         table = self.table.append_column(STREAM_TIME, times)

@@ -40,7 +40,7 @@ class Policies:
         sinks: The sinks with their own policy.
         loop_ends: The ends of loops; the policy of the loop applies to them.
         cursor: The position of the task.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
         folder: The folder for dead letters that exceed the memory limit.
     """
 
