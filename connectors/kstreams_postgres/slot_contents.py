@@ -197,7 +197,10 @@ class SlotContents:
         return each.size / each.offsets
 
     def kept(self) -> Kept | None:
-        """Return how much of its log the server retains for the slot."""
+        """Return how much of its log the server retains for the slot.
+
+        Returns None before the first poll.
+        """
         state = self._state
         return None if state is None else Kept(state.kept, state.room)
 

@@ -86,7 +86,7 @@ class Wiring:
         results: The collectors by sink node with another destination.
         lines: The lines by `to_stdout` sink node.
         column_processors: The column processors with their nodes, in topological order.
-        joints: The joints by join node that one record may reach through both inputs.
+        joints: The `Joint` of each join that one record may reach through both inputs, by node.
         places: The functions of nodes, to locate errors.
         flows: The counters of nodes.
 
@@ -148,7 +148,7 @@ class Wiring:
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
-        """Return the joints that a node or entry reaches through both inputs."""
+        """Return the `Joint` of each join that a node or entry reaches through both inputs."""
         return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
 
     def clear_counts(self) -> None:
