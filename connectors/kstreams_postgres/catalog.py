@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 def beside_parameters(name: sql.Identifier) -> sql.Composable:
-    """Return a name for a statement with parameters; `%` is doubled, as it marks parameters."""
+    """Return a quoted name for SQL with parameters: `%`, which marks a parameter, is doubled."""
     escaped: Any = name.as_string(None).replace("%", "%%")  # checkers want a literal
     return sql.SQL(escaped)
 

@@ -311,7 +311,7 @@ class Reader(MovingReader[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Iterate over the rows of `begin(live stores)`; the view keeps its version until the end."""
+        """Iterate over rows of `begin(live stores)`; meanwhile the view stays at its version."""
 
         def opened(states: Sequence[State[S]]) -> ViewScan[T]:
             rows = begin([state.live() for state in states])
