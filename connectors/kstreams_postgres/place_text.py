@@ -12,7 +12,7 @@ _FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
 
 
 def place_text(low: int, high: int, first: int, stop: int) -> str:
-    """Return two bounds of a table or slot, and two offsets, as `LOW-HIGH:FIRST-STOP`."""
+    """Return a range of transactions or LSNs, and a range of offsets, as `LOW-HIGH:FIRST-STOP`."""
     return f"{low}-{high}:{first}-{stop}"
 
 

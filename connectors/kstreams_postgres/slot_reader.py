@@ -104,7 +104,10 @@ class SlotReader:
         return self._state[1]
 
     def _copied(self, connection: Connection, piece: Piece, max_bytes: int) -> list[ChangeRow]:
-        """Return rows that the table had before the slot."""
+        """Return records of a piece of copied rows, which the table had before the slot.
+
+        Reading stops early once the records exceed `max_bytes`.
+        """
         state = self._of(connection)
         begin = Begin(state.lsn, state.copied_ms, 0)
         rows, size, start = list[ChangeRow](), 0, piece.start
@@ -153,7 +156,7 @@ class SlotReader:
 
 
 class _OpenPiece:
-    """Decoded transactions of a piece, read from first to last.
+    """A piece that is being read: a cursor over its transactions, whose changes are decoded.
 
     Attributes:
         next: The next offset.

@@ -117,10 +117,10 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Start a draft from the newest usable earlier copy, by hard links.
+        """Create a copy at `draft` from the newest usable copy before `name`, by hard links.
 
         Returns:
-            The version of each partition of the draft; empty if there is no usable copy.
+            The version of each partition of the new copy; empty if there is no usable copy.
         """
         for before in reversed([other for other in self._names() if other < name]):
             try:
@@ -144,7 +144,7 @@ class HostCopies:
         )
 
     def _sweep(self, made: str) -> None:
-        """Remove drafts, and all copies except the new copy `made` and the newest other copy."""
+        """Remove incomplete copies, and all complete ones but `made` and the newest other one."""
         others = [name for name in self._names() if name != made]
         drafts = [path.name for path in self._home.glob(".*") if path.is_dir()]
         for name in (*others[:-_OTHERS_KEPT], *drafts):

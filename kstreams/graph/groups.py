@@ -129,6 +129,11 @@ def _least_bound(
 
     Only repartition edges count. If there is no such group, because a shared store makes edges form
     a cycle, the first group is returned; `build` then reports the cycle.
+
+    Args:
+        waiting: The groups that are not sorted yet.
+        by_exit: By repartition edge, the group that writes to it.
+        names: The names of the groups in `waiting`.
     """
     for group in waiting:
         if not {by_exit[entry.name] for entry in group.entries} & (names - {group.name}):

@@ -85,12 +85,15 @@ class PartitionGroup:
 
     @property
     def from_tasks(self) -> tuple[RepartitionNode | LoopNode, ...]:
-        """The entries of the group that receive records from tasks: repartition edges and loops."""
+        """The repartition edges and loops that the group reads; tasks write to them."""
         return (*self.entries, *self.loops)
 
     @property
     def inputs(self) -> tuple[Entry, ...]:
-        """All entries of the group; at equal times, records are processed in this order."""
+        """The sources, repartition edges and loops that the group reads.
+
+        At equal times, their records are processed in this order.
+        """
         return (*self.sources, *self.from_tasks)
 
     @property

@@ -38,7 +38,7 @@ def placed_below(
 
 
 def check_run_closes_windows(topology: Topology, hint: str) -> None:
-    """Check the topology of an app that never closes windows: no node may depend on that.
+    """Check that no node needs closed windows to emit results, for an app that never closes them.
 
     Args:
         topology: The topology of the app.

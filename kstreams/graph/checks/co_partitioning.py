@@ -138,7 +138,7 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def inner_format(key: Serde[object]) -> str:
-    """Return the name of the serde that determines a key's partition; excludes its window."""
+    """Return the name of a key's serde; of a windowed key, the name of the inner key's serde."""
     while key.tail_bytes and isinstance(key, CompositeSerde):
         key = key.parts[0]
     return key.name

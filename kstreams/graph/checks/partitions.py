@@ -137,7 +137,7 @@ def _one_count(
     counts: Mapping[str, int],
     records: _Records,
 ) -> int | None:
-    """Return the common partition count of a co-partitioned set; None if no input has one.
+    """Return the common partition count of co-partitioned inputs; None if no input has a count.
 
     Raises:
         PartitionCountError: The inputs have different partition counts.

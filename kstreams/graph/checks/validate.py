@@ -146,7 +146,11 @@ def _store_name_problem(name: str) -> str:
 
 
 def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
-    """Yield problems of changelogs: invalid names, unsupported stores, topics used otherwise."""
+    """Yield problems of changelogs.
+
+    A changelog's topic name is invalid or already used by a source, a sink or another store, or its
+    store does not support a changelog.
+    """
     users: dict[str, str] = {}
     for node in ordered:
         topic = node.topic if isinstance(node, SourceNode) else getattr(node, "target", None)

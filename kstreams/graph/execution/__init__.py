@@ -7,9 +7,10 @@ table and the joins that read it run by columns together, or not at all. Statele
 joins with global tables, follow a join that runs by columns; operators also follow an aggregation
 that runs by columns if only edges and topics are below them.
 
-A supplier states the column form of its node as data: a `Need` for each input, the `Output`, and a
-function that creates the processor (`kstreams.processors.column_form`). The planner imports no
-supplier. For each node, and at most once, the planner
+A supplier states the column form of its node as data: a `Need` for each input (the kinds of rows
+that it accepts), the `Output` (the kind of rows that it forwards), and a function that creates the
+processor (`kstreams.processors.column_form`). The planner imports no supplier. For each node, and
+at most once, the planner
 
 1. finds, for each input, a need that the parents meet, after planning the parents;
 2. looks for other nodes that would see a difference between the executions: they use the same

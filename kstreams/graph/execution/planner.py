@@ -272,11 +272,11 @@ class ExecutionPlanner:
         return isinstance(self._found(above, punctuated=others), ColumnProcessor)
 
     def _end_with_batch(self, parents: Sequence[str]) -> bool:
-        """Return whether there is one parent, which forwards nothing before the batch ends."""
+        """Return whether there is only one parent, and it forwards only when the batch ends."""
         return len(parents) == 1 and self._neighbors.at_batch_end(parents[0])
 
     def _follows(self, parents: Sequence[str]) -> bool:
-        """Return whether there is one parent, which runs by columns and is not an aggregation."""
+        """Return whether there is only one parent, and it runs by columns and is no aggregation."""
         form = self._forms.get(parents[0])
         if len(parents) > 1 or form is None or form.output is Output.RESULTS:
             return False
