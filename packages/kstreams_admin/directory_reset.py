@@ -145,7 +145,10 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
 
 
 def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
-    """Return the name of the checkpoint's entry with the working copies; empty if outside."""
+    """Return the top-level name in the checkpoint directory under which working copies are.
+
+    Empty if the working copies are outside of the checkpoint directory.
+    """
     directory = None if state is None else state.directory
     if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):
         return ()

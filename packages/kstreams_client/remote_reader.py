@@ -313,7 +313,12 @@ class _Reading(Generic[S]):
         return self._spec.open(Overlay(rows, times=rows))
 
     def ask(self, partition: int, wanted: dict[str, object]) -> Found:
-        """Request rows of a partition at the version of this read."""
+        """Request rows of a partition at the version of this read.
+
+        Args:
+            partition: The partition.
+            wanted: The fields of the request that select rows: keys, or a key range.
+        """
         body = {**wanted, "partition": partition, "version": self._wanted, "epoch": self._epoch}
         found = decode_found(self._client.post(self._route, body))
         if not self.began:
