@@ -112,6 +112,12 @@ def request(
 ) -> Any:  # noqa: ANN401  # whatever JSON has
     """Send a request, with retries; return the JSON reply or a `Refusal`.
 
+    Args:
+        settings: The address and the request settings of the registry.
+        place: The path and query of the URL, as returned by `path`.
+        body: The JSON body; None for a request without a body.
+        method: The HTTP method; by default POST with a body, and GET without one.
+
     Raises:
         RegistryUnavailableError: There was no valid reply, or the registry requires other
             credentials.
@@ -130,7 +136,7 @@ def request(
 
 
 class _Again(Exception):  # never leaves
-    """A transient failure."""
+    """A transient failure of a request, after which `request` tries again."""
 
 
 def _asked(
