@@ -261,7 +261,11 @@ class BatchPlanner:
         return replace(self.plan(tasks), horizon=portion.horizon, holding=portion.holding)
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
-        """Return a plan for the input of tasks; the next plan starts after this input."""
+        """Return a plan with the given slices to read and the current positions.
+
+        Args:
+            tasks: The slices that each task reads, by stage number and partition.
+        """
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def done(

@@ -205,7 +205,15 @@ class StageRun:
         records: Sequence[EdgeRecords],
         done: dict[int, TaskResult],
     ) -> Iterator[Envelope]:
-        """Run a task; yield its messages to later stages, and add its result to `done`."""
+        """Run a task; yield its messages to later stages, and add its result to `done`.
+
+        Args:
+            task: The partition of the task.
+            call: The call of the driver.
+            queues: The records that were read from topics, one queue for each slice of the call.
+            records: The records from tasks of earlier stages.
+            done: The results of the tasks that have run, by partition.
+        """
         settings = self._settings
         name = TaskId(settings.group.name, task)
         run = self.task_run(name, self._task_settings(task))

@@ -265,7 +265,7 @@ class TaskRun:
 
 
 def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
-    """Return the records that loops sent to the task, one queue for each part."""
+    """Return the records that loops sent to the task, one queue for each `LoopPart`."""
     return [
         Queue(part.loop, part.loop, part.upstream, table)
         for part, table in zip(parts, state.received(parts) if parts else (), strict=True)
