@@ -165,7 +165,7 @@ class _Query:
 
 
 def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
-    """Return the telemetry of an app's logs; no logs are known without telemetry."""
+    """Read the telemetry of an app about its logs; without telemetry, the result has no logs."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()
     logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}

@@ -184,7 +184,12 @@ class RemoteReader(VersionReader[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration over partitions, which stays at its version."""
+        """Start an iteration over partitions, which reads one version until it ends.
+
+        Args:
+            partitions: The partitions.
+            begin: Called with the live stores of the partitions; returns the iterator.
+        """
         with self._lock:
             self.read(partitions, len, looked=True)
             self._scans += 1
