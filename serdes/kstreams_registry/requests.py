@@ -102,7 +102,12 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def path(*parts: str | int, **options: str) -> str:
-    """Return the quoted path of a request; names may have any characters."""
+    """Return the path and query of a request's URL.
+
+    Args:
+        parts: The segments of the path, which are quoted and may have any characters.
+        options: The parameters of the query, which need no quoting.
+    """
     joined = "".join("/" + quote(str(part), safe="") for part in parts)
     return joined + ("?" + "&".join(f"{k}={v}" for k, v in options.items()) if options else "")
 

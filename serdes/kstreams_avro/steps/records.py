@@ -98,9 +98,9 @@ class RecordStep(Step):
         """Read the record at an offset; return the record and the offset after it.
 
         Args:
-        data: The bytes.
-        place: The offset where the record begins.
-        depth: The number of enclosing records.
+            data: The bytes.
+            place: The offset where the record begins.
+            depth: The number of enclosing records.
         """
         if depth >= MAX_DEPTH:
             raise TooDeepError
