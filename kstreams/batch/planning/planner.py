@@ -114,7 +114,12 @@ class BatchPlanner:
     def _start(
         self, node: SourceNode, known: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Return the start offset of each source partition that has no position yet."""
+        """Return the start offset of each partition of a source that is not in `known`.
+
+        Args:
+            node: The source.
+            known: The positions from earlier batches.
+        """
         topic = node.topic.name
         places = [TopicPartition(topic, p) for p in range(self._counts[topic])]
         fresh = [place for place in places if place not in known]

@@ -237,7 +237,10 @@ class StageRun:
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
-        """Add the group and partition of a task to its errors."""
+        """Add the group and partition of a task to its errors.
+
+        The error of a rejected result also gets the offset ranges that the task has read, `queues`.
+        """
         try:
             yield
         except KStreamsError as exc:
