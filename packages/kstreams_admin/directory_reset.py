@@ -169,7 +169,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
-    """Yield the directories that interrupted resets of this app have left beside the checkpoint."""
+    """Yield the directories that interrupted resets of this app have left near the checkpoint."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
     for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():

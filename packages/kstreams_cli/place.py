@@ -109,7 +109,7 @@ class Place:
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
-        """Return the same connection of topics with exactly-once delivery.
+        """Return this connection of topics with exactly-once delivery.
 
         Embedded topics always have it; their `Place` is returned unchanged.
         """

@@ -262,7 +262,7 @@ def run(
 def _beside(
     port: int | None, target: str, place: Place, forwarded: str | None
 ) -> ServeBeside | None:
-    """Return the server to run beside the app; None if `--serve` is not given.
+    """Return the server to run as a child process of the app; None without `--serve`.
 
     Args:
         port: The value of `--serve`.

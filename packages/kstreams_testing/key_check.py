@@ -154,7 +154,7 @@ class _Check:
 
 
 def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
-    """Return a key without the windows that keys of `serde` do not have."""
+    """Return the key that `serde` encodes, given a key that may be in additional windows."""
     given = key
     while serde.tail_bytes and isinstance(given, Windowed):
         given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite
