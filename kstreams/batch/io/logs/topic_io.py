@@ -124,8 +124,8 @@ def _add(
     Args:
         sizes: The number of read offsets and bytes of each partition.
         each: The slice.
-        offsets: The number of its offsets that were read.
-        table: Its records that were read.
+        offsets: The number of offsets of the slice that were read.
+        table: The records of the slice that were read.
     """
     before, size = sizes.get(each.topic_partition, (0, 0))
     sizes[each.topic_partition] = before + offsets, size + table.nbytes
