@@ -98,7 +98,13 @@ def with_batch_checks(
 
 
 class _Check:
-    """Checks the partition of keys of one node."""
+    """Checks that a stateful node gets keys in the partition that their partitioner chooses.
+
+    Args:
+        node: The name of the node.
+        entry: The source, edge or loop from which the node gets its keys.
+        partitions: The partition count of this input.
+    """
 
     def __init__(self, node: str, entry: Entry, partitions: int) -> None:
         self._node = node
