@@ -66,7 +66,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PackageContents:
-    """A top-level module or package, and its files for executors."""
+    """A top-level module or package, its files for executors, and its excluded files."""
 
     package: str
     files: tuple[PackageFile, ...]

@@ -27,7 +27,13 @@ Granted = Mapping[str, Mapping[int, Allowance]]
 
 @dataclass(frozen=True)
 class _Limit:
-    """A limit: the number of records that pass, and the stage and number of its tasks."""
+    """A limit.
+
+    Attributes:
+        count: The number of records that pass.
+        stage: The number of the stage whose tasks apply the limit.
+        tasks: The number of these tasks.
+    """
 
     count: int
     stage: int

@@ -43,7 +43,7 @@ Cuts = Mapping[tuple[int, int], int]
 
 @dataclass
 class _Inbox:
-    """The messages for one task."""
+    """The messages to one task in a batch: its calls, and the records from earlier stages."""
 
     calls: list[TaskCall] = field(default_factory=list)
     records: list[EdgeRecords] = field(default_factory=list)

@@ -38,7 +38,13 @@ __all__ = ("Forwarded", "TaskResult", "TaskRun")
 
 @dataclass(frozen=True)
 class Forwarded:
-    """Records for a task of a later stage."""
+    """Records for a task of a later stage.
+
+    Attributes:
+        stage: The number of the stage.
+        task: The partition of the task.
+        queue: The records.
+    """
 
     stage: int
     task: int
