@@ -339,7 +339,13 @@ class SerdeContract(Generic[T]):
             self._assert_all_same(objects_of(column), expected)
 
     def _assert_alike(self, serde: Serde[T], data: bytes, good: bytes) -> None:
-        """Check that the column form and the single form of any bytes give the same result."""
+        """Check that bytes decode to the same result in a column as singly.
+
+        Args:
+            serde: The serde.
+            data: The bytes to check, which may be invalid.
+            good: Valid bytes, for another row of the column.
+        """
         column = pa.array([good, None, data], pa.binary())
         found: Any = outcome(lambda: serde.deserialize(data))
         if isinstance(found, DeserializationError):
