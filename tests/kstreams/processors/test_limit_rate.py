@@ -182,5 +182,7 @@ def test_limit_rate_rejects_invalid_stores_and_following_suppress() -> None:
         "limited", limit_rate(at_most_every(milliseconds(1)), store=held), source
     )
     builder.add_processor("finals", suppress(until_window_closes(windows), store=finals), limited)
-    with pytest.raises(TopologyError, match="node 'limited' forwards this result later, by at_most_every"):
+    with pytest.raises(
+        TopologyError, match="node 'limited' forwards this result later, by at_most_every"
+    ):
         builder.build()

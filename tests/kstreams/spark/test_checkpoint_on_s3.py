@@ -127,7 +127,7 @@ def test_app_with_checkpoint_url_is_viewed_upgraded_forked_and_reset_without_dir
     run(bench.app())
     bench.check()
     where = ("--checkpoint", bench.url)
-    assert "Savepoint kept of" in say("state", "savepoint", bench.name, "kept", *where)
+    assert "Created savepoint kept of" in say("state", "savepoint", bench.name, "kept", *where)
 
     bench.emit(["a", "c"])
     run(bench.app())
