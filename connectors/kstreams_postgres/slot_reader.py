@@ -180,7 +180,13 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Return whether reading `start` of `place` by `connection` continues this piece."""
+        """Return whether this reader can continue with a read, because it stopped at its start.
+
+        Args:
+            connection: The connection of the read.
+            place: The range of the slot.
+            start: The number of the first record of the read within the range.
+        """
         return self._connection is connection and self._place == place and self.next == start
 
     def take(self, start: int, stop: int, max_bytes: int) -> list[ChangeRow]:

@@ -68,7 +68,8 @@ class Input:
     """The rows that an input of a node receives.
 
     Args:
-        need: The kind of the rows: the need of the input that the parents meet.
+        need: The form of the rows: of the forms that the node accepts, the one that its parents
+            deliver.
         source: The serdes of the records of `Need.RECORDS` and `Need.DECODED`; None for other rows.
         punctuated: Whether a node that comes later in the order of the partition group has a
             stream-time punctuator.

@@ -121,7 +121,8 @@ class AsOfColumns(LookUps):
         Args:
             rows: The keys, timestamps and headers of the records.
             lefts: The values of the records.
-            moments: The batch position of each join; within a batch, also its stream time.
+            moments: For each record, the position in the batch at which it is joined, and the
+                stream time at this position, unless it is the end of the batch.
         """
         for name in moments.column_names:
             rows = rows.append_column(name, moments.column(name))

@@ -37,7 +37,7 @@ class Unframing:
     handled in order, like rows whose headers cannot be read.
 
     Args:
-        entries: The entries by name.
+        entries: The sources, repartition edges and loops of the task, by name.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:

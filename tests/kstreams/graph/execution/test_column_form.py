@@ -66,7 +66,7 @@ def test_column_form_with_need_records_runs_by_columns_below_source() -> None:
     assert execution(chain(_Passing(Need.RECORDS)).build(), "n0") == "columns"
 
 
-def test_column_form_that_returns_a_reason_runs_by_records_and_shows_it() -> None:
+def test_node_with_reason_against_columns_runs_by_records_and_describe_shows_reason() -> None:
     topology = chain(_Passing(Need.RECORDS, reason="it is no weather for columns")).build()
     assert execution(topology, "n0") == "records (it is no weather for columns)"
 
