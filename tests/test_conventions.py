@@ -81,7 +81,7 @@ def _ends_as_a_sentence(text: ast.Constant | ast.JoinedStr) -> bool:
 
 
 @pytest.mark.long
-def test_hint_ends_as_a_sentence() -> None:
+def test_hint_of_error_ends_like_a_sentence() -> None:
     wrong = [
         f"{file}:{text.lineno}"
         for file, tree in _trees().items()
@@ -92,7 +92,7 @@ def test_hint_ends_as_a_sentence() -> None:
     assert wrong == []
 
 
-def test_logger_is_named_as_its_module_below_kstreams() -> None:
+def test_loggers_have_names_of_their_modules_below_kstreams() -> None:
     core = "_LOG = logging.getLogger(__name__)"
     package = "_LOG = logging.getLogger(__name__.replace('_', '.', 1))"  # kstreams.serve.routes
     wrong = [
@@ -106,7 +106,7 @@ def test_logger_is_named_as_its_module_below_kstreams() -> None:
     assert wrong == []
 
 
-def test_tiny_modules_are_few() -> None:
+def test_number_of_very_small_modules_is_limited() -> None:
     tiny = [
         str(file.relative_to(_ROOT))
         for file in sorted(
@@ -117,7 +117,7 @@ def test_tiny_modules_are_few() -> None:
     assert len(tiny) <= _MOST_TINY, tiny
 
 
-def test_hint_line_in_a_text_ends_as_a_sentence() -> None:
+def test_hint_line_within_text_ends_like_a_sentence() -> None:
     wrong = [
         f"{file}:{node.lineno}"
         for file, tree in _trees().items()

@@ -68,7 +68,7 @@ def test_packages_import_each_other_as_declared() -> None:
     assert wrong == []
 
 
-def test_core_imports_other_packages_in_public_modules_only() -> None:
+def test_core_imports_other_packages_only_in_public_modules() -> None:
     found = {
         (module, _top(other))
         for module in modules()
@@ -81,7 +81,7 @@ def test_core_imports_other_packages_in_public_modules_only() -> None:
     assert {_BY_NAME[name].distribution for _, name in found} <= plain
 
 
-def test_packages_behind_the_test_suites_do_not_import_spark() -> None:
+def test_packages_imported_by_kstreams_testing_do_not_import_spark() -> None:
     """`kstreams.testing` is below `kstreams.spark`, and so are the packages that it imports."""
     known, seen = graph(), set[str]()
     waiting = ["kstreams_intake.testing"]
@@ -128,7 +128,7 @@ def test_package_imports_only_distributions_that_it_requires(package: str) -> No
 
 
 @pytest.mark.parametrize("distribution", _ONLY_IN)
-def test_distribution_is_imported_in_one_place(distribution: str) -> None:
+def test_distribution_is_imported_only_in_allowed_modules(distribution: str) -> None:
     places = _ONLY_IN[distribution]
     found = [
         module for module in modules() if distribution in {_top(each) for each in imported(module)}
@@ -142,7 +142,7 @@ def test_distribution_is_imported_in_one_place(distribution: str) -> None:
     assert wrong == []
 
 
-def test_packages_import_the_core_from_internals_not_from_faces() -> None:
+def test_packages_import_core_from_internal_modules_and_not_from_public_ones() -> None:
     config = ConfigParser()
     config.read(ROOT / ".importlinter")
     faces = set(config["importlinter:contract:faces"]["forbidden_modules"].split())

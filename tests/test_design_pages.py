@@ -24,7 +24,7 @@ def _name(page: Path) -> str:
     return page.stem
 
 
-def test_each_kind_of_page_exists() -> None:
+def test_design_and_decision_pages_exist() -> None:
     assert PAGES
     assert RECORDS
 
@@ -58,7 +58,7 @@ def test_design_index_links_to_every_page_once() -> None:
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=_name)
-def test_decision_record_has_the_template(record: Path) -> None:
+def test_decision_record_follows_the_template(record: Path) -> None:
     text = record.read_text("utf-8")
     assert text.startswith(f"# {record.name[:4]}. ")
     assert _HEADING.findall(text) == ["Context", "Decision", "Consequences", "Rejected"]

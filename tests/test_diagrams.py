@@ -55,6 +55,6 @@ def test_every_diagram_renders_with_its_labels(page: Page) -> None:
     assert {"ARCHITECTURE.md", *design} - {"docs/design/index.md"} <= pages
 
 
-def test_invalid_diagram_is_an_error(page: Page) -> None:
+def test_invalid_mermaid_diagram_raises_error(page: Page) -> None:
     with pytest.raises(Error, match="Parse error"):
         page.evaluate(_RENDER, "flowchart TD\n  a --> [")

@@ -80,7 +80,7 @@ def _shared(files: Mapping[str, Sequence[_Line]], count: int) -> list[str]:
 
 
 @pytest.mark.long
-def test_no_two_places_share_twelve_lines_of_code() -> None:
+def test_no_twelve_lines_of_code_occur_twice() -> None:
     paths = sorted(path for folder in _FOLDERS for path in (_ROOT / folder).rglob("*.py"))
     files = {
         str(path.relative_to(_ROOT)): _code(path.read_text("utf-8"))
@@ -90,7 +90,7 @@ def test_no_two_places_share_twelve_lines_of_code() -> None:
     assert _shared(files, _FEWEST_LINES) == [], "move the code to one place that both use"
 
 
-def test_check_for_duplication_finds_a_copy_and_passes_over_signatures() -> None:
+def test_duplication_check_finds_copy_and_ignores_signatures() -> None:
     body = "".join(f"    total += {number}\n" for number in range(4))
     one = f'def one(total: int) -> int:\n    """Add."""\n{body}    return total\n'
     two = (

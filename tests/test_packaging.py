@@ -59,7 +59,7 @@ def test_every_folder_of_a_package_has_a_project() -> None:
     assert sorted(folders) == sorted(packages())
 
 
-def test_top_level_project_is_short() -> None:
+def test_top_level_pyproject_file_is_short() -> None:
     assert (ROOT / "pyproject.toml").stat().st_size < TOP_LEVEL_BYTES
 
 
@@ -69,7 +69,7 @@ def test_package_has_py_typed_and_a_docstring(package: str) -> None:
     assert (ROOT / package / "__init__.py").read_text().startswith('"""')
 
 
-def test_plugin_folders_hold_packages_only() -> None:
+def test_plugin_folders_contain_only_packages() -> None:
     loose = [p for d in FOLDERS for p in (ROOT / d).iterdir() if p.is_file()]
 
     assert loose == []
@@ -87,7 +87,7 @@ def test_project_is_named_as_its_package(project: Package) -> None:
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.extra)
-def test_project_requires_the_core_and_others_in_its_own_version(project: Package) -> None:
+def test_project_requires_core_and_other_packages_of_same_version(project: Package) -> None:
     ours = [each for each in project.requirements if each.startswith("kstreams-")]
 
     assert project.project["version"] == VERSION
@@ -95,7 +95,7 @@ def test_project_requires_the_core_and_others_in_its_own_version(project: Packag
     assert {str(Requirement(each).specifier) for each in ours} == {f"=={VERSION}"}
 
 
-def test_plain_install_has_the_packages_that_need_no_others() -> None:
+def test_install_without_extras_has_packages_without_other_requirements() -> None:
     plain = {
         project.distribution
         for project in PROJECTS
@@ -106,7 +106,7 @@ def test_plain_install_has_the_packages_that_need_no_others() -> None:
     assert found == sorted(f"{name}=={VERSION}" for name in plain)
 
 
-def test_extras_are_those_of_the_projects() -> None:
+def test_each_extra_belongs_to_a_project() -> None:
     """The extras that are installed are up to date: `make setup` installs a changed project."""
     about = metadata("kstreams-spark")
 
@@ -116,13 +116,13 @@ def test_extras_are_those_of_the_projects() -> None:
             assert _required_by("kstreams-spark", extra) == {_text(each) for each in required}
 
 
-def test_all_has_every_extra_that_works_on_every_platform() -> None:
+def test_extra_all_includes_every_extra_that_works_on_every_platform() -> None:
     (everything,) = EXTRAS["all"]
 
     assert Requirement(everything).extras == {*EXTRAS} - {"all", "java", "native"}
 
 
-def test_each_package_of_the_plain_install_is_not_an_extra_by_its_name() -> None:
+def test_packages_of_plain_install_are_no_extras() -> None:
     plain = {Requirement(each).name for each in CORE.dependencies}
     wrong = [
         project.extra
@@ -162,7 +162,7 @@ def test_entry_points_name_modules_that_exist(kind: str) -> None:
     assert [e.name for e in ours if find_spec(e.module) is None] == []
 
 
-def test_set_up_installs_each_project() -> None:
+def test_setup_script_installs_each_project() -> None:
     spec = importlib.util.spec_from_file_location("scripts_setup", ROOT / "scripts" / "setup.py")
     assert spec is not None
     assert spec.loader is not None
@@ -174,7 +174,7 @@ def test_set_up_installs_each_project() -> None:
 
 
 @pytest.mark.slow
-def test_wheels_ship_the_packages_and_nothing_else(tmp_path: Path) -> None:
+def test_wheels_contain_only_the_packages(tmp_path: Path) -> None:
     wheels = build_wheels(tmp_path)
 
     names: list[str] = []
@@ -196,7 +196,7 @@ def test_wheels_ship_the_packages_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_wheels_work_where_the_sources_are_not(tmp_path: Path) -> None:
+def test_installed_wheels_work_without_sources(tmp_path: Path) -> None:
     environment = installed_wheels(tmp_path / "wheels")
 
     clean = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}

@@ -63,6 +63,11 @@ class Consuming:
         """Schedule acknowledgements or rejections of deliveries.
 
         They are sent by the connection's thread, and lost if the connection is lost first.
+
+        Args:
+            what: The channel's method: `basic_ack` or `basic_reject`.
+            tags: The delivery tags.
+            options: Options of the method, such as `requeue`.
         """
         with suppress(*FAILURES):
             self._connection.add_callback_threadsafe(partial(self._tell, what, tags, options))

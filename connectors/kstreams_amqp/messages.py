@@ -17,7 +17,14 @@ _PROPERTIES = ("content_type", "correlation_id", "reply_to", "type")
 def delivery_of(
     receipt: int, method: Basic.Deliver, properties: pika.BasicProperties, body: bytes
 ) -> Delivery:
-    """Return the `Delivery` of an AMQP message."""
+    """Return the `Delivery` of an AMQP message.
+
+    Args:
+        receipt: The receiver's number for the delivery, by which it is acknowledged later.
+        method: The delivery tag, the exchange and the routing key.
+        properties: The properties of the message.
+        body: The body of the message.
+    """
     said = [("routing-key", method.routing_key), ("exchange", method.exchange)]
     said += [(name.replace("_", "-"), getattr(properties, name)) for name in _PROPERTIES]
     own = tuple((str(name), _bytes(value)) for name, value in (properties.headers or {}).items())

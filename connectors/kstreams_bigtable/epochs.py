@@ -45,7 +45,12 @@ def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
 
 
 def micros_of(base_ms: int, commit: CommitId) -> int:
-    """Return the timestamp of a commit's cells, in microseconds."""
+    """Return the timestamp of a commit's cells, in microseconds.
+
+    Args:
+        base_ms: The result of `base_of` for the epoch of the commit.
+        commit: The commit.
+    """
     return (base_ms + _order(commit)) * 1_000
 
 

@@ -143,7 +143,14 @@ class Service:
     def unless(
         self, table: str, key: bytes, there: types.RowFilter, otherwise: list[types.Mutation]
     ) -> bool:
-        """Change a row unless a filter matches it; return whether it matched."""
+        """Change a row unless a filter matches it; return whether it matched.
+
+        Args:
+            table: The table.
+            key: The row key.
+            there: The filter.
+            otherwise: The changes to apply if the filter does not match.
+        """
         done = self._opened().check_and_mutate_row(
             table_name=self.name(table),
             row_key=key,

@@ -56,7 +56,12 @@ def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: s
 
 
 def timestamp_of(base: int, commit: CommitId) -> int:
-    """Return the timestamp of a commit's writes, in microseconds."""
+    """Return the timestamp of a commit's writes, in microseconds.
+
+    Args:
+        base: The result of `base_of` for the epoch of the commit.
+        commit: The commit.
+    """
     return base + commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
 
 

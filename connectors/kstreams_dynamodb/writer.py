@@ -73,7 +73,11 @@ class TableWriter(Writer[K, V]):
         self._service.close()
 
     def position(self, lane: str) -> Position | None:
-        """Return the position of a lane's fence; None before its first row."""
+        """Return the position of a task's fence; None before its first row.
+
+        Args:
+            lane: The id of epoch, sink and task; see `lane_of`.
+        """
         found = self._service.client.get_item(
             TableName=self._fence, Key={LANE: {"S": lane}}, ConsistentRead=True
         )

@@ -84,7 +84,17 @@ class PostWriter(Writer[K, V]):
         part: tuple[int, int],
         commit: CommitId,
     ) -> list[RefusedRow]:
-        """Post a part of the results in one request; if it is rejected, post each half."""
+        """Post consecutive results in one request; if it is rejected, post each half.
+
+        Args:
+            body: Builds the body of several results.
+            records: All results of the task's batch.
+            part: The number of the first result to post, and the number after the last one.
+            commit: The commit of the batch.
+
+        Returns:
+            The results that the server rejects.
+        """
         start, stop = part
         whole = part == (0, len(records))
         name = str(commit) if whole else f"{commit}/{start}-{stop - 1}"
@@ -98,7 +108,12 @@ class PostWriter(Writer[K, V]):
         return first + self._together(body, records, (half, stop), commit)
 
     def _post(self, body: bytes, name: str) -> RefusedError | None:
-        """Post a body; return the error if the server rejects it, else None."""
+        """Post a body; return the error if the server rejects it, else None.
+
+        Args:
+            body: The body.
+            name: The value of the header `Idempotency-Key`.
+        """
         headers = {"Idempotency-Key": quote(name, safe="/")}
 
         def ask() -> RefusedError | None:

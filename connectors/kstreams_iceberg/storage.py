@@ -64,6 +64,10 @@ class Storage:
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:
         """Return the result of an operation; retry temporary failures.
 
+        Args:
+            work: The operation; it must be safe to repeat.
+            forget: Called after each failure, to drop the open table.
+
         Raises:
             SinkUnavailableError: The catalog or the storage did not answer within `give_up_after`.
             SinkError: One of them rejected the operation; a retry would be rejected too.

@@ -124,7 +124,7 @@ def _of_rows(exc: errors.BulkWriteError) -> list[dict[str, Any]]:
 
 
 def _is_newer(error: dict[str, Any]) -> bool:
-    """Return whether the collection has a document of the same or a later commit."""
+    """Return whether a write failed because a document of the same or a later commit exists."""
     if error.get("code") != _THERE:
         return False
     pattern = error.get("keyPattern")

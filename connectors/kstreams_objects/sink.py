@@ -32,8 +32,9 @@ class Objects(StagedFiles, Sink[K, V]):
 
     The file is staged below `_staged/` while the batch runs, and renamed when the batch is
     committed: readers only see complete files of committed batches. Its name is
-    `<lane>-<batch>.<extension>`: files of a task sort by time, and files of another task, sink
-    or epoch (after a reset, a rescale, a fork) have other names. Files are built in memory.
+    `<lane>-<batch>.<extension>`, where the lane identifies epoch, sink and task: files of a task
+    sort by time, and files of another task, sink or epoch (after a reset, a rescale, a fork) have
+    other names. Files are built in memory.
 
     Results that the format cannot represent are rejected individually, before any write.
 

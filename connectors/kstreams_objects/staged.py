@@ -111,7 +111,7 @@ class Stager:
         return json.dumps([staged, name])
 
     def _sweep(self, lane: str, commit: CommitId) -> None:
-        """Delete the staged files of earlier batches, once per lane.
+        """Delete a task's staged files of earlier batches, at the first batch of this stager.
 
         The remaining files belong to published batches, or to attempts that were never committed.
         """
@@ -123,7 +123,11 @@ class Stager:
 
 
 def checked_path(path: object, what: str) -> str:
-    """Return a path if it stays below the place and is not hidden from readers.
+    """Return a path if it stays below the storage's directory and is not hidden from readers.
+
+    Args:
+        path: The path.
+        what: The kind of the path for errors: `file` or `folder`.
 
     Raises:
         InvalidNameError, TypeError: The path is invalid.

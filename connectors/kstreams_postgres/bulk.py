@@ -217,7 +217,7 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
     Args:
         table: The table to delete from.
-        source: The table with the keys; `where` refers to the table as `s`.
+        source: The table with the keys; `where` refers to this table as `s`.
         where: The condition of the source's rows.
     """
     same = sql.SQL(" AND ").join(

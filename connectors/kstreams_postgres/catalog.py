@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 def beside_parameters(name: sql.Identifier) -> sql.Composable:
-    """Return a name for a statement with parameters; `%` is doubled, as it marks parameters."""
+    """Return a quoted name for SQL with parameters: `%`, which marks a parameter, is doubled."""
     escaped: Any = name.as_string(None).replace("%", "%%")  # checkers want a literal
     return sql.SQL(escaped)
 
@@ -170,7 +170,14 @@ def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Tab
 def create_missing(
     connection: Connection, names: Names, key: tuple[str, ...], stages: bool
 ) -> None:
-    """Check a table, and create the sink's own tables if they do not exist."""
+    """Check a table, and create the sink's own tables if they do not exist.
+
+    Args:
+        connection: A connection to the database.
+        names: The names of the table and of its fence.
+        key: The columns of the key.
+        stages: Whether the sink also needs a table of staged rows.
+    """
     table = described(connection, names, key)
     create_table(connection, names.quoted_fence, sql.SQL(_FENCE).format(names.quoted_fence))
     if stages:

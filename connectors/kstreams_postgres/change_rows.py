@@ -26,7 +26,10 @@ __all__ = ("ChangeRow", "RowForm", "required_fields", "table_of", "wanted_fields
 
 
 class ChangeRow(NamedTuple):
-    """A future record: its key and value as JSON, or the reason why it cannot be read."""
+    """A record before its conversion to Arrow: its key and value as JSON.
+
+    If the change cannot be read, `unreadable` is the reason.
+    """
 
     offset: int
     time_ms: int
@@ -86,9 +89,12 @@ class RowForm:
         return cls(names, [column.type_oid for column in table.columns], key, wanted)
 
     def changed(self, begin: Begin, kind: int, change: RowChange) -> Iterator[ChangeRow]:
-        """Yield the records of a row's change: two if it changes the key.
+        """Yield the records of a row's change, with offsets from 0: two if it changes the key.
 
-        Offsets start at 0.
+        Args:
+            begin: The begin of the transaction.
+            kind: The first byte of the message: `INSERT`, `DELETE` or that of an update.
+            change: The change.
         """
         old, new = change.old, change.new
         if new is not None and old is not None and change.whole:
@@ -109,7 +115,13 @@ class RowForm:
             yield self._row(begin, "update", before, new, new)
 
     def copied(self, offset: int, begin: Begin, row: Sequence[Cell]) -> ChangeRow:
-        """Return the record of a row that existed before the slot."""
+        """Return the record of a row that existed before the slot.
+
+        Args:
+            offset: The offset of the record.
+            begin: The position at which the slot began, and the time of the copy.
+            row: The values of the columns.
+        """
         return self._row(begin, "snapshot", None, row, row)._replace(offset=offset)
 
     def plain(self, offset: int, time_ms: int, row: Sequence[Cell]) -> ChangeRow:

@@ -12,19 +12,19 @@ _FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
 
 
 def place_text(low: int, high: int, first: int, stop: int) -> str:
-    """Return bounds and offsets as `LOW-HIGH:FIRST-STOP`."""
+    """Return a range of transactions or LSNs, and a range of offsets, as `LOW-HIGH:FIRST-STOP`."""
     return f"{low}-{high}:{first}-{stop}"
 
 
 def place_numbers(text: str, where: str) -> tuple[int, int, int, int]:
-    """Return the bounds and offsets in the text of a place.
+    """Parse the result of `place_text`: return low, high, first and stop.
 
     Args:
         text: The text in a plan.
         where: The source in the error: `table` or `slot`.
 
     Raises:
-        StateCorruptError: The text is not a place.
+        StateCorruptError: The text has another form.
     """
     found = _FORM.fullmatch(text)
     if found is None:

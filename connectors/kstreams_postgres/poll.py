@@ -65,11 +65,11 @@ class PollNames(NamedTuple):
 
     @property
     def number(self) -> sql.Composable:
-        """The number of a row's transaction, as an integer."""
+        """The SQL expression of the number of a row's transaction, as an integer."""
         return sql.SQL("t.{}::text::int8").format(sql.Identifier(self.transaction))
 
     def between(self, low: int, high: int) -> sql.Composable:
-        """Return the condition that the number of a row's transaction is in a range."""
+        """Return the SQL condition that a row's transaction number is in `low <= number < high`."""
         if self.transaction == _SYSTEM:
             return sql.SQL("{number} >= {low} AND {number} < {high}").format(
                 number=self.number, low=sql.Literal(low), high=sql.Literal(high)
@@ -79,7 +79,7 @@ class PollNames(NamedTuple):
         )
 
     def order(self, key: tuple[str, ...]) -> sql.Composable:
-        """Return the sort order of the rows."""
+        """Return the SQL sort expressions: the transaction's number, then the key columns."""
         names = [sql.SQL("t.{}").format(sql.Identifier(name)) for name in key]
         return sql.SQL(", ").join([self.number, *names])
 
@@ -180,7 +180,15 @@ def _check(connection: Connection, names: PollNames, state: PollState) -> None:
 def find_marks(
     connection: Connection, names: PollNames, low: int, high: int, offset: int
 ) -> Iterator[Mark]:
-    """Yield the positions at which a read may end: after thousands of rows, and at the last row."""
+    """Yield the positions at which a read may end: after thousands of rows, and at the last row.
+
+    Args:
+        connection: A connection to the database.
+        names: The names of the table and its columns.
+        low: The number of the first transaction.
+        high: The number after the last transaction.
+        offset: The offset of the first row of these transactions.
+    """
     stop = last = offset
     for number, rows in _counts(connection, names, low, high):
         if stop - last >= _MARK_ROWS:
@@ -207,7 +215,10 @@ def first_at(
     high: int,
     timestamp_ms: int,
 ) -> tuple[int, int] | None:
-    """Return offset and time of the first row of a range that is not before a time; or None."""
+    """Return the position and time of the first row that is not before a time; None without one.
+
+    The position is counted from 0 within the rows of the transactions from `low` to below `high`.
+    """
     query = sql.SQL(
         "SELECT n, ms FROM (SELECT row_number() OVER (ORDER BY {order}) - 1 AS n, {ms} AS ms "
         "FROM {table} t WHERE {rows}) AS numbered WHERE ms >= {time} ORDER BY n LIMIT 1"
@@ -223,7 +234,7 @@ def first_at(
 
 
 def time_of(names: PollNames) -> sql.Composable:
-    """Return a row's time, ms since the epoch."""
+    """Return the SQL expression of a row's time, ms since the epoch."""
     return sql.SQL("floor(extract(epoch FROM t.{}) * 1000)::int8").format(
         sql.Identifier(names.time)
     )

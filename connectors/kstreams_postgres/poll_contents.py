@@ -26,7 +26,14 @@ __all__ = ("PollContents", "PollPlace")
 
 
 class PollPlace(NamedTuple):
-    """A range of transactions and offsets; its text is `NUMBER-NUMBER:OFFSET-OFFSET`."""
+    """The rows of consecutive transactions; in a plan, `NUMBER-NUMBER:OFFSET-OFFSET`.
+
+    Attributes:
+        low: The number of the first transaction.
+        high: The number after the last transaction.
+        first: The first offset.
+        stop: The offset after the last one.
+    """
 
     low: int
     high: int
@@ -34,15 +41,15 @@ class PollPlace(NamedTuple):
     stop: int
 
     def __str__(self) -> str:
-        """Return the place as text."""
+        """Return the text that a plan stores."""
         return place_text(*self)
 
     @classmethod
     def parse(cls, text: str) -> PollPlace:
-        """Parse a place.
+        """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text is not a place.
+            StateCorruptError: The text has another form.
         """
         return cls(*place_numbers(text, "table"))
 
@@ -130,7 +137,10 @@ class PollContents:
         return None
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield pieces, each with the rows of several transactions."""
+        """Yield `Piece`s with the offsets from `start` to before `stop`.
+
+        Each has the rows of one or several whole transactions, cut at `start` and `stop`.
+        """
         if start < self._known().offset:
             raise DataLossError(
                 f"log {self._names.log!r} no longer has rows before offset {self._known().offset}",

@@ -108,7 +108,7 @@ class SlotState(NamedTuple):
         return max(self.offset, self.copied)
 
     def check(self, names: SlotNames) -> None:
-        """Check that everything uncommitted still exists.
+        """Check that all uncommitted changes and copied rows still exist.
 
         Raises:
             DataLossError: Uncommitted changes or copied rows are lost.

@@ -113,7 +113,7 @@ class SlotContents:
         return found or make_slot(connection, self._names, self._making)
 
     def _take(self, state: SlotState) -> None:
-        """Assign offsets to the uncommitted transactions found."""
+        """Use a new state of the slot, and assign offsets to its uncommitted transactions."""
         self._state, self._seen = state, state.written
         self._found = [each for each in self._found if each.end > state.lsn]
         sizes = accumulate((each.offsets for each in self._found), initial=state.base)
@@ -145,7 +145,11 @@ class SlotContents:
         return None
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
-        """Yield pieces: the copied rows, large transactions, and groups of other transactions."""
+        """Yield the offsets from `start` to before `stop` as `Piece`s.
+
+        The copied rows are one piece, each large transaction is one, and other transactions are
+        grouped.
+        """
         state = self._known()
         if start < state.offset:
             raise DataLossError(
@@ -193,7 +197,10 @@ class SlotContents:
         return each.size / each.offsets
 
     def kept(self) -> Kept | None:
-        """Return how much of its log the server retains for the slot."""
+        """Return how much of its log the server retains for the slot.
+
+        Returns None before the first poll.
+        """
         state = self._state
         return None if state is None else Kept(state.kept, state.room)
 

@@ -169,7 +169,11 @@ def _check_publication(connection: Connection, names: SlotNames) -> None:
 
 
 def _copied(connection: Connection, names: SlotNames, key: tuple[str, ...]) -> int:
-    """Copy the rows of the current snapshot; return their number."""
+    """Copy the table's rows in the current snapshot to the table `names.copy`.
+
+    Returns:
+        The number of rows.
+    """
     columns = sql.SQL(", ").join(map(sql.Identifier, key))
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(names.copy))
     query = sql.SQL(_COPY).format(names.copy, table_name(names.table), key=columns)

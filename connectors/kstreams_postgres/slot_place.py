@@ -13,7 +13,7 @@ COPY = "copy"
 
 
 class SlotPlace(NamedTuple):
-    """Consecutive transactions; the text of the place is `LSN-LSN:OFFSET-OFFSET`.
+    """The changes of consecutive transactions; in a plan, `LSN-LSN:OFFSET-OFFSET`.
 
     Attributes:
         start_lsn: The position after the commit of the previous transaction.
@@ -28,14 +28,14 @@ class SlotPlace(NamedTuple):
     stop: int
 
     def __str__(self) -> str:
-        """Return the place as text."""
+        """Return the text that a plan stores."""
         return place_text(*self)
 
     @classmethod
     def parse(cls, text: str) -> SlotPlace:
-        """Parse a place.
+        """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text is not a place.
+            StateCorruptError: The text has another form.
         """
         return cls(*place_numbers(text, "slot"))

@@ -50,7 +50,7 @@ _GONE = (
 
 
 class SlotReader:
-    """Implements `kstreams.log.LogReader`; it continues within a piece that is read in parts.
+    """Implements `kstreams.log.LogReader`; each call continues where the last one ended.
 
     Args:
         database: The database of the slot.
@@ -104,7 +104,10 @@ class SlotReader:
         return self._state[1]
 
     def _copied(self, connection: Connection, piece: Piece, max_bytes: int) -> list[ChangeRow]:
-        """Return rows that the table had before the slot."""
+        """Return records of a piece of copied rows, which the table had before the slot.
+
+        Reading stops early once the records exceed `max_bytes`.
+        """
         state = self._of(connection)
         begin = Begin(state.lsn, state.copied_ms, 0)
         rows, size, start = list[ChangeRow](), 0, piece.start
@@ -153,7 +156,7 @@ class SlotReader:
 
 
 class _OpenPiece:
-    """Decoded transactions of a piece, read from first to last.
+    """A piece that is being read: a cursor over its transactions, whose changes are decoded.
 
     Attributes:
         next: The next offset.
@@ -177,7 +180,13 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Return whether reading `start` of `place` by `connection` continues this piece."""
+        """Return whether this reader can continue with a read, because it stopped at its start.
+
+        Args:
+            connection: The connection of the read.
+            place: The range of the slot.
+            start: The number of the first record of the read within the range.
+        """
         return self._connection is connection and self._place == place and self.next == start
 
     def take(self, start: int, stop: int, max_bytes: int) -> list[ChangeRow]:

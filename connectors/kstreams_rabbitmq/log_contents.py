@@ -90,7 +90,10 @@ class StreamContents:
         return self._places.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return the offsets as one piece, with the stream's name and the id of its creation."""
+        """Return one `Piece` with all offsets; its `place` has the stream's mark and name.
+
+        Returns no piece if the range is empty.
+        """
         if start >= stop:
             return []
         stream = self._places.retried(self._streams)[partition]
@@ -130,7 +133,11 @@ class StreamContents:
         return found
 
     def _looked_at(self) -> list[str]:
-        """Return the marks of streams; retry if a stream has lost its messages while it starts."""
+        """Return the marks of streams.
+
+        Raises:
+            NotYetError: A stream has no mark any more; this may pass while its leader starts.
+        """
         found = [self._places.mark(each) for each in self._streams()]
         for old, new in zip(self._marks, found, strict=False):  # none are known before
             if old and not new:

@@ -232,6 +232,11 @@ class Session:
 
 
 def refused(code: int, what: str) -> RefusedError:
-    """Return the error for a response code of the broker."""
+    """Return the error for a response code of the broker.
+
+    Args:
+        code: The response code.
+        what: The rejected request or its stream, for the error.
+    """
     kind = ServerError.from_code(code)
     return RefusedError(kind.__name__ if kind is not ServerError else f"code {code}", what)

@@ -147,7 +147,11 @@ class _KeysWriter(Writer[K, V]):
         self._server.close()
 
     def position(self, lane: str) -> Position | None:
-        """Return the position of a lane's fence; None before its first row."""
+        """Return the position of a task's fence; None before its first row.
+
+        Args:
+            lane: The id of epoch, sink and task; see `lane_of`.
+        """
         found = self._server.command("GET", self._sink.fence + lane)
         return Position.of(found.decode()) if found else None
 

@@ -90,7 +90,10 @@ class StreamContents:
         return self._server.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one piece, with the id of its stream's numbering."""
+        """Return one `Piece` with all offsets; its `place` is the id of the stream's numbering.
+
+        Returns no piece if the range is empty.
+        """
         if start >= stop:
             return []
         return [Piece(partition, start, stop, (self._known or self._look())[partition].log_id)]
@@ -136,7 +139,13 @@ class StreamContents:
         return known.stop if number is None else known.offset(number)
 
     def _number(self, partition: int, known: Numbers, found: EntryId) -> int | None:
-        """Return the number of the first entry that is not before an id."""
+        """Return the number of a stream's first entry from an id on; None without one.
+
+        Args:
+            partition: The partition of the stream.
+            known: The numbering of the stream.
+            found: The id.
+        """
         low, high = known.first, known.count
         while low < high:
             middle = (low + high) // 2

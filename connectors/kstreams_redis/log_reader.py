@@ -78,7 +78,11 @@ class StreamReader:
         return found
 
     def _numbered(self, piece: Piece) -> tuple[Numbers, list[EntryId | None]]:
-        """Return the ids of a piece's entries, if they are still the planned ones."""
+        """Return the numbering of a piece's stream, and the ids of the piece's entries.
+
+        Raises:
+            DataLossError: The stream was recreated, so its numbers belong to other entries.
+        """
         key = self._index + self._streams[piece.partition]
         numbers, _ = numbers_at(self._server, key, 0, 0)
         if numbers is None or numbers.log_id != piece.place:
@@ -115,7 +119,13 @@ class StreamReader:
 
 
 def _next_count(count: int, size: int, entries: int) -> int:
-    """Return the number of entries to request, by the size of earlier entries."""
+    """Return the number of entries for the next request, by the mean size of the entries so far.
+
+    Args:
+        count: The number of entries in the last request.
+        size: The size of all entries read so far, in bytes.
+        entries: The number of these entries.
+    """
     if not entries:
         return count
     return max(1, min(_MOST, 2 * count, _ANSWER_BYTES * entries // max(size, 1)))

@@ -146,7 +146,11 @@ class _Shown(Generic[K, V]):
     staged: str
 
     def position(self, lane: str) -> Position | None:
-        """Return the position of a lane's fence; None before its first row."""
+        """Return the position of a task's fence; None before its first row.
+
+        Args:
+            lane: The id of epoch, sink and task; see `lane_of`.
+        """
         found = self.server.command("GET", self.sink.fence + lane)
         return Position.of(found.decode()) if found else None
 
@@ -188,7 +192,10 @@ class _StreamWriter(Writer[K, V]):
         self._server.close()
 
     def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:
-        """Stage entries in a new list, after adding the list's name to the set of the lane."""
+        """Stage entries in a new list, and return its receipt.
+
+        The name of the list is first added to the set of the task's staged lists.
+        """
         lane = _lane_key(self._sink, commit)
         self._remove_older(lane, commit)
         staged = f"{lane}:{commit.batch}:{uuid4().hex}"

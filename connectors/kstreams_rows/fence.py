@@ -68,7 +68,11 @@ class FencedPlace(Protocol[R_contra]):
     """Storage that writes rows and moves its fence atomically, if the fence is unchanged."""
 
     def position(self, lane: str) -> Position | None:
-        """Return the position of a lane's fence; None before its first row."""
+        """Return the position of a task's fence; None before its first row.
+
+        Args:
+            lane: The id of epoch, sink and task; see `lane_of`.
+        """
         ...
 
     def fitting(self, rows: Sequence[R_contra], start: int) -> int:

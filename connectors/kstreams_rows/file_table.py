@@ -33,7 +33,12 @@ class TableStorage(Protocol):
     """The storage of a table."""
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = ...) -> T:
-        """Return the result of an operation; after a temporary failure, call `forget` and retry."""
+        """Return the result of an operation; after a temporary failure, call `forget` and retry.
+
+        Args:
+            work: The operation; it must be safe to repeat.
+            forget: Drops the open table, so that the next try opens it again.
+        """
         ...
 
 

@@ -57,7 +57,7 @@ class Faults:
         may_pass: Returns whether an exception is temporary, because of the connection or server.
         code: Returns the store's error code of an exception.
         text: Returns the text of an exception without secrets.
-        check: The advice for the operator if the store rejects a request.
+        check: The hint of the error if the store rejects a request.
         read: Whether the store is a source rather than a sink.
     """
 

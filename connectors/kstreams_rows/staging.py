@@ -53,7 +53,7 @@ class Files(Protocol):
 
 @dataclass(frozen=True)
 class Attempt:
-    """The names of the files that one attempt of a task writes in a batch; all have its id."""
+    """One attempt of a task in a batch; the names of all files that it writes contain its id."""
 
     lane: str
     batch: int

@@ -1,4 +1,4 @@
-"""Errors of an SFTP server, one class for each next step of the operator."""
+"""Errors of an SFTP server, one class for each way to resolve them."""
 
 from __future__ import annotations
 

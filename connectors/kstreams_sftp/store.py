@@ -176,7 +176,14 @@ def _replace(client: Client, path: str, target: str) -> None:
 
 
 def _below(client: Client, path: str, base: str, prefix: str) -> Iterator[str]:
-    """Yield names below a directory that start with a prefix."""
+    """Yield the names of files below a directory that start with a prefix.
+
+    Args:
+        client: The SFTP client.
+        path: The path of the directory.
+        base: The directory's part of names, with a slash at its end; empty for the top directory.
+        prefix: The prefix of names.
+    """
     try:
         entries = client.listdir_attr(path)
     except FileNotFoundError:

@@ -44,12 +44,12 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
 
     States are values: `add` and `merge` return a new state and do not change their arguments, so a
     failing record has no effect. `merge` must be associative; its first argument is the state of
-    the earlier times. Only sessions and sliding windows call it. An aggregator must support
+    the earlier times. Only sessions and sliding windows call `merge`. An aggregator must support
     pickling, and must compare by value or be a constant.
 
-    An attribute `identity`, a text, names the aggregator in checkpoints: the next start rejects
+    An attribute `identity`, a string, names the aggregator in checkpoints: the next start rejects
     states of another identity. Without the attribute, the identity is the name of the class and,
-    for a dataclass, its fields that are texts, numbers or spans.
+    for a dataclass, its fields that are strings, numbers or time spans.
 
     Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one object; the first
     record creates the state, as `min` and `reduce` require.
@@ -146,8 +146,8 @@ def aggregator_identity(aggregator: object) -> str:
     """Return a text that differs if the states of two aggregators have different meanings.
 
     The text is the aggregator's attribute `identity`. Without the attribute, the text is the name
-    of the class and, for a dataclass, its fields that are texts, numbers or spans. Functions are
-    not included, because they cannot be compared.
+    of the class and, for a dataclass, its fields that are strings, numbers or time spans. Functions
+    are not included, because they cannot be compared.
     """
     found = getattr(aggregator, "identity", None)
     if isinstance(found, str):

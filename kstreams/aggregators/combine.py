@@ -95,10 +95,10 @@ def combine(*given: Any, **named: Any) -> Any:
     """Combine several aggregators into one, with one pass over one store.
 
     Two to four positional aggregators give a tuple of results. Named aggregators give a
-    `NamedResults`, which types all results alike, or, if the first argument is a class such as a
-    dataclass or a `NamedTuple`, an object of this class, whose fields have individual types. The
-    names are part of the state's serde, so a state is never read with other names; the order of the
-    names in the call does not matter.
+    `NamedResults`, in which all results have the same static type, or, if the first argument is a
+    class such as a dataclass or a `NamedTuple`, an object of this class, whose fields have
+    individual types. The names are part of the state's serde, so a state is never read with other
+    names; the order of the names in the call does not matter.
 
     The combination can remove records, or merge states, if all its aggregators can.
 

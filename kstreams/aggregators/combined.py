@@ -68,7 +68,7 @@ class Combined:
 
     @property
     def unrounded(self) -> _UnroundedCombined | None:
-        """Return the combination with unrounded states; None if no aggregator rounds."""
+        """Return the combination of exact aggregators; None if no aggregator rounds its states."""
         found = tuple(map(unrounded, self.aggregators))
         if not any(found):
             return None
@@ -107,7 +107,7 @@ class Combined:
 
 @dataclass(frozen=True)
 class _UnroundedCombined(Combined):
-    """The unrounded combination; results of rounding aggregators are their rounded states."""
+    """A combination with exact sums; the results are the rounded states of the aggregators."""
 
     rounds: tuple[bool, ...]
 

@@ -108,7 +108,7 @@ def nearest(number: Fraction) -> float:
 
 
 class ExactSumSerde(Serde[ExactSum]):
-    """Encodes power and counts in 26 bytes, then the numerator (big-endian, two's complement)."""
+    """Encodes a sum: 26 bytes for power and counts, then its numerator (big-endian, signed)."""
 
     name = "exact-sum"
     type_token = ExactSum
@@ -153,9 +153,9 @@ EXACT_SUM = ExactSumSerde()
 
 
 def unrounded(aggregator: object) -> Any:  # noqa: ANN401  # an InvertibleAggregator of any types
-    """Return the exact aggregator of the same records, or None if there is none.
+    """Return the exact counterpart of a rounding aggregator; None for any other aggregator.
 
-    The states of the exact aggregator are stored next to the results, which are the states of the
+    The states of the exact aggregator are stored next to its results, which are the states of the
     rounding aggregator.
     """
     return getattr(aggregator, "unrounded", None)

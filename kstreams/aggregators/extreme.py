@@ -21,7 +21,7 @@ V = TypeVar("V", int, float, str, bytes, bool)
 
 @dataclass(frozen=True)
 class Extreme(Generic[V]):
-    """Keeps the smallest or the greatest value; any other value replaces NaN."""
+    """Keeps the smallest or the greatest value; NaN is kept only if all values are NaN."""
 
     state: Serde[V]
     greatest: bool = field(kw_only=True)

@@ -21,22 +21,19 @@ T = TypeVar("T", bound=Sized)
 
 
 def checked_limit(max_values: int) -> int:
-    """Return `max_values`; raises `ValueError` if it is below 1."""
+    """Return the given maximum number of values; raises `ValueError` if it is below 1."""
     if max_values < 1:
         raise ValueError(f"max_values is {max_values}, expected 1 or more")
     return max_values
 
 
 def within(state: T, most: int, *, otherwise: str = "") -> T:
-    """Return a state unchanged.
+    """Return the given state; raises `ProcessingError` if it has more than `most` values.
 
     Args:
-        state: The state.
-        most: The maximum number of values in the state.
-        otherwise: A further alternative, which is added to the error's hint.
-
-    Raises:
-        ProcessingError: The state has more than `most` values.
+        state: The values.
+        most: The maximum number of values.
+        otherwise: An alternative that is appended to the hint of the error.
     """
     if len(state) > most:
         raise ProcessingError(

@@ -135,7 +135,7 @@ class NamedCombined:
 
     @property
     def unrounded(self) -> object:
-        """Return the combination with unrounded states; None if no aggregator rounds."""
+        """Return the combination of exact aggregators; None if no aggregator rounds its states."""
         return unrounded(self.combined)
 
     def result(self, state: _State) -> object:

@@ -65,7 +65,7 @@ class Reducing(Generic[V]):
         """Return the function that removes a record; raises `AttributeError` if there is none."""
         removing = self.removing
         if removing is None:
-            raise AttributeError("reducing has no remove: give remove=")
+            raise AttributeError("this reduce() has no function to remove a value: pass remove=")
         return lambda state, record: removing(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:

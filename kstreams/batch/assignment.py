@@ -44,7 +44,10 @@ class TaskAssignment:
         return self._homes
 
     def _even(self, costs: Sequence[int]) -> list[int]:
-        """Assign tasks by descending cost, each to the partition with the least cost."""
+        """Return a partition for each task, so that the partitions have similar total costs.
+
+        Tasks are assigned by descending cost, each to the partition with the least total cost.
+        """
         homes = list(self._homes)
         partitions = [(0, partition) for partition in range(self._width)]
         heapify(partitions)
@@ -54,7 +57,12 @@ class TaskAssignment:
         return homes
 
     def _fullest(self, costs: Sequence[int], homes: Sequence[int]) -> int:
-        """Return the cost of the tasks in the fullest partition."""
+        """Return the total cost of the tasks in the partition with the highest total cost.
+
+        Args:
+            costs: The cost of each task.
+            homes: The partition of each task.
+        """
         sums = [0] * self._width
         for task, cost in enumerate(costs):
             sums[homes[task]] += cost

@@ -123,7 +123,10 @@ class BatchRun:
     def _granted(
         self, batch: int, plan: Plan, last: Commit | None, said: Sequence[Content]
     ) -> Plan:
-        """Return the plan with larger shares of limits for the tasks that exceeded their share."""
+        """Return the plan with larger shares of limits for the tasks that exceeded their share.
+
+        `said` has the messages that the tasks sent to the driver: statuses and refusals.
+        """
         settings, limits = self._settings, self._limits
         arrived = merged_counts(
             (task, {node: count})

@@ -66,7 +66,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PackageContents:
-    """A top-level module or package, and its files for executors."""
+    """A top-level module or package, its files for executors, and its excluded files."""
 
     package: str
     files: tuple[PackageFile, ...]
@@ -157,9 +157,14 @@ def _file(path: Path, name: str) -> PackageFile:
 
 
 def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield files and excluded folders with the reason for exclusion; empty for included files.
+    """Yield each file and excluded folder below a folder, with the reason for its exclusion.
 
-    Files that Python generates are skipped.
+    The reason is empty for included files. Files that Python generates are skipped.
+
+    Args:
+        folder: The folder.
+        root: The folder of the package, out of which links must not lead.
+        above: The resolved paths of the enclosing folders; links back to them are not followed.
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name == _MADE_BY_PYTHON:

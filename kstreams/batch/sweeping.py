@@ -41,12 +41,12 @@ class Sweep:
     clock: WatchedClock
 
     def run(self, done: int | None, kept: Collection[int]) -> None:
-        """Run the clean-up, in an order that sees every savepoint whose commit is in the log.
+        """Run the clean-up, which keeps every savepoint whose commit is in the log.
 
         Args:
             done: The last batch that this driver has committed; None before its first commit.
-            kept: Numbers of the plans to retain, with the commit before each plan; see
-                `kstreams.checkpoint.takeover`.
+            kept: The numbers of plans to retain; the commit before each of these plans is
+                retained, too. See `kstreams.checkpoint.takeover`.
         """
         opened, settings, name = self.opened, self.settings, self.settings.name
         retained = opened.commits.recent(settings.app.retained_batches)

@@ -381,7 +381,7 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
         for own in parts.mapping("parameters", {}).values():
             for name, value in Fields(own).all().items():
                 if not isinstance(value, (str, int)):
-                    raise WrongFieldError(f"parameter {name!r} of a store is {value!r}")
+                    raise WrongFieldError(f"parameter {name!r} of a store is {value!r}, not text")
         for terms in parts.mapping("joins", {}).values():
             for name in {*Fields(terms).all()} - {"how"}:
                 Fields(terms).integer(name)

@@ -21,12 +21,15 @@ _ROWS_AT_ONCE = 10_000
 
 
 def next_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return the next epoch number of a query that has no commits, even of a killed upgrade."""
+    """Return the next epoch number of a query; skip numbers that have commits.
+
+    A killed upgrade may have left such commits.
+    """
     return _unused(checkpoint, query, checkpoint.epoch_numbers.get(query, 0) + 1, objects)
 
 
 def first_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return the lowest epoch number without commits, for a query that the checkpoint lacks."""
+    """Return the lowest epoch number that has no commits, for a query not in the checkpoint."""
     return _unused(checkpoint, query, 0, objects)
 
 

@@ -114,7 +114,10 @@ def _seed_problem(last: Commit | None, seed: str) -> str:
 
 
 def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) -> str:
-    """Return how the last commit contradicts the plans and notes; empty if it does not."""
+    """Return how the last commit contradicts the plans and notes; empty if it does not.
+
+    `numbers` are the batch numbers of the plans, `noted` is the newest batch with a note.
+    """
     number = numbers[-1]
     batch = SEED - 1 if last is None else last.batch
     if last is not None and batch > number:

@@ -44,7 +44,10 @@ def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Col
 
 
 def merged_before(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
-    """Merge the states of each row range, which may be empty, and then the range's `last` state."""
+    """Merge the states of each range of rows `low <= row < high`, then the range's `last` state.
+
+    A range may be empty: its result is its `last` state.
+    """
     rows = np.flatnonzero(highs > lows)
     earlier = merged_ranges(form, state, lows[rows], highs[rows])
     return _replaced(last, rows, form.merge(earlier, _taken(last, rows)))

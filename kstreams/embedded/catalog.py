@@ -169,7 +169,10 @@ class TopicCatalog:
         shutil.rmtree(doomed, ignore_errors=True)
 
     def sweep(self, older_than_ms: int) -> int:
-        """Remove leftovers of interrupted creations and deletions; return their number."""
+        """Remove leftovers of interrupted creations and deletions; return their number.
+
+        Leftovers last written at or after `older_than_ms` (ms since the epoch) stay.
+        """
         removed = 0
         for pattern in (".creating-*", ".deleted-*"):
             for left in self._root.glob(pattern):
@@ -236,4 +239,4 @@ def _unreadable(topic: str, why: str) -> TopicFormatError:
 
 
 def _exists(topic: str) -> TopicExistsError:
-    return TopicExistsError("the topic exists already", where=Where(topic=topic))
+    return TopicExistsError("the topic already exists", where=Where(topic=topic))

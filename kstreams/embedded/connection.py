@@ -24,7 +24,7 @@ class Embedded(Connection):
 
     Implements `kstreams.connection.Connection`. Any number of processes may use the same
     directory at once. The first write to a missing topic creates it; a read of a missing topic
-    is an `UnknownTopicError`.
+    raises `UnknownTopicError`.
 
     Args:
         root: Directory of the topics, on a local disk; stored as an absolute path, because

@@ -12,7 +12,10 @@ __all__ = ("explained",)
 
 @contextmanager
 def explained(doing: str, *, topic: str, partition: int | None = None) -> Iterator[None]:
-    """Convert an `OSError` to an `ExecutionError` with the topic and partition."""
+    """Convert an `OSError` to an `ExecutionError` with the topic and partition.
+
+    `doing` is the failed operation, a verb for the message `cannot <doing>`.
+    """
     try:
         yield
     except OSError as exc:

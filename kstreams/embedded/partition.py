@@ -140,7 +140,10 @@ class PartitionLog:
             return ""
 
     def _follow(self, listing: Listing, head: str) -> bool:
-        """Add the next segment if exactly one was published; False if a scan is necessary."""
+        """Add the next segment if exactly one was published; False if a scan is necessary.
+
+        `head` is the name of the newest segment, from `.head`.
+        """
         segment = Segment.parse(self._topic, self._partition, head)
         return (
             segment is not None

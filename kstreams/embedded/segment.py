@@ -97,7 +97,10 @@ class Staged:
 
     @property
     def owner(self) -> str:
-        """`producer_hash` of the file's owner, or `APPENDING`; empty in names of older versions."""
+        """`producer_hash` of the owner that `EmbeddedLog.stage` was given.
+
+        `APPENDING` for a file of `EmbeddedLog.append`; empty in names of older versions.
+        """
         return self.attempt[:-32]
 
     @staticmethod

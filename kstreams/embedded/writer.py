@@ -53,9 +53,9 @@ class Batching:
 class EmbeddedWriter(RecordWriter):
     """Implements `kstreams.connection.TopicWriter` on a log.
 
-    Each flush appends one segment to each partition. A missing topic is created. `write` raises
-    `RowsRefusedError` if the timestamp is negative, and `UnknownPartitionError` if the topic has no
-    such partition.
+    Each flush appends one segment to each partition with buffered records. A missing topic is
+    created. `write` raises `RowsRefusedError` if the timestamp is negative, and
+    `UnknownPartitionError` if the topic has no such partition.
 
     Args:
         log: The embedded topics.

@@ -35,7 +35,7 @@ class UnknownTopicError(ExecutionError, KeyError):
 
 
 class TopicExistsError(ExecutionError, ValueError):
-    """A topic cannot be created because it exists already."""
+    """A topic cannot be created because it already exists."""
 
 
 class DataLossError(ExecutionError):

@@ -1,4 +1,4 @@
-"""One run of an app: its states, and its queries, which the app's thread runs."""
+"""One run of an app: its lifecycle states and its queries."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _PREFIX_BYTES = 2
 
 
 def marks_of(version: TableVersion) -> list[tuple[int, str]]:
-    """Return the number and version id of each partition in a version of a table."""
+    """Return the version number and version id of each partition, as recorded for a copy."""
     return [(pointer.version, pointer.version_id) for pointer in version.pointers]
 
 
@@ -35,12 +35,13 @@ def advance(
     marks: Marks,
     log_of: Callable[[TaskKey], DurableLog],
 ) -> None:
-    """Move a copy to a version; partitions with a known earlier version apply only newer deltas.
+    """Update a copy to a version; read only the deltas since its current version if possible.
 
     Args:
         store: The copy.
         version: The target version.
-        marks: The number and version id of each partition in the copy; empty for an empty copy.
+        marks: The versions of the copy's partitions, a result of `marks_of`; empty for an empty
+            copy.
         log_of: Opens the durable log of a task.
 
     Raises:
@@ -105,7 +106,7 @@ class PartitionRows:
             yield key[_PREFIX_BYTES:], value
 
     def count(self, store: str) -> int:
-        """Return the approximate number of keys of the whole copy, with all partitions."""
+        """Return the approximate number of keys of the whole copy, not only of the partition."""
         return self._copy.count(store)
 
     def write(self, changes: Changes) -> NoReturn:
@@ -113,4 +114,4 @@ class PartitionRows:
         raise StoreError("a copy of a global table is read-only")
 
     def close(self) -> None:
-        """Do nothing: the copy is closed as a whole."""
+        """Do nothing: the owner of the copy closes it."""

@@ -3,10 +3,10 @@
     <table>/lock               held shared to open a copy, exclusively to make or remove one
     <table>/<version>          a complete copy of the backend, which is never written again
     <table>/<version>.json     the version of each partition of the copy
-    <table>/.<name>            a draft; a leftover if no process holds the lock
+    <table>/.<name>            a copy under construction; if no process holds the lock, a leftover
 
-The first worker that needs a version links the previous copy, applies newer changes, and renames
-the result. The other workers open it. Two copies of a table are kept.
+The first worker that needs a version makes hard links to the previous copy, applies newer changes,
+and renames the result; other workers open this copy. Two copies of a table are kept.
 """
 
 from __future__ import annotations
@@ -117,7 +117,11 @@ class HostCopies:
         self._sweep(version.name)
 
     def _begin(self, draft: Path, name: str) -> Marks:
-        """Link the newest earlier copy as a draft; return its partitions' versions, if any."""
+        """Create a copy at `draft` from the newest usable copy before `name`, by hard links.
+
+        Returns:
+            The version of each partition of the new copy; empty if there is no usable copy.
+        """
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [
@@ -140,7 +144,7 @@ class HostCopies:
         )
 
     def _sweep(self, made: str) -> None:
-        """Remove drafts, and all copies except the new copy and the newest other copy."""
+        """Remove incomplete copies, and all complete ones but `made` and the newest other one."""
         others = [name for name in self._names() if name != made]
         drafts = [path.name for path in self._home.glob(".*") if path.is_dir()]
         for name in (*others[:-_OTHERS_KEPT], *drafts):

@@ -15,10 +15,12 @@ _MOST = 250_000
 
 
 class KnownRows:
-    """Caches immutable rows, by keys that are equal if and only if their bytes are equal.
+    """Caches rows of a table version.
+
+    The rows must be immutable, and two keys must be equal if and only if their bytes are equal.
 
     Args:
-        access: Reads the version.
+        access: Reads the version without the cache.
 
     Attributes:
         access: Reads the version through the cache.

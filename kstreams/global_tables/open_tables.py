@@ -55,15 +55,15 @@ class OpenTables:
     ) -> TableAccess:
         """Return the access to a version of a table, valid until the next version is opened.
 
-        If processes can share a copy of the backend, there is one copy on the machine; otherwise
-        there is one in this process's memory.
+        If the backend lets processes share a copy, the machine has one copy of the version;
+        otherwise each reader has a copy in this process's memory.
 
         Args:
             spec: The table's store.
             version: The version.
             backend: The backend of the app.
             home: Returns the directory of this machine's copies.
-            reader: The reader of the table; the versions that a reader opens usually ascend.
+            reader: Name of the reader of the table; a reader usually opens ascending versions.
 
         Raises:
             VersionGoneError: An object of the version was deleted.
@@ -115,7 +115,7 @@ class OpenTables:
 
 
 class _OwnCopy:
-    """A copy in this process's memory, which moves from version to version."""
+    """A copy of a table in this process's memory; `move` updates it to another version."""
 
     def __init__(self, spec: StoreSpec[Any]) -> None:
         self._rows = MemoryStore([spec.name])
@@ -131,7 +131,7 @@ class _OwnCopy:
     def move(
         self, spec: StoreSpec[Any], version: TableVersion, log_of: Callable[[TaskKey], DurableLog]
     ) -> None:
-        """Move the copy to a version."""
+        """Update the copy to a version."""
         if self._at is not None and self._at.name == version.name and self._table is not None:
             self._table.trim()
             return

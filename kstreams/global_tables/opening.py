@@ -58,7 +58,7 @@ def open_global_tables(
 
 
 def app_table_source(table: GlobalDefinition, app: AppTable[object, object]) -> AppTableSource:
-    """Return the versions of another app's table.
+    """Return the source of the versions of another app's table.
 
     Raises:
         NoCheckpointError: The app has no checkpoint; the error names the table.
@@ -86,6 +86,6 @@ def _own(table: GlobalDefinition, group: PartitionGroup, query: OpenedQuery) -> 
 
 
 def _partitioner(table: GlobalDefinition, group: PartitionGroup) -> Partitioner | None:
-    """Return the topic's partitioner if topic and store have the same key serde, else None."""
+    """Return the partitioner of the table's topic; None if topic and store key serdes differ."""
     (topic,) = (node.topic for node in group.sources)
     return topic.partitioner if topic.key.name == table.store.key.name else None

@@ -54,7 +54,7 @@ class OwnTableSource:
         self._last = last
 
     def committed(self, commit: Commit) -> None:
-        """Handle a commit of the query: its version is the newest from now on."""
+        """Record a commit of the query, whose version of the table is then the newest one."""
         self._last = commit
 
     def newest(self) -> Pin:

@@ -54,7 +54,7 @@ class OpenTable:
         self.access = access if self._known is None else self._known.access
 
     def trim(self) -> None:
-        """Clear each cache that has more than 250,000 rows."""
+        """Clear each row cache of the table that has more than 250,000 rows."""
         if self._known is not None:
             self._known.trim()
         caches = (each.rows for overlay in self._overlays for each in overlay.cached().values())

@@ -45,7 +45,7 @@ class TableVersion:
 
     Attributes:
         place: The storage location of the table.
-        texts: The pointer of each task, as JSON text.
+        texts: For each task, the pointer to its state in the durable log, as JSON text.
         wall_ms: Time of the commit, ms since the epoch.
     """
 
@@ -64,19 +64,19 @@ class TableVersion:
 
     @cached_property
     def pointers(self) -> tuple[Pointer, ...]:
-        """The pointer of each task."""
+        """For each task, the pointer to its state in the durable log."""
         return tuple(map(Pointer.from_json, self.texts))
 
     @cached_property
     def name(self) -> str:
-        """Name for the version's directory; later versions have greater names."""
+        """The directory name of the version; later versions have names that sort higher."""
         version_ids = " ".join(pointer.version_id for pointer in self.pointers)
         number = sum(pointer.version for pointer in self.pointers)
         return f"{number:020d}-{sha256(version_ids.encode()).hexdigest()[:32]}"
 
     @property
     def size_bytes(self) -> int:
-        """Size of the version in the durable log."""
+        """Size of the version in the durable log, in bytes."""
         return sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in self.pointers)
 
     def task(self, partition: int) -> TaskKey:

@@ -63,17 +63,17 @@ class GlobalVersions:
         return query in self._writers
 
     def pin(self, query: str, reads: Collection[str]) -> Pins:
-        """Return the newest version of each table, and retain it until the query pins another."""
+        """Return each table's newest version; retain it until the query commits or pins another."""
         with self._lock:  # nothing is swept between that it is chosen and that it is held
             pins = {store: self._sources[store].newest() for store in reads}
             self._held[query] = pins
         return pins
 
     def held(self, query: str) -> set[int]:
-        """Return the batches of a query that wrote table versions to which plans still refer.
+        """Return the batch numbers of a query whose table versions must be retained.
 
-        These plans are the current plans of this driver, and stored plans: those of batches before
-        a crash, and those of a newer driver that has taken over the checkpoint.
+        Uncommitted plans of other queries read these versions. The plans are those of this driver,
+        and stored ones: from before a crash, or of a newer driver that took over the checkpoint.
 
         Raises:
             StateCorruptError: A plan cannot be read.
@@ -91,14 +91,18 @@ class GlobalVersions:
         }
 
     def _planned(self) -> Iterator[Pins]:
-        """Yield the versions in the uncommitted plans of each query, at most two plans for each."""
+        """Yield the table versions of the last two plans of each query, if not yet committed."""
         for query, plans in self._readers.items():
             for number in plans.numbers()[-2:]:
                 if number > self._done.get(query, -1):
                     yield plans.at(number).globals
 
     def committed(self, query: str, commit: Commit) -> None:
-        """Handle a commit of a query: release the versions that its plan refers to."""
+        """Record a commit of a query.
+
+        The versions that the query's plan refers to need not be retained any more. If the query
+        writes tables, the commit becomes their newest version.
+        """
         with self._lock:
             self._held.pop(query, None)
             self._done[query] = commit.batch
@@ -148,15 +152,15 @@ class QueryTables:
         return self.versions.pin(self.query, self.reads)
 
     def missing(self, pins: Pins) -> list[str]:
-        """Return those tables that the query reads and that have no version in `pins`."""
+        """Return the stores of the tables that the query reads without a version in `pins`."""
         return [store for store in self.reads if store not in pins]
 
     def held(self) -> set[int]:
-        """Return the batches of the query that wrote table versions to which plans still refer."""
+        """Return the batch numbers of the query whose table versions must be retained."""
         return set() if self.versions is None else self.versions.held(self.query)
 
     def committed(self, commit: Commit) -> None:
-        """Handle a commit of the query; see `GlobalVersions.committed`."""
+        """Record a commit of the query; see `GlobalVersions.committed`."""
         if self.versions is not None:
             self.versions.committed(self.query, commit)
 

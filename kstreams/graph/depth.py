@@ -18,7 +18,7 @@ calls.
 
 
 def deepest(nodes: Iterable[AnyNode]) -> tuple[int, str]:
-    """Return the length of the longest chain of calls for one record, and its last node.
+    """Return the length of the longest chain of `process` calls, and the chain's last node.
 
     A batch processor starts a new chain: records forwarded to it are buffered.
 

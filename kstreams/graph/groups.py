@@ -1,4 +1,4 @@
-"""Divide nodes into partition groups, connected by forwarding or by a shared store."""
+"""Divide a topology into partition groups: nodes that share records or a store."""
 
 from __future__ import annotations
 
@@ -125,10 +125,15 @@ def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
 def _least_bound(
     waiting: list[PartitionGroup], by_exit: Mapping[str, str], names: set[str]
 ) -> PartitionGroup:
-    """Return the next group of a cycle: if possible, one that no remaining group feeds by an edge.
+    """Return the next group of a cycle: if there is one, a group that no other waiting group feeds.
 
-    This is not possible if edges form a cycle because of a shared store; `build` reports such a
-    cycle.
+    Only repartition edges count. If there is no such group, because a shared store makes edges form
+    a cycle, the first group is returned; `build` then reports the cycle.
+
+    Args:
+        waiting: The groups that are not sorted yet.
+        by_exit: By repartition edge, the group that writes to it.
+        names: The names of the groups in `waiting`.
     """
     for group in waiting:
         if not {by_exit[entry.name] for entry in group.entries} & (names - {group.name}):

@@ -1,4 +1,4 @@
-"""The record limits of a topology, and the inputs that still matter when limits are reached."""
+"""The record limits of a topology, and the inputs with effects after limits are reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("Reach", "ends_by_itself", "limits_of")
 
 
 def limits_of(groups: Iterable[PartitionGroup]) -> dict[str, int]:
-    """Return the maximum number of records that each `limit` node passes, by node."""
+    """Return the maximum number of records that each `limit` node forwards, by node."""
     return {
         node.name: count
         for group in groups
@@ -24,7 +24,7 @@ def limits_of(groups: Iterable[PartitionGroup]) -> dict[str, int]:
 
 
 def ends_by_itself(topology: Topology) -> bool:
-    """Return whether a run may end by itself: there is a limit, or all sources are bounded."""
+    """Return whether a run may end by itself: it has a `limit`, or all of its sources end."""
     return bool(limits_of(topology.groups)) or all(
         is_bounded(node.log) for node in topology.sources
     )
@@ -33,9 +33,9 @@ def ends_by_itself(topology: Topology) -> bool:
 class Reach:
     """Finds the inputs of groups whose records can still have an effect.
 
-    An effect is a record that reaches a node with nothing below it: a sink, an edge that leaves the
-    groups, or a processor without children. A node that writes a store reaches every node that uses
-    the store.
+    A record has an effect if it reaches a node without children: a sink, an edge that leaves the
+    groups, or a processor. A record that reaches a node with a store also reaches all nodes that
+    use the store.
 
     Args:
         groups: All groups of a query, or one group.
@@ -52,8 +52,8 @@ class Reach:
         """Return the inputs from which a record can have an effect.
 
         Args:
-            reached: The names of the `limit` nodes that have reached their limit and pass no more
-                records.
+            reached: The names of the `limit` nodes that have reached their limit and forward no
+                more records.
         """
         inputs = (entry.name for group in self._groups for entry in group.inputs)
         return frozenset(name for name in inputs if self._has_effect(name, reached))
@@ -73,7 +73,7 @@ class Reach:
 
 
 def _below(groups: Sequence[PartitionGroup]) -> Mapping[str, set[str]]:
-    """Return the nodes that each node can affect directly: by records, a store or a loop."""
+    """Return, by node, the nodes that it affects directly by records, a store or a loop."""
     found: dict[str, set[str]] = {}
     for group in groups:
         for name, children in group.children().items():

@@ -275,7 +275,7 @@ Entry = SourceNode | RepartitionNode | LoopNode
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key serde and the value serde of an entry's records, without frames."""
+    """Return the key serde and the value serde of an entry, without their frames."""
     if isinstance(entry, SourceNode):
         return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

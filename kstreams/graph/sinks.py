@@ -44,7 +44,7 @@ def to_batches(function: Callable[[Results[K, V], CommitId], None]) -> Sink[K, V
 
 @dataclass(frozen=True)
 class _FunctionOfBatches(Generic[K, V]):
-    """A sink that is its own writer, and calls a function."""
+    """The sink of `to_batches`: it is also its own writer, and calls the user's function."""
 
     function: Callable[[Results[K, V], CommitId], None]
     label: str
@@ -58,7 +58,7 @@ class _FunctionOfBatches(Generic[K, V]):
         return self
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Call the function."""
+        """Call the function with a task's results; return no receipts."""
         self.function(results, commit)
         return ()
 

@@ -45,7 +45,13 @@ def _bind(cls: type, base: type, given: dict[object, object]) -> tuple[object, .
 def _known(
     parameters: tuple[Any, ...], arguments: tuple[Any, ...], given: dict[object, object]
 ) -> dict[object, object]:
-    """Return the arguments of type parameters; a parameter without an argument has its default."""
+    """Return the arguments of type parameters; a parameter without an argument has its default.
+
+    Args:
+        parameters: The type parameters of a class.
+        arguments: The arguments with which a subclass inherits from the class.
+        given: The arguments of the subclass's own type parameters.
+    """
     known: dict[object, object] = {}
     for place, parameter in enumerate(parameters):
         if place < len(arguments):

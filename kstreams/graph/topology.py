@@ -85,17 +85,20 @@ class PartitionGroup:
 
     @property
     def from_tasks(self) -> tuple[RepartitionNode | LoopNode, ...]:
-        """The entries of the group that receive records from tasks: repartition edges and loops."""
+        """The repartition edges and loops that the group reads; tasks write to them."""
         return (*self.entries, *self.loops)
 
     @property
     def inputs(self) -> tuple[Entry, ...]:
-        """All entries of the group; at equal times, records are processed in this order."""
+        """The sources, repartition edges and loops that the group reads.
+
+        At equal times, their records are processed in this order.
+        """
         return (*self.sources, *self.from_tasks)
 
     @property
     def followers(self) -> frozenset[str]:
-        """Inputs whose records do not advance stream time: loops of a group with other input."""
+        """Inputs whose records do not advance stream time: the loops, if there are other inputs."""
         return frozenset(loop.name for loop in self.loops if self.sources or self.entries)
 
     @property
@@ -185,7 +188,7 @@ class Topology:
         return tuple(spec for group in self.groups for spec in group.stores)
 
     def pipelines(self) -> tuple[tuple[PartitionGroup, ...], ...]:
-        """Return the groups of each query, connected by edges and loops, in topological order."""
+        """Return, for each query, its groups in topological order; edges and loops connect them."""
         return tuple(_joined(self.groups))
 
     def group_of_store(self, store: str) -> PartitionGroup:
@@ -256,7 +259,7 @@ class Topology:
 
 
 def without_parameters(shape: Mapping[str, Mapping[str, _Part]]) -> dict[str, dict[str, _Part]]:
-    """Return a shape without the parameters of stores."""
+    """Return the result of `Topology.shape` without the parameters of stores."""
     return {
         group: {part: content for part, content in parts.items() if part != "parameters"}
         for group, parts in shape.items()

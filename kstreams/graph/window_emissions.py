@@ -1,4 +1,4 @@
-"""Effects of windowed aggregations' emission on downstream nodes and on apps."""
+"""How the emission of windowed aggregations affects downstream nodes and apps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ P = TypeVar("P")
 def placed_below(
     supplier: Callable[[], P], nodes: Mapping[str, AnyNode], parents: Sequence[NodeHandle]
 ) -> Callable[[], P]:
-    """Return a node's supplier, adjusted to the emission of upstream windowed aggregations.
+    """Return the supplier of a new node, adapted to the emissions of upstream aggregations.
 
     Args:
         supplier: The argument of `add_processor`.
@@ -38,7 +38,7 @@ def placed_below(
 
 
 def check_run_closes_windows(topology: Topology, hint: str) -> None:
-    """Check that no node waits for the closing of windows, for an app that never closes windows.
+    """Check that no node needs closed windows to emit results, for an app that never closes them.
 
     Args:
         topology: The topology of the app.
@@ -63,7 +63,7 @@ def _needs_end_of_run(supplier: object) -> bool:
 
 
 def _names(parents: Sequence[object]) -> list[str]:
-    """Return the names of the parents that are handles; `add_processor` rejects other parents."""
+    """Return the names of parents; skip objects without a name, which `add_processor` rejects."""
     return [parent.name for parent in parents if isinstance(parent, NodeHandle)]
 
 

@@ -205,7 +205,7 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
 def _last_of_each(
     key: Serde[Any], forward: Callable[[Record[Any, Any]], None]
 ) -> Callable[[Sequence[Record[Any, Any]]], None]:
-    """Return a function that forwards each key's last record, ordered by the first records."""
+    """Return a function that forwards each key's last record; keys are in order of arrival."""
     by_object, encode = key.hashes_by_bytes, key.ordered.serialize
 
     def release(records: Sequence[Record[Any, Any]]) -> None:

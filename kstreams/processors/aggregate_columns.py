@@ -29,7 +29,7 @@ class AggregateColumns(ColumnProcessor):
     Args:
         form: The column form of the aggregator.
         store: The store.
-        source: The source of the records.
+        source: The serdes of the incoming records.
         each: Whether to forward each update; otherwise the last update of each key in a batch.
     """
 
@@ -43,11 +43,11 @@ class AggregateColumns(ColumnProcessor):
 
     @property
     def reads_values(self) -> bool:
-        """Return whether the aggregator reads values, or null values must be dropped."""
+        """Return True if the aggregator reads values, or if null values must be dropped."""
         return self._form.reads_values or self._source.nulls
 
     def init(self, context: BatchContext) -> None:
-        """Open the store, and register the release of results at the end of a batch."""
+        """Open the store, and schedule the forwarding of results at the end of the batch."""
         super().init(context)
         self._store = TimestampedColumns.of(
             context.store(self._spec), objects=self._form.of_objects
@@ -85,7 +85,11 @@ class AggregateColumns(ColumnProcessor):
         return {"key": keys, "value": self._form.result(state), "timestamp": pa.array(state[0])}
 
     def _release(self, parts: Sequence[dict[str, pa.Array]]) -> None:
-        """Forward the last result of each key, in the order of the keys' first results."""
+        """Forward the last result of each key, in the order of the keys' first results.
+
+        Args:
+            parts: For each table of the batch, the columns of its results.
+        """
         whole = pa.concat_tables([pa.table(part) for part in parts]).combine_chunks()
         if len(parts) > 1:
             found = whole.column("key").combine_chunks().dictionary_encode()

@@ -43,7 +43,13 @@ class Branch(FixedKeyProcessor[K, V, V]):
     def supplier(
         cls, name: str, branches: Mapping[str, Callable[[K, V], bool]], default: str | None
     ) -> Supplier[K, V, K, V]:
-        """Return a supplier of `Branch` processors."""
+        """Return a supplier of `Branch` processors.
+
+        Args:
+            name: The name of the node; the children are `<name>.<branch>`.
+            branches: The predicates by branch, in the order in which they are tried.
+            default: The branch of records for which no predicate is true; None drops them.
+        """
         return partial(cls, name, dict(branches), default)
 
     def process(self, record: Record[K, V]) -> None:

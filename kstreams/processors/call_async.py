@@ -130,7 +130,7 @@ class _Calls(Generic[K, V, V2]):
         return [found[number] for number in range(len(records))]
 
     def _in_turn(self, records: Sequence[Record[K, V]]) -> list[list[int]]:
-        """Return groups of record numbers; the calls within a group must run sequentially."""
+        """Return groups of indexes of records; the calls of a group must run sequentially."""
         if not self._per_key:
             return [[number] for number in range(len(records))]
         turns: dict[object, list[int]] = {}
@@ -139,7 +139,7 @@ class _Calls(Generic[K, V, V2]):
         return list(turns.values())
 
     async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
-        """Return the response or failure of a call, so that it does not affect other calls."""
+        """Return the response for a record, or its failure, which does not affect other calls."""
         timeout = self._retries.timeout
         most_s = None if timeout is None else timeout.total_seconds()
         asking = asyncio.ensure_future(self._answer(record))

@@ -33,7 +33,13 @@ _PIECE = 4_096
 
 @dataclass(frozen=True)
 class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
-    """Creates processors by records or, if possible, by columns."""
+    """Creates the processors of a stateless operator, which runs by records or by columns.
+
+    Args:
+        by_records: Creates a processor of single records.
+        by_columns: Creates a column processor.
+        found: The problems of the user's function.
+    """
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
@@ -44,7 +50,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         return self.found
 
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
-        """Return a new processor that works by records."""
+        """Return a new processor of single records."""
         return self.by_records()
 
     @property
@@ -67,9 +73,9 @@ class Chained(EachRow):
         function: The user's function.
 
     Attributes:
-        rows: The maximum number of rows to process at once; None for all rows. A limit requires
-            that no later node keeps the forwarded objects: new objects then reuse the memory of
-            earlier objects.
+        rows: The maximum number of rows to process at once; None for all rows. With a limit,
+            objects are released after each part of a table, so that new objects reuse their
+            memory. Set a limit only if no downstream node keeps the forwarded objects.
     """
 
     rows: int | None = None
@@ -93,7 +99,7 @@ class Chained(EachRow):
 
     @abstractmethod
     def _made(self, table: pa.Table) -> pa.Table:
-        """Apply the function of the operator to a table, and return the rows to forward."""
+        """Call the user's function for each row of a table, and return the rows to forward."""
 
     def _results(self, table: pa.Table) -> list[Any]:
         """Return the results of the function for each row's key and value."""
@@ -135,7 +141,7 @@ class ChainedMap(Chained):
         )
 
     def _check(self, table: pa.Table, pairs: list[Any]) -> None:
-        """Raise an error if a pair is text, which would be unpacked into two characters."""
+        """Raise an error if a result is text instead of a pair: text unpacks into characters."""
         for row, pair in enumerate(pairs):
             if isinstance(pair, TEXT_TYPES):
                 error = text_returned("map_", self._function, pair, "a pair of key and value")

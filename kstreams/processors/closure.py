@@ -13,8 +13,10 @@ from kstreams.record import Record
 __all__ = ("ClosureProcessor", "HandsOn")
 
 HandsOn = Literal["one", "all", "some", "any"]
-"""The ways of forwarding: `one` record per input record, to all children; any number, to `all`
-children; each record to `some` named child; or in `any` way.
+"""How a processor forwards records.
+
+`one`: one record per input record, to all children. `all`: any number of records, each to all
+children. `some`: each record to one named child. `any`: in any other way.
 """
 
 
@@ -25,7 +27,8 @@ class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
     attribute lookup. The caller must read `process` after `init`.
 
     Attributes:
-        hands_on: The way of forwarding; unless it is `any`, calls need not be counted.
+        hands_on: The kind of forwarding, such as `one` record per input record. From the kind, the
+            task derives most counts of forwarded records, instead of counting calls of `forward`.
     """
 
     hands_on: ClassVar[HandsOn] = "any"

@@ -27,10 +27,11 @@ class Need(Flag):
 
     Attributes:
         RECORDS: Encoded records of parents that are sources or repartition edges.
-        DECODED: The same records, decoded to typed keys and values, if all downstream nodes accept
+        DECODED: Decoded records of such parents, if all nodes downstream of the node accept
             columns.
         COLUMNS: Tables of a parent that is a column processor.
-        RESULTS: Tables of a parent that is an aggregation, if all children are edges and topics.
+        RESULTS: Tables of a parent that is an aggregation, if all children of the node are edges
+            and topics.
         BATCH_END: Records of a parent that forwards only when the batch ends.
         CHANGES: Changes of a table that runs by columns. With `ROWS`, the node also reads rows of
             the table.
@@ -67,9 +68,11 @@ class Input:
     """The rows that an input of a node receives.
 
     Args:
-        need: The need that the rows meet.
-        source: The source of the records of `Need.RECORDS` and `Need.DECODED`; None for other rows.
-        punctuated: Whether a later node of the group has a stream-time punctuator.
+        need: The form of the rows: of the forms that the node accepts, the one that its parents
+            deliver.
+        source: The serdes of the records of `Need.RECORDS` and `Need.DECODED`; None for other rows.
+        punctuated: Whether a node that comes later in the order of the partition group has a
+            stream-time punctuator.
     """
 
     need: Need
@@ -78,7 +81,7 @@ class Input:
 
     @property
     def records(self) -> ColumnSource:
-        """Return the source of an input of encoded or decoded records.
+        """Return the serdes of the records that the input receives from sources or edges.
 
         Raises:
             TypeError: The input receives other rows.
@@ -94,18 +97,19 @@ class NodeForm:
 
     Args:
         needs: The rows that each input accepts; a join has the left input, then the right one.
-        build: Takes an `Input` for each need; returns a new processor, or a reason against it.
+        build: Takes an `Input` for each need; returns a new column processor, or the reason why
+            the node cannot run by columns.
         output: The rows that the node forwards.
         execution: The requested execution.
         follower: Whether the node is stateless, and forwards in the order of its input. Below a
             columnar node, the planner's checks for that node then also cover this node.
-        at_batch_end: Whether the node forwards only when a batch ends, also by records.
-        may_stop: Whether the node, by records, may stop the task at a record. If so, neither the
-            node nor an operator above it accepts decoded records.
+        at_batch_end: Whether the node forwards only when a batch ends, even if it runs by records.
+        may_stop: Whether the node, if it runs by records, may stop the task at a record. If so,
+            neither the node nor an operator above it accepts decoded records.
         is_view: Whether the node derives a table without storing rows: lookups read the rows of its
             parent table.
-        looked_up: The form to use instead if children look up rows of the table, or if the table
-            has no readers; None for this form.
+        looked_up: The form that replaces this form if children look up rows of the node's table,
+            or if the table has no readers; None if this form also applies then.
     """
 
     needs: tuple[Need, ...]

@@ -47,7 +47,7 @@ LAST_PLACE = (1 << 40) - 1
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """The serdes of the encoded records that a columnar node receives.
+    """The serdes of the encoded records that a columnar node reads from sources or edges.
 
     Args:
         key: The serde of the keys.
@@ -72,11 +72,11 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
     """Base class of column processors, the columnar forms of record processors.
 
     Directly below sources or repartition edges, `process_batch` receives the columns `key` (binary,
-    as in the topic, checked to be decodable; null if null keys pass), `value` (as `carried` returns
-    it; null unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below
-    another column processor, it receives the table that the processor forwards, with keys and
-    values of any type. A forwarded table may have a column `stream_time`: a record processor below
-    then sees it as the current stream time.
+    as in the topic, checked to be decodable; null if null keys pass), `value` (as returned by
+    `kstreams.serde.carried`; null unless `reads_values`), `timestamp`, `headers`, `stream_time` and
+    `place` (see `PLACE`). Below another column processor, `process_batch` receives the table which
+    that processor forwards, with keys and values of any type. If a forwarded table has a column
+    `stream_time`, a record processor below uses this column as the current stream time.
     """
 
     @property
@@ -97,9 +97,10 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
         return table.filter(pc.is_valid(table.column(name)))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Do the work that stream time has made due, also without records for this node.
+        """Do the work that is due at a stream time, such as closing windows.
 
-        Called once per batch, after the records. Stream time may be the same as in the last table.
+        Called once per batch, after the records, even if the node received no records. The stream
+        time may be equal to the one in the last table.
         """
 
 
@@ -133,8 +134,9 @@ class ColumnInterceptor(Protocol):
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Return a wrapper of `process_batch`; for a join, of the call for each input.
+        """Return a wrapper of `process_batch`, the function that processes a node's table.
 
-        The join itself runs within the last of these calls.
+        For a join, `process_batch` is called once for each input; the last of these calls runs the
+        join.
         """
         ...

@@ -46,7 +46,7 @@ class Cancellable(Protocol):
     """A scheduled punctuator."""
 
     def cancel(self) -> None:
-        """Stop the punctuator for good, also after a restart."""
+        """Cancel the punctuator permanently: it does not fire after a restart either."""
         ...
 
 
@@ -84,7 +84,8 @@ class _Common(Protocol):
     def idle_time(self) -> int:
         """The stream time to which idleness last advanced the task, ms; -1 if it never did.
 
-        While it equals stream time, no record has advanced stream time; see `idle_timeout`.
+        While the idle time equals the stream time, no record has advanced stream time since then;
+        see `idle_timeout`.
         """
         ...
 
@@ -150,7 +151,7 @@ class _Common(Protocol):
         release: Callable[[Sequence[T]], None],
         undo: Callable[[Sequence[T]], None] | None = None,
     ) -> Callable[[T], None]:
-        """Return a function that buffers an item until the end of the micro-batch. Only in `init`.
+        """Return a function that buffers items to the end of the micro-batch; call only in `init`.
 
         The items of a record that fails and is skipped are discarded.
 
@@ -166,7 +167,7 @@ class _Common(Protocol):
         ...
 
     def on_end_of_run(self, callback: Callable[[], None]) -> None:
-        """Call `callback` at the end of a run that closes windows. Only in `init`.
+        """Register a callback for the end of a run that closes windows; call only in `init`.
 
         The callback runs once for each task, after all records, parents before their children: in
         `App.run(until="end", close_windows=True)`, `App.drain(close_windows=True)`, bounded
@@ -180,7 +181,7 @@ class _Common(Protocol):
 
     @property
     def close_time(self) -> int:
-        """The stream time as of which this node has closed windows early, ms; -1 if it has not."""
+        """The highest time passed to `advance_close_time` by this node, ms; -1 if none."""
         ...
 
     def advance_close_time(self, time_ms: int) -> None:

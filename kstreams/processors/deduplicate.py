@@ -62,12 +62,12 @@ class _DeduplicateSupplier(Generic[K, V]):
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store if ids are keys."""
+        """Return the store if the ids are the record keys; otherwise nothing."""
         return self.stores if self.is_by_key else ()
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return the span and, if known, the kind of id, on which the stored rows depend."""
+        """Return the parameters of stored rows: the time span and, if known, the kind of the id."""
         found: dict[str, Parameter] = {"deduplicate.within_ms": self.within_ms}
         owner = getattr(self.by, "__self__", None)
         if isinstance(owner, KeyId):

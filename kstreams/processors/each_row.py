@@ -23,7 +23,7 @@ __all__ = ("EachRow", "each_row", "naming", "replaced", "row_error")
 class EachRow(ColumnProcessor):
     """Base class of column processors that call a user's function for each row.
 
-    Results that have no Arrow type are kept in memory until the batch ends.
+    The base class keeps results that have no Arrow type as Python objects until the batch ends.
     """
 
     @property
@@ -32,16 +32,16 @@ class EachRow(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Create the `HeldObjects` for results that have no Arrow type."""
+        """Keep the context, and create the buffer of Python objects that have no Arrow type."""
         super().init(context)
         self.held = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects to which the batch's columns refer."""
+        """Release the Python objects of the batch."""
         self.held.clear()
 
     def with_results(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
-        """Return a table with the given columns replaced by objects."""
+        """Return the table with the given columns replaced by columns of Python objects."""
         return replaced(table, **{name: self.held.column(each) for name, each in columns.items()})
 
 
@@ -76,8 +76,8 @@ def naming(table: pa.Table, key: Serde[Any], rows: Ints | None = None) -> Iterat
     Args:
         table: The input records with encoded keys.
         key: The serde of the keys.
-        rows: The record's row number for each row for which a function is called; None if rows and
-            records are the same.
+        rows: For each function call, the row number in `table` of its record; None if the calls
+            are in the order of the rows.
 
     Raises:
         ProcessingError: A function raised.

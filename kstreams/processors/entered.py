@@ -20,11 +20,11 @@ __all__ = ("Entered", "entered")
 class Entered(ColumnProcessor):
     """Decodes encoded records to typed keys and values for a columnar operator.
 
-    The operator receives tables as if from another column processor.
+    The operator receives tables like those that another column processor forwards.
 
     Args:
         operator: The operator.
-        source: The source of the records.
+        source: The serdes of the records.
     """
 
     def __init__(self, operator: ColumnProcessor, source: ColumnSource) -> None:
@@ -37,7 +37,7 @@ class Entered(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Initialize the operator, and create the `HeldObjects` for keys and values."""
+        """Initialize the operator, and create the buffer of objects that have no Arrow type."""
         super().init(context)
         self._objects = HeldObjects()
         self._operator.init(context)
@@ -51,7 +51,7 @@ class Entered(ColumnProcessor):
         self._operator.process_batch(replaced(table, key=keys, value=values))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Release the objects to which the batch's columns refer, and advance the operator."""
+        """Release the decoded objects of the batch, and call the operator's `advance`."""
         self._objects.clear()
         self._operator.advance(stream_time_ms)
 

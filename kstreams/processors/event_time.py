@@ -65,7 +65,8 @@ class EventTime:
         invalid: The policy for records without a valid time.
         ahead_ms: The maximum time (ms) by which a record's time may be later than the wall time of
             the batch; None: no maximum.
-        unset_clocks: Whether `ahead_ms` also applies with a wall clock that was never set.
+        unset_clocks: Whether `ahead_ms` also applies while the wall clock shows a time before 2001,
+            as a clock does that was never set.
     """
 
     extract: Callable[[Record[Any, Any]], datetime | int | None] | WallClock | None = None
@@ -74,7 +75,7 @@ class EventTime:
     unset_clocks: bool = True
 
     def latest(self, wall_ms: int) -> int:
-        """Return the latest valid time (ms) of records in a batch with a wall time, ms."""
+        """Return the latest valid record time (ms) in a batch whose wall time is `wall_ms` (ms)."""
         if self.ahead_ms is None or not (self.unset_clocks or wall_ms >= _SET_MS):
             return LATEST_MS
         return min(wall_ms + self.ahead_ms, LATEST_MS)

@@ -31,7 +31,7 @@ class Interceptor(Protocol):
 
 
 def checked_call(interceptor: object, node: str, made: _Call) -> _Call:
-    """Return the function that an interceptor returned for a node.
+    """Check that an interceptor's result for a node is a function, and return it.
 
     Raises:
         ProcessingError: The interceptor did not return a function. The message names the

@@ -26,7 +26,7 @@ class _LimitContext(Protocol):
     """The part of a context that only `limit` uses."""
 
     def admit(self, count: int) -> int:
-        """Count records that arrive at the node; return the number that may pass."""
+        """Count records that arrive at the node, and return how many of them it may forward."""
         ...
 
 
@@ -35,7 +35,7 @@ class LimitSupplier(Protocol):
 
     @property
     def count(self) -> int:
-        """The maximum number of records that pass the node, over all of its tasks."""
+        """The maximum number of records that the node forwards, over all of its tasks."""
         ...
 
     def __call__(self) -> BaseProcessor[K, V, K, V]:

@@ -52,7 +52,7 @@ class _LimitRateSupplier(Generic[K, V]):
 
     @property
     def window_emission(self) -> Emission:
-        """Return the limit as an emission, because it delays the results of windows."""
+        """Return the rate limit as the emission of windowed results, because it delays them."""
         return self.limit
 
 
@@ -150,11 +150,11 @@ class _Pace:
 
 
 class _Release:
-    """Releases buffered records.
+    """Removes records from the buffer, and forwards them.
 
     Args:
         buffer: The buffer, ordered by the time at which a key may be forwarded again.
-        pace: Forwards released records.
+        pace: Forwards the removed records.
     """
 
     def __init__(self, buffer: BufferRows[Any, Any], pace: _Pace) -> None:
@@ -163,11 +163,11 @@ class _Release:
         self._next = -FAR_MS  # a lower bound of all times, which saves reads of the buffer
 
     def after(self, time_ms: int) -> None:
-        """Lower the time of the next release, if a record is buffered until an earlier time, ms."""
+        """Lower the bound of the next due time for a record that is buffered until `time_ms`."""
         self._next = min(self._next, time_ms)
 
     def due(self, now: int) -> None:
-        """Forward the records that are due at a stream time, in ms; called by a punctuator."""
+        """Forward the records that are due at stream time `now`, ms; called by a punctuator."""
         if now < self._next:
             return
         for record in self._buffer.take_until(now):

@@ -34,7 +34,7 @@ rolled back.
 
 
 def dead_letter_topic(policy: DeadLetter) -> Topic[bytes | None, bytes | None]:
-    """Return the dead-letter topic of a policy."""
+    """Return the topic of a dead-letter policy, with keys and values as bytes."""
     return Topic(
         policy.topic,
         BYTES,

@@ -47,7 +47,7 @@ class _Peek(ClosureProcessor[K, V, K, V]):
 
 
 def without_peek(supplier: object) -> Callable[[], Processor[Any, Any, Any, Any]] | None:
-    """Return a supplier like a `peek` that calls nothing; None if `supplier` is no `peek`."""
+    """Return a replacement of a `peek` that calls no function; None for other suppliers."""
     if isinstance(supplier, partial) and supplier.func is _Peek:
         return partial(_Peek, _nothing)
     return None

@@ -82,7 +82,7 @@ class Processor(BaseProcessor[KIn, VIn, KOut, VOut]):
 class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
     """A processor that forwards every record with the key of its input record.
 
-    So downstream nodes need no repartition. `FixedKeyProcessor[str, Order]` is short for
+    Downstream nodes therefore need no repartition. `FixedKeyProcessor[str, Order]` is short for
     `FixedKeyProcessor[str, Order, Order]`.
 
     Source: `org.apache.kafka.streams.processor.api.FixedKeyProcessor`.

@@ -25,8 +25,8 @@ class Retries:
         backoff: The delay before the first retry.
         max_backoff: The maximum delay between two calls.
         retry_on: Exceptions that are retried; other exceptions fail at once.
-        timeout: The maximum time for all calls and delays of one record; no call starts later.
-            None: no limit.
+        timeout: The maximum time for all calls and delays of one record, after which no call
+            starts. None: no limit.
     """
 
     count: int = 3
@@ -54,7 +54,13 @@ class Retries:
 
 
 def gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
-    """Return the error for a record whose last call failed."""
+    """Return the error for a record whose last call failed.
+
+    Args:
+        exc: The exception of the last call.
+        calls: The number of calls.
+        reason: The reason why the call is not repeated, such as "no retries are left".
+    """
     times = "1 call" if calls == 1 else f"{calls} calls"
     return ProcessingError(
         f"the called function failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",

@@ -1,4 +1,4 @@
-"""Rejection of functions that return text to operators which unpack a collection.
+"""Checks that functions for operators that unpack a collection do not return text.
 
 Python iterates over a `str` by characters and over `bytes` by numbers, so an operator that unpacks
 a returned text would forward its characters as records.
@@ -41,7 +41,7 @@ class FunctionSupplier(Generic[KIn, VIn, KOut, VOut]):
     Args:
         operator: The name of the operator.
         function: The user's function.
-        unpacked: The items that the operator unpacks from a result.
+        unpacked: The kind of items that the operator unpacks from a result, for error messages.
         make: Creates a processor.
     """
 
@@ -72,7 +72,14 @@ def text_problem(
 def text_returned(
     operator: str, function: Callable[..., object], made: object, unpacked: Unpacked
 ) -> ProcessingError:
-    """Return the error for a function that has returned text."""
+    """Return the error for a function that has returned text.
+
+    Args:
+        operator: The name of the operator.
+        function: The user's function.
+        made: The returned text.
+        unpacked: The kind of items that the operator unpacks from a result.
+    """
     said = _said(operator, function, type(made), unpacked)
     return ProcessingError(said, hint=f"{_hint(type(made), unpacked)}.")
 

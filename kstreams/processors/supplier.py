@@ -62,7 +62,7 @@ class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOu
 def stores_of(
     name: str, supplier: object, stores: Sequence[StoreSpec[object]]
 ) -> tuple[StoreSpec[object], ...]:
-    """Return a node's distinct stores: first its supplier's, then the given stores.
+    """Return a node's stores without duplicates: its supplier's stores, then the given ones.
 
     Raises:
         TopologyError: The supplier's attribute `stores` does not contain store definitions.
@@ -95,7 +95,7 @@ StoreParameters = Mapping[str, Parameters]
 
 @runtime_checkable
 class ParameterSupplier(Protocol):
-    """A supplier whose stores have rows that depend on parameters; the parameters are recorded."""
+    """A supplier with parameters on which its stored rows depend; checkpoints record them."""
 
     @property
     def store_parameters(self) -> StoreParameters:
@@ -150,7 +150,7 @@ class OneStoreSupplier:
 
 
 def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return a supplier's stores whose keys are record keys; empty if none are declared.
+    """Return the stores that a supplier declares to be keyed by record key; empty if none.
 
     A custom processor may use any keys in its stores.
     """
@@ -170,7 +170,7 @@ class ValuedSupplier(Protocol):
 
 
 def valued_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return a supplier's stores whose values are record values; empty if none are declared."""
+    """Return the stores that a supplier declares to contain record values; empty if none."""
     if isinstance(supplier, type) or not isinstance(supplier, ValuedSupplier):
         return ()
     return supplier.valued_stores

@@ -34,7 +34,12 @@ class Validate(FixedKeyProcessor[K, V, Any]):
 
     @classmethod
     def supplier(cls, name: str, check: Callable[[K, V], str | None]) -> Supplier[K, V, K, Any]:
-        """Return a supplier of `Validate` processors."""
+        """Return a supplier of `Validate` processors.
+
+        Args:
+            name: The name of the node; the children are `<name>.valid` and `<name>.invalid`.
+            check: Returns the reason why a key and a value are invalid; None if they are valid.
+        """
         return partial(cls, name, check)
 
     def process(self, record: Record[K, V]) -> None:

@@ -1,4 +1,4 @@
-"""Whether a function takes a value, or a key and a value."""
+"""Find out whether a user's function takes a value, or a key and a value."""
 
 from __future__ import annotations
 

@@ -39,5 +39,5 @@ class EndOfRunSupplier(Protocol):
 
     @property
     def needs_end_of_run(self) -> bool:
-        """Return whether the node forwards results only when a run ends and closes windows."""
+        """Return True if the node forwards results only at the end of a run that closes windows."""
         ...

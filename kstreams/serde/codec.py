@@ -86,7 +86,7 @@ class GzipCodec(Codec):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield the content of members; each piece exceeds the limit by one byte at most.
+        """Yield the content of all gzip members, in chunks of at most `max_bytes` + 1 bytes.
 
         The data is read in slices, because the rest of it is copied at the end of each member. A
         member can be a few bytes long, so copies of the whole rest would take quadratic time.

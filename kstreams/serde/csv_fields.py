@@ -22,9 +22,10 @@ def _marks(row: bytes, mark: bytes) -> Iterator[int]:
 
 
 def has_more_fields(row: bytes, mark: bytes, most: int) -> bool:
-    """Return whether a row has more than `most` fields, without splitting it.
+    """Return whether a row has more than `most` fields, without splitting the row.
 
-    A row of a few megabytes may have millions of fields, each an object of 33 bytes or more.
+    `mark` is the delimiter. A row of a few megabytes may have millions of fields, each an object of
+    33 bytes or more.
     """
     if row.count(mark) < most:
         return False
@@ -32,7 +33,7 @@ def has_more_fields(row: bytes, mark: bytes, most: int) -> bool:
 
 
 def divided(row: bytes, mark: bytes) -> list[bytes]:
-    """Return the fields of a row, with their quotes."""
+    """Return the fields of a row, with their quotes; `mark` is the delimiter."""
     fields: list[bytes] = []
     begin = 0
     for end in _marks(row, mark):

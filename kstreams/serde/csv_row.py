@@ -279,6 +279,8 @@ class CsvRowSerde(Serde[T]):
     ) -> list[pa.Array]:
         """Parse rows that have the given columns; return all columns, with defaults for the rest.
 
+        Quoted text may contain line ends only with `inner_lines`.
+
         Raises:
             ArrowInvalid: The rows are invalid, or their number is not `count`.
         """

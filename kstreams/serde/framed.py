@@ -106,11 +106,11 @@ class FramedSerde(Serde[T]):
         return self._plain.deserialize_many(self.to_plain(data))
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Remove the frames and decode; bytes without a columnar form only lose their frame."""
+        """Remove the frames and decode; values that stay bytes in columns only lose their frame."""
         return self._plain.to_arrow(self.to_plain(data))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column and add the frames; bytes without a columnar form only get a frame."""
+        """Encode a column and prepend frames; values that are bytes already only get a frame."""
         return self._framed(self._plain.from_arrow(column))
 
     @override

@@ -1,4 +1,4 @@
-"""Items that nodes hold until the end of a micro-batch."""
+"""Items that a node buffers until the end of a micro-batch; see `ProcessorContext.hold`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ("BatchHold",)
 
 
 class BatchHold:
-    """The items that one node holds until the end of a micro-batch.
+    """The items that one function of `ProcessorContext.hold` buffers, objects of any type.
 
     Args:
         node: The node.

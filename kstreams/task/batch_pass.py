@@ -90,10 +90,12 @@ class BatchPass:
         return queue.with_table(queue.table.filter(readable))
 
     def _left(self, queues: Sequence[Queue], last: Mapping[TopicPartition, int]) -> Left:
-        """Return each source partition's resume position, and revert drop counts of later records.
+        """Return the offset of the first unprocessed record, by source partition.
+
+        The counts of null records from this offset on are reverted: a later batch counts them.
 
         Args:
-            queues: The queues of the batch, including nulls.
+            queues: The queues of the batch, with the records that are dropped as null.
             last: The offset of the last processed record, by partition.
         """
         left: dict[TopicPartition, int] = {}

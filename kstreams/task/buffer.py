@@ -31,10 +31,11 @@ class BatchBuffer:
     """Buffers the input of one batch processor, in the order of forwarding.
 
     A record that comes directly from an entry is buffered as a row number of the entry's table
-    (`feed`). Its columns then have the types of the serdes, and its partition and offset are kept.
+    (`feed`). The columns of its key and value then have the types of the serdes, and its partition
+    and offset are kept.
 
     Attributes:
-        form: The form of the entries' tables.
+        form: The form in which the tables of entries are decoded, as for `formed`.
         count: The number of records that the processor got; `Wiring.clear_counts` resets it.
     """
 

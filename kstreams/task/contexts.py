@@ -251,7 +251,7 @@ class RecordTaskContext(_TaskContext):
         node: The node.
         services: The shared services of the task's contexts.
         children: The functions that take records, by child.
-        joints: The joints of join nodes that the node reaches through both inputs.
+        joints: The `Joint` of each join that a record of the node may reach through both inputs.
         edges: The functions that take encoded records, by repartition edge.
         flow: Counts forwarded records.
         may_skip: Whether a failed record may be skipped.
@@ -310,7 +310,7 @@ class BatchTaskContext(_TaskContext):
         node: The node.
         services: The shared services of the task's contexts.
         children: The functions that take tables, by child.
-        joints: The joints of join nodes that the node reaches through both inputs.
+        joints: The `Joint` of each join that a record of the node may reach through both inputs.
         edges: The functions that take encoded records, by repartition edge.
         flow: Counts forwarded records.
     """

@@ -35,7 +35,7 @@ _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
 
 @dataclass(frozen=True)
 class BatchWork:
-    """The parts of a task that both passes need.
+    """The parts of a task that both `RecordPass` and `TablePass` need.
 
     Attributes:
         followers: Entries whose records do not advance stream time.
@@ -158,7 +158,10 @@ class RecordPass:
         self._work.failed(stream.queue, row, stream.keys[row], exc)
 
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
-        """Return the receiver of each stream's records; set the tables of buffers below entries."""
+        """Return the function that takes each stream's records.
+
+        Buffers right below entries also get the tables to which their row numbers refer.
+        """
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
         buffers = self._work.wiring.buffers
@@ -226,7 +229,12 @@ class _Feed:
     places: Ints
 
     def timed(self, stream_times: Ints, place: int) -> _Feed:
-        """Return a copy with two more columns: each row's stream time and position."""
+        """Return a copy with two more columns: each row's stream time and position.
+
+        Args:
+            stream_times: The stream time at each record of the merged batch.
+            place: The number of records that the task has processed before these rows.
+        """
         times = pa.array(stream_times[self.places])
         table = self.table.append_column(STREAM_TIME, times)
         return replace(self, table=table.append_column(PLACE, pa.array(self.places + place)))
@@ -296,7 +304,10 @@ class TablePass:
         return feeds
 
     def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
-        """Return a queue without undecodable rows, and its tables in the forms of its receivers."""
+        """Return a queue without undecodable rows, and its table in each form that receivers need.
+
+        The policy of the source is applied to the undecodable rows.
+        """
         entry = self._work.entries[queue.entry]
         takers = self._work.wiring.takers(queue.entry)
         forms: set[Form] = {taker.form for taker in takers if isinstance(taker, BatchBuffer)}

@@ -69,7 +69,7 @@ class Task:
             the app; 0 by default.
         changelog_ids: By store, the topic id of its changelog at the start of the app, if topics
             have ids.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
         partitions: The partition count of each input, to check the partitions of keys; None
             disables the check.
         folder: The folder for output that exceeds the memory limit, on a disk; the system's
@@ -226,7 +226,7 @@ class Task:
             raise self._here(OutsideBatchError("a processor forwarded records outside of a batch"))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
-        """Return the error of a `KeyboardInterrupt` in `run` that no operator sent.
+        """Return the error for a `KeyboardInterrupt` that a processor raised in `run`.
 
         The error names the current record. It fails the batch, whatever the policy of the source.
         """

@@ -138,7 +138,7 @@ class TaskLimits:
         self._meta.passed = {node: count for node, count in passed.items() if count}
 
     def _look(self) -> None:
-        """Update `stops`."""
+        """Set `stops` if limits are reached and no further record has an effect; else unset it."""
         reached = [
             node
             for node, (up_to, last) in self._allowed.items()

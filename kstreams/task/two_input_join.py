@@ -1,4 +1,4 @@
-"""Joins that process both of their inputs together, within the wrappers of their node."""
+"""Joins that process both of their inputs together, within the calls of interceptors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 class Meeting(Generic[T]):
-    """Buffers the records of both join inputs, and joins them inside the join node's wrapped calls.
+    """Buffers the records of both inputs of a join, and joins them within calls of interceptors.
 
     When all records are buffered, interceptors get each record or table once, the left ones first;
     the join runs within the last of these calls. Only records that interceptors pass on are joined.
 
     Args:
-        around: Returns a call of the left or right input with all wrappers of the node.
+        around: Wraps a function that takes left or right records in the node's interceptors.
         join: Joins the left records with the right records.
 
     Attributes:
@@ -87,7 +87,7 @@ class Joint:
 
     Args:
         processor: The initialized processor of the join.
-        around: Returns a function with all wrappers of the node.
+        around: Wraps a function that takes records in the checks and interceptors of the node.
     """
 
     def __init__(

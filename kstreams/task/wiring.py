@@ -86,7 +86,7 @@ class Wiring:
         results: The collectors by sink node with another destination.
         lines: The lines by `to_stdout` sink node.
         column_processors: The column processors with their nodes, in topological order.
-        joints: The joints by join node that one record may reach through both inputs.
+        joints: The `Joint` of each join that one record may reach through both inputs, by node.
         places: The functions of nodes, to locate errors.
         flows: The counters of nodes.
 
@@ -148,7 +148,7 @@ class Wiring:
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
-        """Return the joints that a node or entry reaches through both inputs."""
+        """Return the `Joint` of each join that a node or entry reaches through both inputs."""
         return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
 
     def clear_counts(self) -> None:
@@ -322,7 +322,7 @@ class Wiring:
             self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
-        """Return the receiver of a node's records: its processor with all wrappers."""
+        """Return `call`, which takes a node's records, within the node's check and interceptors."""
         self.places.add(node.name, call)
         if node.stores and not self._entries.issuperset(node.parents):
             call = _with_checked_time(call)

@@ -39,7 +39,7 @@ class Minute:
         query: Name of the query.
         start_ms: Start of the minute, ms since the epoch.
         batches: Number of batches.
-        records: Number of processed records, counted at each stage.
+        records: Number of processed records; a record counts once in each group that processes it.
         source_records: Number of records from topics.
         seconds: Total duration of the batches, s.
         longest: Duration of the longest batch, s.

@@ -157,7 +157,12 @@ class Recorder:
         return self._files
 
     def _write(self, files: TelemetryFiles, *, ends: bool) -> None:
-        """Write new events, `live.json` first."""
+        """Write new events, `live.json` first.
+
+        Args:
+            files: The telemetry files of the checkpoint.
+            ends: Whether this is the last write, which also writes incomplete minutes.
+        """
         files.replace(LIVE, to_bytes(self._live(files).to_json()))
         if self._opened is not None and not self._outlined:
             files.replace(TOPOLOGY, to_bytes(self._opened.outline.to_json()))
@@ -182,7 +187,10 @@ class Recorder:
             files.replace(COUNTERS, to_bytes(self._counters.to_json()))
 
     def _full_minutes(self, reports: list[BatchReport], *, ends: bool) -> list[Minute]:
-        """Add reports to their minutes; return the complete minutes, and keep the others."""
+        """Add reports to their minutes; return the complete minutes, and keep the others.
+
+        If the recorder `ends`, all minutes are returned.
+        """
         full: list[Minute] = []
         for report in reports:
             more = Minute.of(report)

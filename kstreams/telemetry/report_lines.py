@@ -15,15 +15,15 @@
      "topics": {"lines": [1227, 91022, 0, 0]},
      "moves": {"by-word/3": ["host/4711", "host/4722", true]}}
 
-`rec` has the processed records, and the records from topics. A node has records in, out and held,
-and dropped records by reason. A task has records, bytes written to the log, worker, attempts,
-whether it was restored, seconds by phase, estimated seconds by node (`""`: outside of nodes), the
-rows of its stores before the batch, and its start by its worker's clock. A line has the 256 longest
-tasks. `lat` is `Latency`. A topic has records and bytes in, records and bytes out; a move has the
-previous worker (null: none), the new worker, and whether the state was restored. Earlier versions
-of the library wrote neither topics nor moves. A line is read as a `BatchReport` without `totals`,
-which are in the commit. Each query has two files of 8 MB; an object storage keeps at least the last
-hour.
+`rec` has the processed records, and the records from topics. A node has records in, out and held
+for a later batch, and dropped records by reason. A task has records, bytes written to the log,
+worker, attempts, whether it was restored, seconds by phase, estimated seconds by node (`""`:
+outside of nodes), the rows of its stores before the batch, and its start by its worker's clock. A
+line has the 256 longest tasks. `lat` is `Latency`. A topic has records and bytes in, records and
+bytes out; a move has the previous worker (null: none), the new worker, and whether the state was
+restored. Earlier versions of the library wrote neither topics nor moves. A line is read as a
+`BatchReport` without `totals`, which are in the commit. Each query has two files of 8 MB; an object
+storage keeps at least the last hour.
 """
 
 from __future__ import annotations

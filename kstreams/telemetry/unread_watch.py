@@ -47,7 +47,7 @@ class UnreadWatch:
 
     Args:
         app: The app.
-        clock: The clock for the times of the readings.
+        clock: The clock for the time at which offsets were read.
 
     Attributes:
         known: The last successfully read offsets, by query name.

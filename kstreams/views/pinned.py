@@ -59,7 +59,7 @@ class Pinned(Generic[S]):
         batch: Batch of the version; None before the first.
         wall_ms: Time of the commit by the app's clock, ms since the epoch.
         epoch: Id of the sequence of versions.
-        partitions: Number of tasks with a part of the store.
+        partitions: Number of partitions of the store: one per task.
     """
 
     def __init__(
@@ -130,7 +130,12 @@ class Pinned(Generic[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration over the live stores of partitions."""
+        """Start an iteration over rows of the live stores of partitions.
+
+        Args:
+            partitions: The partitions.
+            begin: Called with the live stores; returns the rows.
+        """
         with self._lock:
             held = tuple(self._states[each] for each in partitions)
             rows = begin([state.live() for state in held])

@@ -296,10 +296,10 @@ class Reader(MovingReader[S]):
         self.read(partitions, len)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
-        """Call a function with partitions at one version: the newest, if the current is too old.
+        """Call a function with the live stores of partitions, and return its result.
 
         Args:
-            partitions: The partitions.
+            partitions: The partitions, at the newest version if the current one is too old.
             look: Called with the live stores; it must not keep references to them.
 
         Raises:
@@ -311,7 +311,7 @@ class Reader(MovingReader[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration; the view stays at its version until the iteration ends."""
+        """Iterate over rows of `begin(live stores)`; meanwhile the view stays at its version."""
 
         def opened(states: Sequence[State[S]]) -> ViewScan[T]:
             rows = begin([state.live() for state in states])

@@ -86,7 +86,11 @@ class VersionSteps(Generic[S]):
         self._before: Pinned[S] | None = None
 
     def next(self, get: Callable[[S, K], T]) -> RowChanges[K, T] | None:
-        """Return the changes since the last call; None if the version is the same."""
+        """Return the changes since the last call; None if the version is the same, or before any.
+
+        Args:
+            get: Returns the value of a key in a live store, usually the store's method `get`.
+        """
         before, now = self._before, self._hold()
         if now.batch is None:
             return None

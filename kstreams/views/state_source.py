@@ -105,7 +105,7 @@ class CheckpointSource:
     """The checkpoint of an app.
 
     Attributes:
-        home: The home of the checkpoint.
+        home: The storage of the checkpoint.
         log: The durable log, if it is not in the checkpoint.
     """
 

@@ -13,7 +13,7 @@ __all__ = ("Version",)
 
 
 class Version(Generic[S]):
-    """One committed version of a store, with the partitions read so far.
+    """One committed version of a store, with the states of the partitions read so far.
 
     Args:
         commit: The commit; None before the first commit.

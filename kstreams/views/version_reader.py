@@ -34,5 +34,10 @@ class VersionReader(Protocol[S_co]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S_co]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration over the live stores of partitions, which stays at one version."""
+        """Start an iteration over rows of the live stores of partitions, at one version.
+
+        Args:
+            partitions: The partitions.
+            begin: Called with the live stores; returns the rows.
+        """
         ...

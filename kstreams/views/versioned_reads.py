@@ -72,6 +72,10 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
     def evict(self, partitions: Sequence[int], remove: Callable[[S_co], object]) -> None:
         """Remove rows from the working copies of partitions.
 
+        Args:
+            partitions: The partitions.
+            remove: Called with each live store; deletes the rows.
+
         Raises:
             StoreError: The view has no working copies.
         """

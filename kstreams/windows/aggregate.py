@@ -129,7 +129,7 @@ def windowed_aggregate(
 
     Source: `TimeWindowedKStream#aggregate`, `SessionWindowedKStream#aggregate`. Differs where Kafka
     Streams breaks its own rules: final results are neither lost when stream time jumps nor
-    repeated, and the windows of an out-of-order record exist.
+    repeated, and an out-of-order record gets all its windows.
     """
     engine = engine_of(windows)
     check_kind(store, engine.store_kind, f"{type(windows).__name__} need")

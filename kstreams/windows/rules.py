@@ -73,7 +73,7 @@ B = TypeVar("B")
 
 
 def lateness_time(stream_time: T, close_time_ms: int) -> T:
-    """Return the time (ms) by which lateness is determined.
+    """Return the time (ms) that decides which windows are closed: the later of both arguments.
 
     Args:
         stream_time: Stream time, ms.

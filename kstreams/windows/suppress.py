@@ -58,8 +58,8 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
         """Return a problem for each upstream node that forwards results after windows close."""
         return tuple(
             f"suppress(until_window_closes(...)) releases the last result of a window when it "
-            f"closes, and node {node!r} forwards that later, by {_name(emission)}: forward each "
-            "update to suppress, or emit on_close() and leave suppress out"
+            f"closes, and node {node!r} forwards this result later, by {_name(emission)}: forward "
+            "each update to suppress, or emit on_close() without suppress"
             for node, emission in self.emissions.items()
             if self._by_window and isinstance(emission, (Every, AtMostEvery))
         )

@@ -237,7 +237,7 @@ class _Task:
                     backend.remove(home / part)
 
     def _start(self, spec: StoreSpec[Any]) -> int | None:
-        """Return the first changelog offset of a store; None if the store was never written."""
+        """Return the changelog offset from which to rebuild a store; None if it has no rows."""
         topic, start = self.pointer.meta.get("logs", {}).get(spec.name, (None, 0))
         if topic == spec.changelog:
             self._check_id(spec)
@@ -318,7 +318,12 @@ class _Task:
 
 
 def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
-    """Return whether an uncommitted batch wrote a record; Kafka returns such records, too."""
+    """Return whether an uncommitted batch wrote a record; Kafka returns such records, too.
+
+    Args:
+        record: A record of a changelog, whose id header has an epoch and a batch.
+        epochs: The last committed batch, by epoch.
+    """
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")

@@ -52,7 +52,13 @@ def composite_named(
 def _fields_named(
     name: str, fields: str, part_named: Callable[[str], Serde[Any] | None]
 ) -> Serde[Any] | None:
-    """Return the serde of a name such as `fields(orders: int64)`; None if a part is unknown."""
+    """Return the serde of a name such as `fields(orders: int64)`; None if a part is unknown.
+
+    Args:
+        name: The whole name.
+        fields: The text in its brackets, such as `orders: int64`.
+        part_named: Returns the serde of the name of a field's serde; None if it is unknown.
+    """
     pairs = [field.partition(": ") for field in _divided(fields)]
     parts = [part_named(part) for _, _, part in pairs]
     known = [part for part in parts if part is not None]

@@ -145,7 +145,10 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
 
 
 def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
-    """Return the name of the checkpoint's entry with the working copies; empty if outside."""
+    """Return the top-level name in the checkpoint directory under which working copies are.
+
+    Empty if the working copies are outside of the checkpoint directory.
+    """
     directory = None if state is None else state.directory
     if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):
         return ()
@@ -166,7 +169,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
-    """Yield the remains of interrupted resets of this app."""
+    """Yield the directories that interrupted resets of this app have left near the checkpoint."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
     for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():
@@ -192,7 +195,7 @@ def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
 def _objects(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> Iterator[str]:
-    """Yield the objects of checkpoints in a separate durable log, if there is one."""
+    """Yield the names of the checkpoints' objects in a separate durable log, if there is one."""
     if state is not None and state.log is not None:
         log = state.log.open()
         for epoch in _epochs(checkpoints):
@@ -213,7 +216,13 @@ def _loaded(checkpoints: tuple[Path, ...]) -> Iterator[Checkpoint]:
 
 
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
-    """Delete objects and local state, then the checkpoint, which lists their names."""
+    """Delete objects and local state, then the checkpoint, which lists their names.
+
+    Args:
+        found: The targets of the reset.
+        state: The backend of the app.
+        renamed: The renamed directory of the checkpoint, if there is a checkpoint.
+    """
     gone = (*renamed, *(leftover.path for leftover in found.interrupted))
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))

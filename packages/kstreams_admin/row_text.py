@@ -40,6 +40,6 @@ class RowText:
         return {name: exact(part, serde) for name, serde, part in named}
 
     def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
-        """Return a row, which begins with its key, as JSON text; and the number of characters."""
+        """Return a row as JSON text, and the length of the text; `parts` begins with the key."""
         text = json_text(self.row(parts, key=True))
         return text, len(text)

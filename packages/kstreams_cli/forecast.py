@@ -53,7 +53,8 @@ def forecast(
     those of S3 in us-east-1; a log on a disk costs nothing.
 
     The second table has the restore time of each task on a worker without a copy: the size of the
-    state divided by the measured read speed of one task of at most 64 MiB.
+    state divided by a restore speed. The command measures the speed by restoring the largest task
+    of at most 64 MiB.
 
     Example:
         kstreams forecast word-count

@@ -116,7 +116,10 @@ class _Query:
     def of(
         cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
     ) -> _Query:
-        """Return the health of a query, from end offsets of topics and telemetry of logs."""
+        """Return the health of a query, from end offsets of topics and telemetry of logs.
+
+        If the last commit is not older than `since_ms`, unread records are not requested.
+        """
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
         live = None if told.live is None else told.live.queries.get(status.query)
@@ -162,7 +165,7 @@ class _Query:
 
 
 def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
-    """Return the telemetry of an app's logs; no logs are known without telemetry."""
+    """Read the telemetry of an app about its logs; without telemetry, the result has no logs."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()
     logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}

@@ -185,7 +185,7 @@ def _span(text: str, option: str) -> timedelta:
 
 
 class _Logged:
-    """Logs the progress every few seconds, if there is new progress."""
+    """Logs the `IntakeReport` of a running intake every few seconds, if its counts have changed."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -109,7 +109,10 @@ class Place:
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
-        """Return this place with exactly-once delivery, which embedded topics always have."""
+        """Return this connection of topics with exactly-once delivery.
+
+        Embedded topics always have it; their `Place` is returned unchanged.
+        """
         if isinstance(self.connection, Embedded):
             return self
         from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
@@ -178,7 +181,10 @@ def _embedded(root: str) -> Place:
 
 
 def _known_options(text: str) -> Mapping[str, str]:
-    """Return the client options of a variable; errors omit its text, which may be secret."""
+    """Parse the client options in the text of an environment variable, which is a JSON object.
+
+    Errors omit the text, because it may contain secrets.
+    """
     try:
         found = json.loads(text)
     except ValueError:

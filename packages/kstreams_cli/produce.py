@@ -148,7 +148,12 @@ class _Reader:
 
 
 def _times(text: str | None, separator: str) -> tuple[int | None, bool]:
-    """Return the timestamp of all records, and whether each line has its own timestamp."""
+    """Parse the option `--timestamp`.
+
+    Returns:
+        The timestamp of all records, None for the current time; and whether each line begins with
+        its own timestamp.
+    """
     if text is None or text == _FIELD:
         if text == _FIELD and not separator:
             raise WrongUsageError('"field" needs a --separator that is not empty', "--timestamp")
@@ -175,7 +180,10 @@ def _opened(source: Path | None) -> Iterator[TextIO]:
 
 
 def _append(place: Place, name: str, lines: TextIO, reader: _Reader, headers: Headers) -> int:
-    """Append all lines as they arrive; if many writes are pending, wait for the oldest."""
+    """Append all lines to a topic as they arrive; return the number of lines.
+
+    If many writes are pending, the oldest is awaited before the next line is read.
+    """
     topic: Topic[Any, Any] = Topic(
         name, reader.key.serde, reader.value.serde, nulls="pass", null_keys="pass"
     )

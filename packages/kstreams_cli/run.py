@@ -281,7 +281,14 @@ def run(
 def _beside(
     port: int | None, target: str, place: Place, forwarded: str | None
 ) -> ServeBeside | None:
-    """Return the server of the app, if one is requested."""
+    """Return the server to run as a child process of the app; None without `--serve`.
+
+    Args:
+        port: The value of `--serve`.
+        target: The topology, as MODULE:NAME.
+        place: The connection of topics.
+        forwarded: The value of `--forwarded-allow-ips`.
+    """
     networks = networks_of(forwarded)
     if port is not None:
         return ServeBeside(port, target, place.environment, networks)

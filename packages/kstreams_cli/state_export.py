@@ -112,7 +112,10 @@ def _blocks(rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...
 def _column(
     view: View[Any], name: str, *, is_key: bool
 ) -> tuple[pa.DataType, Callable[[list[Any]], pa.Array]]:
-    """Return the type of a column, and the function that converts objects to it."""
+    """Return the Arrow type of an exported column, and a function that converts its values.
+
+    The function takes the Python values of the column, and returns an array of the type.
+    """
     serde: Serde[Any] = key_serde(view) if is_key else view.spec.value
     if name.endswith("_ms"):
         kind = pa.int64()

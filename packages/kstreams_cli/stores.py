@@ -191,7 +191,10 @@ def find_home(app: str, named: str | None) -> CheckpointHome:
 
 
 def load_log(target: str) -> ObjectStoreSettings:
-    """Return the settings of a durable log; `MODULE:NAME` names these or a state backend."""
+    """Return the settings of a durable log, given as `MODULE:NAME`.
+
+    The named object is a durable log, or a state backend with one.
+    """
     with for_option("--log"):
         found: Any = load_object(target)
     settings = found if callable(getattr(found, "open", None)) else None

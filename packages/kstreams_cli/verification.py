@@ -157,7 +157,13 @@ class Verification:
                 self.problems[f"plan {commit.batch}"] = "the commit of its batch has another plan"
 
     def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
-        """Check the objects of commits; objects that cleanup removes meanwhile are not problems."""
+        """Check the objects of commits; objects that cleanup removes meanwhile are not problems.
+
+        Args:
+            label: The name of the query or the savepoint, for the result and for problems.
+            commits: The commits.
+            log: The commit log that cleanup may shorten meanwhile; None for a savepoint.
+        """
         refs = {r for c in commits for p in c.pointers().values() for r in p.objects()}
         parts = {part for commit in commits for part in commit.sent}
         loops = sorted(parts, key=lambda part: (part.name, part.start))

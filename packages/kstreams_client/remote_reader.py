@@ -184,7 +184,12 @@ class RemoteReader(VersionReader[S]):
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
-        """Start an iteration over partitions, which stays at its version."""
+        """Start an iteration over partitions, which reads one version until it ends.
+
+        Args:
+            partitions: The partitions.
+            begin: Called with the live stores of the partitions; returns the iterator.
+        """
         with self._lock:
             self.read(partitions, len, looked=True)
             self._scans += 1
@@ -313,7 +318,12 @@ class _Reading(Generic[S]):
         return self._spec.open(Overlay(rows, times=rows))
 
     def ask(self, partition: int, wanted: dict[str, object]) -> Found:
-        """Request rows of a partition at the version of this read."""
+        """Request rows of a partition at the version of this read.
+
+        Args:
+            partition: The partition.
+            wanted: The fields of the request that select rows: keys, or a key range.
+        """
         body = {**wanted, "partition": partition, "version": self._wanted, "epoch": self._epoch}
         found = decode_found(self._client.post(self._route, body))
         if not self.began:

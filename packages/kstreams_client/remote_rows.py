@@ -25,7 +25,7 @@ class RemoteRows(WorkingStore):
     """A `WorkingStore` that is read over HTTP, with the times by which its rows expire.
 
     Args:
-        ask: Requests rows.
+        ask: Sends a request that selects keys or a key range; returns the encoded rows.
     """
 
     def __init__(self, ask: Ask) -> None:

@@ -51,7 +51,7 @@ class EmbeddedRedelivery:
         """Lock out other processes, finish an interrupted `send`, and return redelivered offsets.
 
         Returns:
-            The redelivered offsets by partition: the texts of the last `send`'s `done`.
+            The redelivered offsets by partition, as they were passed to the last `send` as `done`.
 
         Raises:
             AppLockedError: Another process redelivers records of the topic.

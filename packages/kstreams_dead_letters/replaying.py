@@ -61,7 +61,7 @@ class ReplayReport:
 
     Attributes:
         sent: Number of replayed records, by failure class and topic.
-        left: Number of letters that were not replayed, by reason: `brought back before`,
+        left: Number of letters that were not replayed, by reason: `already replayed`,
             `not chosen`, ...
     """
 
@@ -184,15 +184,15 @@ class _Replay:
     def _left(self, letter: Letter, done: OffsetRanges) -> str:
         """Return why a letter is not replayed; empty if it is."""
         if letter.row.offset in done:
-            return "brought back before"
+            return "already replayed"
         if not letter.matches(self._choice.where):
             return "not chosen"
         if letter.attempts >= self._choice.max_attempts:
-            return f"brought back {letter.attempts} times"
+            return f"already replayed {letter.attempts} times"
         if not letter.topic:
             return "no dead letter: it names no topic"
         if self._partitions(letter.topic) is None:
-            return f"{letter.topic!r} is no topic here"
+            return f"topic {letter.topic!r} does not exist"
         return ""
 
     def _record(self, letter: Letter) -> RawRecord | str:

@@ -73,7 +73,7 @@ class BatchReplay:
         if self.commit.fingerprint not in ("", query.settings.fingerprint):
             raise ReplayError(
                 f"batch {batch} of query {query.settings.name!r} was run by another topology",
-                hint="only batches since the last upgrade can be run again.",
+                hint="only batches since the last upgrade can be replayed.",
             )
 
     def _found(self, batch: int) -> Commit:
@@ -180,7 +180,13 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Return only the messages to tasks that the replay runs."""
+    """Return only the messages to tasks that the replay runs.
+
+    Args:
+        messages: The packed messages of a stage.
+        last: The number of the last stage to replay.
+        wanted: The partitions to run in this last stage; all tasks of earlier stages run.
+    """
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload

@@ -121,6 +121,6 @@ def _differing_meta(after: Pointer, state: ReplayedState) -> str:
 
 
 def _stores(names: Iterable[str], text: str) -> str:
-    """Return a text and the names of stores; empty without stores."""
+    """Return `text`, followed by the names of stores; an empty text without stores."""
     found = ", ".join(map(repr, sorted(names)))
     return f"{text} {found}" if found else ""

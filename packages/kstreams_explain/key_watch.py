@@ -43,12 +43,12 @@ class TouchedKey:
         return _ObservedOverlay(self, base)
 
     def put(self, handle: object) -> None:
-        """Handle the write of one row."""
+        """Set `is_touched` if a written row may belong to the key; `handle` is the row's key."""
         if not self.is_touched and _mentions(handle, self.key):
             self.is_touched = True
 
     def any(self) -> None:
-        """Handle a write that may change any row."""
+        """Set `is_touched`, because a write may have changed any row."""
         self.is_touched = True
 
 

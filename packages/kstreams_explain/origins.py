@@ -131,7 +131,10 @@ class EdgeWatch:
         return process
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a callback that stores the current input row of each record written to an edge."""
+        """Return a callback that stores the current input row of each record written to an edge.
+
+        For other nodes, return `take`. See `Watch.bind_output` for the arguments.
+        """
         if node not in self.edges.names:
             return take
         rows, cursor = self.edges.of(node, self.task.partition), self.cursor

@@ -143,7 +143,10 @@ class RecordWatch(EdgeWatch):
             return ()
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a callback that records a step for each traced record that leaves the task."""
+        """Return a callback that records a step for each traced record that leaves the task.
+
+        See `Watch.bind_output` for the arguments.
+        """
         noted = super().bind_output(node, take, mark)
 
         def watched(record: Record[Any, Any]) -> None:

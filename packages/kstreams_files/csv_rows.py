@@ -87,7 +87,12 @@ class Csv(TextRecords[None, V]):
         return block
 
     def rows(self, records: Sequence[bytes], head: str) -> Rows:
-        """Reorder the fields of rows to those of the type."""
+        """Return the records as values, with their fields in the order of the type's fields.
+
+        Args:
+            records: The rows after the first one, without line ends.
+            head: The first row of the file, with the column names.
+        """
         pick, count = self._picker(head)
         mark = self.delimiter.encode()
         values: list[bytes | None] = []

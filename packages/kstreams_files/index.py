@@ -75,7 +75,12 @@ class FileIndex:
             raise self._failed(exc) from exc
 
     def _begin(self, partitions: int, format_name: str) -> str:
-        """Return the id of the index, which the first driver creates."""
+        """Return the id of the index; create the index if it does not exist.
+
+        Args:
+            partitions: The number of partitions that the index must have.
+            format_name: The name of the format that the index must have.
+        """
         made = {"format": 1, "id": uuid4().hex, "partitions": partitions, "records": format_name}
         try:
             data = self._store.get(_LOG)

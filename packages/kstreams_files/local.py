@@ -148,7 +148,10 @@ class LocalFiles(FinishedFiles):
         return inside and _info(file.name, known).version == file.version
 
     def _link(self, path: Path, target: Path, to: str) -> None:
-        """Create a hard link with the new name, unless a killed process has already done so."""
+        """Create the hard link `target` to the file `path`, unless a killed process has created it.
+
+        `to` is the new name in the collection, for the error.
+        """
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(path, target)

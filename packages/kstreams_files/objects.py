@@ -66,10 +66,11 @@ class ObjectFiles(FinishedFiles):
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its version, or rename it; return False if another object has `to`.
+        """Delete an object at its version, or rename it to `to`, if `to` is not empty.
 
-        An object with another version is left unchanged, and a missing object is ignored. A copy
-        that a killed process made counts as renamed.
+        Returns False if another object has the new name. An object with another version is left
+        unchanged, and a missing object is ignored. A copy that a killed process made counts as
+        renamed.
 
         Raises:
             SourceError: The storage rejects the request.
@@ -77,7 +78,7 @@ class ObjectFiles(FinishedFiles):
         """
 
     def take_away(self, file: FileInfo, to: str) -> None:
-        """Delete an object at its version, or rename it below the prefix.
+        """Delete an object at its version; or rename it to `to`, below the prefix, if not empty.
 
         Raises:
             SourceError: The storage rejects the request, or another object has the new name.

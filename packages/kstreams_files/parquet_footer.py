@@ -94,7 +94,10 @@ class _Footer:
         return found
 
     def _field(self, before: int) -> tuple[int, int] | None:
-        """Read the head of a field: its number and type; None at the end of the struct."""
+        """Read the head of a field: its number and type; None at the end of the struct.
+
+        `before` is the number of the previous field, to which the head may be relative.
+        """
         head = self._byte()
         if head == 0:
             return None

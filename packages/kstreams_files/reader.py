@@ -144,7 +144,13 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def _table(found: list[Rows], start: int, place: Place) -> pa.Table:
-    """Return rows as a table with the columns of `LogReader.read`."""
+    """Return consecutive rows as a table with the columns of `LogReader.read`.
+
+    Args:
+        found: The rows.
+        start: The offset of the first row.
+        place: The location of the file's records.
+    """
     values = pa.chunked_array([rows.values for rows in found], pa.binary())
     keys = [pa.nulls(len(r.values), pa.binary()) if r.keys is None else r.keys for r in found]
     headers = [

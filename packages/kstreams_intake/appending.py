@@ -39,7 +39,13 @@ def is_of_message(error: KStreamsError) -> bool:
 
 @dataclass(frozen=True)
 class _Place:
-    """A topic, and the data for choosing its partitions."""
+    """A topic, and the data for choosing the partition of a key.
+
+    Attributes:
+        topic: The topic.
+        partitions: The number of partitions.
+        turns: Counts records without a key, which are distributed round-robin.
+    """
 
     topic: Topic[Any, Any]
     partitions: int

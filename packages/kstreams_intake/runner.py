@@ -53,7 +53,7 @@ class IntakeRunner:
             rejects, or that `complete` fails for. By default `reject` if the sender gets the
             rejection, and otherwise `fail`.
         complete: Returns a delivery with key, id or time, for example from fields of its value; it
-            raises for foreign messages. Runs in this process.
+            raises an error for a message that is invalid. Runs in this process.
         remember: The number of records at the end of each partition to read at the start, for the
             ids of repeated messages.
         batch: The maximum number of messages in one write.

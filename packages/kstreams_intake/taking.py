@@ -106,7 +106,15 @@ class Rules:
 
 @dataclass
 class _Round:
-    """Messages with distinct ids, by outcome; `later` has those whose id is repeated."""
+    """Messages of one write, by outcome; their ids are distinct, except in `later`.
+
+    Attributes:
+        again: Messages that are already in the topic.
+        later: Messages with the id of an earlier message of this write; the next write has them.
+        fresh: Messages to write, with their records.
+        refused: Invalid or rejected messages, with their errors.
+        failed: Messages that could not be written for another reason, with their errors.
+    """
 
     again: list[Delivery] = field(default_factory=list)
     later: list[Delivery] = field(default_factory=list)

@@ -87,9 +87,16 @@ class AdminConnection:
     def ask(
         self, question: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
     ) -> dict[Any, T]:
-        """Send a query, about one topic or keyed by topic, and return all answers.
+        """Send a query, and wait for all of its answers.
 
         Transient errors are retried within the time limit of one request.
+
+        Args:
+            question: Sends the query; returns the future of each answer by its subject.
+            topic: The topic of all answers, for errors; None if the subjects are topics.
+
+        Returns:
+            The answers by their subjects.
         """
         deadline = time.monotonic() + self.timeout_s
         while True:
@@ -103,7 +110,7 @@ class AdminConnection:
     def order(
         self, request: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
     ) -> dict[Any, T]:
-        """Send a request, once, and return its answers."""
+        """Send a request once, without retries, and return its answers; arguments as for `ask`."""
         futures = self.attempt(request, topic)
         return {of: self._result(future, topic or str(of)) for of, future in futures.items()}
 

@@ -282,7 +282,13 @@ class BulkProducer(TableProducer):
             self._link.flush(_LAST_POLL_S)
 
     def _produce_slowly(self, row: Row) -> None:
-        """Wait for room in the queue, and queue a row: records that stay too long in it fail."""
+        """Wait until the producer's full queue has room, then queue a row.
+
+        The wait ends, because records that stay too long in the queue fail.
+
+        Raises:
+            KStreamsError: The row was rejected, or an earlier record was not delivered.
+        """
         while True:
             self._link.poll(_POLL_S)
             self._check()

@@ -63,7 +63,7 @@ class KafkaRedelivery:
         """Fence other redeliveries, end their open transactions, and return redelivered offsets.
 
         Returns:
-            The redelivered offsets by partition: the texts of the last `send`'s `done`.
+            The redelivered offsets by partition, as they were passed to the last `send` as `done`.
 
         Raises:
             TransactionError: The cluster does not support transactions.

@@ -124,7 +124,10 @@ class ClientTableConsumer(TableConsumer):
         self._consumer.close()
 
     def _runs(self, messages: list[Message]) -> Iterator[tuple[Place, list[Message]]]:
-        """Divide messages into runs of one topic and partition."""
+        """Divide messages into runs of consecutive messages of one partition.
+
+        Yields topic and partition, and the messages of the run.
+        """
         count = len(messages)
         if not count:
             return

@@ -131,7 +131,14 @@ class KafkaIO(TopicIO):
         refused: Mapping[int, RecordRefusedError],
         output: TaskOutput,
     ) -> None:
-        """Count rejected results; write dead letters if that is the policy of the sink."""
+        """Count rejected results; write dead letters if that is the policy of the sink.
+
+        Args:
+            sink: The sink.
+            table: All results of the sink.
+            refused: The error of each rejected result, by row number.
+            output: The output of the task, to which counts and dead letters are added.
+        """
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         refusals = Refusals(sink, output, self.limits)

@@ -188,7 +188,14 @@ class OtelWatcher:
     # ------------------------------------------------------------ spans
 
     def _spans_of(self, task: TaskReport, job: Span, first: int, last: int) -> None:
-        """Create a task's spans, limited to the span of its job even if clocks differ."""
+        """Create a task's spans, limited to the span of its job even if clocks differ.
+
+        Args:
+            task: The task.
+            job: The span of the job.
+            first: The start of the job, ns since the epoch.
+            last: The end of the job, ns since the epoch.
+        """
         seconds = {phase: int(task.seconds.get(phase, 0.0) * _NS) for phase in _TIMED}
         began = task.began_ms * _MS_NS
         latest = max(last - sum(seconds.values()), first)

@@ -102,7 +102,10 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Accept a piece of the body; an unread body counts as overhead."""
+        """Accept bytes of a request body, and restart the counter of bytes outside of bodies.
+
+        The counter does not restart after the response is complete: nothing reads the body then.
+        """
         if self.transport.is_closing():
             return
         if not self.cycle.response_complete:

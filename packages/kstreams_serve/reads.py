@@ -206,7 +206,7 @@ class Reads:
 
 
 def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Response:
-    """Return a response with JSON objects, each with the rows of its key."""
+    """Return a response with a JSON object for each key: its fields in `content`, and its rows."""
     made = [
         f'{json_text(own)[:-1]}, "rows": {rows}}}'
         for own, rows in zip(content, found.rows, strict=True)

@@ -60,7 +60,13 @@ class RowQuery:
     def of(
         cls, given: Parameters, cursors: Cursors, place: tuple[str, str], key_bytes: int
     ) -> RowQuery:
-        """Parse a request.
+        """Parse the parameters of a request, or the cursor that they contain.
+
+        Args:
+            given: The parameters.
+            cursors: Reads cursors.
+            place: The names of the app and the store.
+            key_bytes: The maximum bytes of a key.
 
         Raises:
             Problem: The request is invalid.

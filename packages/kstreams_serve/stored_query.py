@@ -31,7 +31,8 @@ class StoredQuery:
         partition: The partition of the store.
         version: A batch or a savepoint; None is the newest.
         epoch: The epoch of the client's last read.
-        look: Returns pairs of key and value, and whether no pairs follow.
+        look: Called with the name of the store and its rows; returns pairs of key and value, and
+            whether no pairs follow.
     """
 
     partition: int

@@ -75,5 +75,5 @@ class WholeWrites(asyncio.Transport):
         self._inner.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  # as the base
-        """Return data of the connection."""
+        """Return a property of the connection by its name; `peername` is the client's address."""
         return self._inner.get_extra_info(name, default)

@@ -371,7 +371,7 @@ class TopologyTestDriver(DriverOutside):
         always: bool = False,
         close_windows: bool = False,
     ) -> bool:
-        """Run one batch of chained groups, atomically; return whether a batch was run."""
+        """Run a batch of chained groups if there is input or `always`; return whether it ran."""
         tasks = self._tasks_of(groups)
         self._sources.look()
         limits = self._limits[groups[0].name]

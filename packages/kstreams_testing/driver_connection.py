@@ -67,7 +67,7 @@ class _DriverAdmin:
     ) -> None:
         """Create a topic; its settings have no effect."""
         if topic in self._topics.names():
-            raise TopicExistsError(f"topic {topic!r} exists already")
+            raise TopicExistsError(f"topic {topic!r} already exists")
         self._topics.create(topic, partitions)
 
     def delete(self, topic: str) -> None:

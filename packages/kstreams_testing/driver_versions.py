@@ -28,7 +28,7 @@ _MOST_DELTAS = 50
 
 @dataclass(frozen=True)
 class _Resident:
-    """Settings of a durable log in this process."""
+    """Settings of a durable log whose objects are in the memory of this process."""
 
     objects: ResidentObjects
 

@@ -40,7 +40,7 @@ class KeyCheck:
     def bind(
         self, node: str, task: TaskId, process: Callable[[Record[Any, Any]], None]
     ) -> Callable[[Record[Any, Any]], None]:
-        """Wrap `process` of a stateful node."""
+        """Return a callback that checks the keys of a stateful node's records before `process`."""
         check = self._checks.get(node)
         if check is None:
             return process
@@ -55,7 +55,10 @@ class KeyCheck:
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Wrap `process_batch` of a stateful node that runs by columns: its keys are bytes."""
+        """Return a callback that checks the keys of each table before `process_batch`.
+
+        It is for stateful nodes that run by columns, whose keys may be bytes.
+        """
         check = self._checks.get(node)
         if check is None:
             return process_batch
@@ -77,7 +80,13 @@ class KeyCheck:
 def with_batch_checks(
     group: PartitionGroup, partition: int, partitions: Mapping[str, int]
 ) -> PartitionGroup:
-    """Return a task's group in which stateful batch processors check their keys too."""
+    """Return a task's group in which stateful batch processors check their keys too.
+
+    Args:
+        group: The group.
+        partition: The partition of the task.
+        partitions: The partition counts of the group's inputs, by name.
+    """
     checks = _checks(group, partitions)
     nodes = tuple(
         replace(node, supplier=_checked(node, checks[node.name], partition))
@@ -89,7 +98,13 @@ def with_batch_checks(
 
 
 class _Check:
-    """Checks the partition of keys of one node."""
+    """Checks that a stateful node gets keys in the partition that their partitioner chooses.
+
+    Args:
+        node: The name of the node.
+        entry: The source, edge or loop from which the node gets its keys.
+        partitions: The partition count of this input.
+    """
 
     def __init__(self, node: str, entry: Entry, partitions: int) -> None:
         self._node = node
@@ -145,7 +160,7 @@ class _Check:
 
 
 def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
-    """Return a key without the windows that keys of `serde` do not have."""
+    """Return the key that `serde` encodes, given a key that may be in additional windows."""
     given = key
     while serde.tail_bytes and isinstance(given, Windowed):
         given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite

@@ -47,17 +47,17 @@ class LogContract(Generic[K, V]):
         raise NotImplementedError("override add() to append records to the source")
 
     def text(self, value: V) -> str:
-        """Return the text that `add` got for a value; by default `str(value)`."""
+        """Return the text that was passed to `add` for the record with this value: `str(value)`."""
         return str(value)
 
-    def test_an_empty_place_has_no_records(self) -> None:
+    def test_log_of_empty_source_has_no_records(self) -> None:
         with closing(self.make().contents()) as contents:
             ends = contents.ends()
             assert ends
             assert set(ends) == set(range(len(ends)))
             assert contents.beginnings() == ends
 
-    def test_each_record_is_read_once_in_rising_order(self) -> None:
+    def test_log_returns_each_record_once_with_increasing_offsets(self) -> None:
         self.add(_values(0, 30))
         self.add(_values(30, 40))
         rows = _all(self.make())
@@ -66,7 +66,7 @@ class LogContract(Generic[K, V]):
             offsets = [row[0] for row in part]
             assert offsets == sorted(set(offsets))
 
-    def test_it_is_read_again_as_it_was(self) -> None:
+    def test_log_returns_same_rows_at_second_read_and_after_append(self) -> None:
         self.add(_values(0, 30))
         first = _all(self.make())
         assert _all(pickle.loads(pickle.dumps(self.make()))) == first  # noqa: S301  # our own
@@ -75,7 +75,7 @@ class LogContract(Generic[K, V]):
         for partition, rows in first.items():
             assert later[partition][: len(rows)] == rows
 
-    def test_pieces_may_be_cut_anywhere(self) -> None:
+    def test_log_reads_pieces_between_any_two_offsets(self) -> None:
         self.add(_values(0, 12))
         self.add(_values(12, 20))
         log = self.make()
@@ -89,7 +89,7 @@ class LogContract(Generic[K, V]):
                         expected = [row for row in whole[partition] if start <= row[0] < stop]
                         assert rows == expected, (start, stop)
 
-    def test_a_plan_that_becomes_smaller_ends_its_pieces_earlier(self) -> None:
+    def test_piece_of_reduced_plan_returns_rows_up_to_its_new_end(self) -> None:
         self.add(_values(0, 20))
         log = self.make()
         whole = _all(log)
@@ -102,7 +102,7 @@ class LogContract(Generic[K, V]):
                         expected = [r for r in whole[partition] if piece.start <= r[0] < stop]
                         assert rows == expected
 
-    def test_a_reader_goes_on_from_batch_to_batch(self) -> None:
+    def test_log_reader_can_be_reused_for_consecutive_batches(self) -> None:
         self.add(_values(0, 30))
         log = self.make()
         with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -115,7 +115,7 @@ class LogContract(Generic[K, V]):
                         found.setdefault(partition, []).extend(rows)
             assert found == {partition: rows for partition, rows in _all(log).items() if rows}
 
-    def test_reading_stops_at_the_bytes_that_it_may_take(self) -> None:
+    def test_read_stops_at_byte_limit_after_one_row_or_more(self) -> None:
         self.add([f"{number:06}" + "x" * 1_000 for number in range(3_000)])
         log = self.make()
         with closing(log.contents()) as contents:
@@ -127,7 +127,7 @@ class LogContract(Generic[K, V]):
                         whole = reader.read(piece, max_bytes=NO_LIMIT)
                         assert _rows(whole)[: table.num_rows] == _rows(table)
 
-    def test_all_who_open_it_tell_the_same(self) -> None:
+    def test_contents_opened_twice_have_same_log_id_and_offsets(self) -> None:
         with closing(self.make().contents()) as one, closing(self.make().contents()) as other:
             assert one.log_id == other.log_id
             self.add(_values(0, 10))
@@ -137,7 +137,7 @@ class LogContract(Generic[K, V]):
             assert one.beginnings() == other.beginnings()
         assert self._texts(_all(self.make())) == _values(0, 15)
 
-    def test_times_are_found(self) -> None:
+    def test_first_since_returns_first_offset_at_or_after_time(self) -> None:
         self.add(_values(0, 10))
         self.add(_values(10, 20))
         log = self.make()
@@ -150,7 +150,7 @@ class LogContract(Generic[K, V]):
                     expected = next(((r[0], r[1]) for r in part if r[1] >= time), None)
                     assert contents.first_since(partition, time) == expected
 
-    def test_sizes_are_about_right_where_they_are_told(self) -> None:
+    def test_mean_bytes_is_none_or_positive(self) -> None:
         self.add(["x" * 1_000] * 20)
         with closing(self.make().contents()) as contents:
             for partition, end in contents.ends().items():
@@ -158,19 +158,19 @@ class LogContract(Generic[K, V]):
                     mean = contents.mean_bytes(partition, end - 1)
                     assert mean is None or mean > 1
 
-    def test_it_travels_and_compares_by_value(self) -> None:
+    def test_log_can_be_pickled_and_compared_by_value(self) -> None:
         log = self.make()
         again = pickle.loads(pickle.dumps(log))  # noqa: S301  # our own
         assert again == log == self.make()
         assert (again.name, again.label) == (log.name, log.label)
         assert log.name
 
-    def test_it_says_whether_it_is_bounded_wherever_it_travels(self) -> None:
+    def test_pickled_log_has_same_bounded_property(self) -> None:
         log = self.make()
         assert isinstance(getattr(log, "bounded", False), bool)
         assert is_bounded(pickle.loads(pickle.dumps(log))) == is_bounded(log)  # noqa: S301  # our own
 
-    def test_it_has_no_fewer_records_when_it_is_bounded(self) -> None:
+    def test_bounded_log_has_all_records_of_log(self) -> None:
         self.add(_values(0, 20))
         assert is_bounded(bounded(self.make()))
         assert _all(bounded(self.make())) == _all(self.make())

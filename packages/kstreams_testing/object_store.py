@@ -39,7 +39,7 @@ class ObjectStoreContract:
         """Open the storage of a test, given its directory. A test may call this repeatedly."""
         raise NotImplementedError("override open() to open the storage")
 
-    def test_an_object_is_read_back(self, tmp_path: Path) -> None:
+    def test_written_object_is_read_unchanged(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         large = bytes(range(256)) * 20_000
         assert store.put_if_absent("a/b/large", large)
@@ -48,14 +48,14 @@ class ObjectStoreContract:
         assert store.get("a/empty") == b""
         assert self.open(tmp_path).get("a/b/large") == large
 
-    def test_a_name_is_taken_once(self, tmp_path: Path) -> None:
+    def test_put_if_absent_does_not_overwrite_object(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         assert store.put_if_absent("a", b"first")
         assert not store.put_if_absent("a", b"second")
         assert not self.open(tmp_path).put_if_absent("a", b"third")
         assert store.get("a") == b"first"
 
-    def test_a_missing_object_is_named(self, tmp_path: Path) -> None:
+    def test_get_of_missing_object_raises_key_error_with_name(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         store.put_if_absent("a/b", b"x")
         for name in ("none", "a", "a/c", "a/b/c"):
@@ -63,7 +63,7 @@ class ObjectStoreContract:
             assert isinstance(error, KeyError)
             assert name in str(error)
 
-    def test_ranges_are_cut_where_the_object_ends(self, tmp_path: Path) -> None:
+    def test_get_of_range_beyond_end_returns_bytes_up_to_end(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         store.put_if_absent("a", b"0123456789")
         assert store.get("a", 3) == b"3456789"
@@ -73,7 +73,7 @@ class ObjectStoreContract:
         assert store.get("a", 10) == b""
         assert store.get("a", 50, 2) == b""
 
-    def test_lists_are_sorted_by_the_whole_name(self, tmp_path: Path) -> None:
+    def test_list_returns_names_with_prefix_in_order(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         names = ["b/2", "a/b/c", "a-b", "a/b-c", "a/a", "a0", "a/b/b", "b/10"]
         for name in names:
@@ -82,7 +82,7 @@ class ObjectStoreContract:
             expected = sorted(name for name in names if name.startswith(prefix))
             assert list(store.list(prefix)) == expected, prefix
 
-    def test_names_are_kept_as_they_are(self, tmp_path: Path) -> None:
+    def test_object_names_with_special_characters_are_kept(self, tmp_path: Path) -> None:
         """Names with the special characters that checkpoints use are kept unchanged."""
         store = self.open(tmp_path)
         names = [
@@ -99,11 +99,11 @@ class ObjectStoreContract:
         assert [store.get(name).decode() for name in names] == names
         assert list(store.list("plans/app.1f/000000000007")) == names[2:5]
 
-    def test_an_empty_storage_lists_nothing(self, tmp_path: Path) -> None:
+    def test_list_of_empty_storage_is_empty(self, tmp_path: Path) -> None:
         assert list(self.open(tmp_path / "new").list("")) == []
         assert list(self.open(tmp_path / "new").list("a/b")) == []
 
-    def test_deleting_what_is_missing_is_no_error(self, tmp_path: Path) -> None:
+    def test_delete_ignores_missing_objects(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         for name in ("a/1", "a/2", "a/3"):
             store.put_if_absent(name, b"x")
@@ -112,14 +112,14 @@ class ObjectStoreContract:
         store.delete(name for name in ["a/1"])
         assert list(store.list("")) == ["a/2"]
 
-    def test_a_deleted_name_is_free(self, tmp_path: Path) -> None:
+    def test_deleted_object_can_be_created_again(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         store.put_if_absent("a", b"first")
         store.delete(["a"])
         assert store.put_if_absent("a", b"second")
         assert store.get("a") == b"second"
 
-    def test_of_many_creators_exactly_one_wins(self, tmp_path: Path) -> None:
+    def test_concurrent_put_if_absent_of_one_name_succeeds_once(self, tmp_path: Path) -> None:
         for round_number in range(self.races):
             name = f"race/{round_number}/x"
             created = _together(partial(self._create, tmp_path, name))
@@ -130,14 +130,14 @@ class ObjectStoreContract:
     def _create(self, place: Path, name: str, number: int) -> bool:
         return self.open(place).put_if_absent(name, b"%d" % number * 5000)
 
-    def test_names_apart_are_created_together(self, tmp_path: Path) -> None:
+    def test_concurrent_put_if_absent_of_different_names_all_succeed(self, tmp_path: Path) -> None:
         store = self.open(tmp_path)
         assert all(_together(lambda n: store.put_if_absent(f"deep/er/{n}/x", b"%d" % n)))
         assert [store.get(name) for name in store.list("deep")] == [
             b"%d" % n for n in range(_THREADS)
         ]
 
-    def test_an_object_appears_whole_or_not_at_all(self, tmp_path: Path) -> None:
+    def test_object_is_never_visible_partially_written(self, tmp_path: Path) -> None:
         store, data = self.open(tmp_path), b"x" * 3_000_000
         done = threading.Event()
 

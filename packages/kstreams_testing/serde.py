@@ -99,7 +99,7 @@ class SerdeContract(Generic[T]):
 
     # ------------------------------------------------------------ singly
 
-    def test_what_is_written_is_read_again(self) -> None:
+    def test_serialized_object_is_deserialized_unchanged(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for value in values:
@@ -109,7 +109,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_an_object_is_written_alike_each_time(self) -> None:
+    def test_equal_objects_are_serialized_to_equal_bytes(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for value in values:
@@ -121,7 +121,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_bytes_from_elsewhere_are_read_as_before(self) -> None:
+    def test_bytes_of_written_cases_are_deserialized_to_given_objects(self) -> None:
         for case in self.written():
             serde = self.serde()
             if case.schema is not None:
@@ -136,7 +136,7 @@ class SerdeContract(Generic[T]):
 
     # ------------------------------------------------------------ in bulk
 
-    def test_many_are_written_as_each_is(self) -> None:
+    def test_serialize_many_equals_serialize_of_each_object(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for some in _with_nulls(values):
@@ -146,7 +146,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_many_are_read_as_each_is(self) -> None:
+    def test_deserialize_many_equals_deserialize_of_each_row(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for some in _with_nulls(values):
@@ -156,7 +156,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_objects_that_can_change_are_apart(self) -> None:
+    def test_deserialized_mutable_objects_are_not_shared(self) -> None:
         serde = self.serde()
         for value in filter(can_change, self.values()):
             data = serde.serialize(value)
@@ -165,7 +165,7 @@ class SerdeContract(Generic[T]):
 
     # ------------------------------------------------------------ as columns
 
-    def test_columns_have_the_objects(self) -> None:
+    def test_to_arrow_gives_column_of_same_objects(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for some in _with_nulls(values):
@@ -174,7 +174,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_columns_are_written_again(self) -> None:
+    def test_from_arrow_writes_column_that_is_deserialized_unchanged(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for some in _with_nulls(values):
@@ -188,7 +188,7 @@ class SerdeContract(Generic[T]):
         nulls = self.serde().from_arrow(pa.nulls(2))
         assert (nulls.type, nulls.to_pylist()) == (pa.binary(), [None, None])
 
-    def test_a_field_is_that_of_the_objects(self) -> None:
+    def test_field_of_column_equals_field_of_each_object(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             for some, (name, kind) in product(_with_nulls(values), self.fields().items()):
@@ -203,7 +203,7 @@ class SerdeContract(Generic[T]):
 
     # ------------------------------------------------------------ rejected values
 
-    def test_bad_bytes_are_refused_in_bulk_with_the_same_error(self) -> None:
+    def test_bad_bytes_raise_same_error_singly_and_in_bulk(self) -> None:
         serde = self.serde()
         good = serde.serialize(self.values()[0])
         for bad in self.bad_bytes():
@@ -213,13 +213,13 @@ class SerdeContract(Generic[T]):
                 self._assert_refused(serde, pa.array(items, pa.binary()), problem)
             self._assert_same(serde.deserialize(good), self.values()[0])
 
-    def test_damaged_bytes_are_read_or_refused_alike(self) -> None:
+    def test_damaged_bytes_are_read_or_refused_equally_by_all_methods(self) -> None:
         serde = self.serde()
         good = [serde.serialize(value) for value in self.values()]
         for data in damaged(good):
             self._assert_alike(serde, data, good[0])
 
-    def test_any_bytes_are_read_or_refused_alike(self) -> None:
+    def test_any_bytes_are_read_or_refused_equally_by_all_methods(self) -> None:
         if self.strategy() is not None:
             from hypothesis import given, settings, strategies  # noqa: PLC0415  # a user's choice
 
@@ -232,7 +232,7 @@ class SerdeContract(Generic[T]):
 
             check()
 
-    def test_wrong_objects_are_refused(self) -> None:
+    def test_objects_of_wrong_type_raise_serialization_error(self) -> None:
         serde, good = self.serde(), self.values()[0]
         for wrong in (*self.wrong_objects(), object()):
             values: Any = [good, None, wrong]
@@ -243,7 +243,7 @@ class SerdeContract(Generic[T]):
 
     # ------------------------------------------------------------ guarantees
 
-    def test_it_pickles(self) -> None:
+    def test_serde_can_be_pickled(self) -> None:
         serde = self.serde()
         for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
             copy: Serde[T] = pickle.loads(pickle.dumps(serde, protocol))  # noqa: S301  # our own
@@ -255,13 +255,13 @@ class SerdeContract(Generic[T]):
                 self._assert_same(copy.deserialize(serde.serialize(value)), value)
                 assert copy.serialize(value) == serde.serialize(value)
 
-    def test_it_equals_another_that_is_made_alike(self) -> None:
+    def test_serde_equals_serde_with_same_arguments(self) -> None:
         serde = self.serde()
         assert serde == self.serde(), "serdes compare by what they are made of"
         assert hash(serde) == hash(self.serde())
         assert serde != object()
 
-    def test_its_name_is_one_for_good(self) -> None:
+    def test_serde_name_is_stable(self) -> None:
         name = self.serde().name
         assert isinstance(name, str)
         assert name
@@ -270,7 +270,7 @@ class SerdeContract(Generic[T]):
         assert " at 0x" not in name, "an address is another in each process"
         assert not self.recorded_name or name == self.recorded_name
 
-    def test_immutable_objects_cannot_change(self) -> None:
+    def test_objects_of_immutable_serde_cannot_change(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             if serde.immutable:
@@ -279,7 +279,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_objects_are_equal_when_their_bytes_are(self) -> None:
+    def test_objects_of_serde_that_hashes_by_bytes_are_equal_exactly_if_bytes_are(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             if serde.hashes_by_bytes:
@@ -290,7 +290,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_stores_keep_keys_in_order(self) -> None:
+    def test_ordered_serde_sorts_bytes_like_objects(self) -> None:
         def check(values: list[T]) -> None:
             serde = self.serde()
             ordered = serde.ordered
@@ -307,7 +307,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    def test_a_schema_names_and_reads_what_it_describes(self) -> None:
+    def test_schema_serde_has_fingerprint_in_name_and_reads_own_schema(self) -> None:
         serde = self.serde()
         if isinstance(serde, SchemaSerde):
             assert serde.schema.fingerprint in serde.name
@@ -339,7 +339,13 @@ class SerdeContract(Generic[T]):
             self._assert_all_same(objects_of(column), expected)
 
     def _assert_alike(self, serde: Serde[T], data: bytes, good: bytes) -> None:
-        """Check that the column form and the single form of any bytes give the same result."""
+        """Check that bytes decode to the same result in a column as singly.
+
+        Args:
+            serde: The serde.
+            data: The bytes to check, which may be invalid.
+            good: Valid bytes, for another row of the column.
+        """
         column = pa.array([good, None, data], pa.binary())
         found: Any = outcome(lambda: serde.deserialize(data))
         if isinstance(found, DeserializationError):

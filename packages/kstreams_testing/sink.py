@@ -88,12 +88,12 @@ class SinkContract:
         """Return the visible results in the destination: keys and values."""
         raise NotImplementedError("override seen() to return the results in the destination")
 
-    def test_a_commit_is_seen_after_it_is_published(self) -> None:
+    def test_results_are_visible_after_publish(self) -> None:
         epoch = uuid4().hex
         self._commit(CommitId(epoch, "sink", 0, 1), [("a", 1), ("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
-    def test_the_same_commit_twice_is_once(self) -> None:
+    def test_commit_written_and_published_twice_is_visible_once(self) -> None:
         epoch = uuid4().hex
         commit = CommitId(epoch, "sink", 0, 1)
         sink = self._sink()
@@ -106,7 +106,7 @@ class SinkContract:
         writer.close()
         self._expect([("a", 1), ("b", 2)])
 
-    def test_an_older_commit_after_a_newer_one_changes_nothing(self) -> None:
+    def test_write_of_older_commit_after_newer_one_changes_no_result(self) -> None:
         epoch = uuid4().hex
         old, new = CommitId(epoch, "sink", 0, 1), CommitId(epoch, "sink", 0, 2)
         self._commit(old, [("a", 1)])
@@ -116,20 +116,20 @@ class SinkContract:
         late.close()
         self._expect([("a", 1), ("a", 2)])
 
-    def test_tasks_and_sinks_have_commits_of_their_own(self) -> None:
+    def test_commits_of_other_tasks_and_sinks_are_independent(self) -> None:
         epoch = uuid4().hex
         self._commit(CommitId(epoch, "sink", 0, 5), [("a", 1)])
         self._commit(CommitId(epoch, "sink", 1, 1), [("b", 2)])
         self._commit(CommitId(epoch, "other", 0, 1), [("c", 3)])
         self._expect([("a", 1), ("b", 2), ("c", 3)])
 
-    def test_another_life_begins_anew(self) -> None:
+    def test_commit_of_new_epoch_is_written_despite_lower_batch_number(self) -> None:
         epoch = uuid4().hex
         self._commit(CommitId(epoch, "sink", 0, 5), [("a", 1)])
         self._commit(CommitId(f"{epoch}2", "sink", 0, 0), [("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
-    def test_death_before_the_write_ends_leaves_nothing(self) -> None:
+    def test_write_killed_before_its_end_leaves_no_visible_result(self) -> None:
         epoch = uuid4().hex
         commit = CommitId(epoch, "sink", 0, 1)
         writer = self._sink().open()
@@ -141,14 +141,14 @@ class SinkContract:
         self._commit(commit, [("a", 1), ("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
-    def test_death_after_the_write_repeats_the_commit(self) -> None:
+    def test_commit_repeated_after_kill_between_write_and_publish_is_visible_once(self) -> None:
         epoch = uuid4().hex
         commit = CommitId(epoch, "sink", 0, 1)
         self._write(commit, [("a", 1), ("b", 2)])
         self._commit(commit, [("a", 1), ("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
-    def test_death_while_publishing_publishes_again(self) -> None:
+    def test_publish_repeated_after_kill_makes_each_commit_visible_once(self) -> None:
         epoch = uuid4().hex
         first, second = CommitId(epoch, "sink", 0, 1), CommitId(epoch, "sink", 1, 1)
         receipts = {
@@ -160,7 +160,7 @@ class SinkContract:
         self._publish(self._sink(), receipts)
         self._expect([("a", 1), ("b", 2)])
 
-    def test_a_writer_stays_open_from_batch_to_batch(self) -> None:
+    def test_writer_can_be_reused_for_consecutive_batches(self) -> None:
         epoch = uuid4().hex
         sink = self._sink()
         writer = sink.open()
@@ -170,7 +170,7 @@ class SinkContract:
         writer.close()
         self._expect([("a", 0), ("a", 1), ("a", 2)])
 
-    def test_a_refused_row_spoils_no_other_and_is_refused_again(self) -> None:
+    def test_refused_row_affects_no_other_row_and_is_refused_at_retry(self) -> None:
         epoch = uuid4().hex
         commit = CommitId(epoch, "sink", 0, 1)
         first, again = (_results([("a", 1), ("b", 2)], self._bad()) for _ in range(2))
@@ -180,7 +180,7 @@ class SinkContract:
         assert [row.row for row in first.refused] == [2]
         self._expect([("a", 1), ("b", 2)])
 
-    def test_a_refused_row_that_fails_leaves_nothing(self) -> None:
+    def test_refused_row_that_fails_batch_leaves_no_visible_result(self) -> None:
         epoch = uuid4().hex
         commit = CommitId(epoch, "sink", 0, 1)
         results = _results([("a", 1)], self._bad())
@@ -190,7 +190,7 @@ class SinkContract:
             raise AssertionError("write() must not catch the exceptions of refuse()")
         assert list(self.seen()) == []
 
-    def test_a_sink_travels_and_shows_no_more_than_its_label(self) -> None:
+    def test_pickled_sink_has_same_label_and_guarantee(self) -> None:
         sink = self._sink()
         again = pickle.loads(pickle.dumps(sink))  # noqa: S301  # our own
         assert (again.label, again.guarantee) == (sink.label, sink.guarantee)

@@ -54,7 +54,7 @@ class WorkingStoreContract:
 
     # ------------------------------------------------------------ reading and writing
 
-    def test_a_new_directory_is_empty(self, tmp_path: Path) -> None:
+    def test_store_in_new_directory_is_empty(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "new") as store:
             assert store.get("a", b"k") is None
             assert store.multi_get("a", [b"k", b"l"]) == [None, None]
@@ -63,21 +63,21 @@ class WorkingStoreContract:
             assert list(store.scan("a", None, None, reverse=True)) == []
             assert store.count("a") == 0
 
-    def test_the_last_value_written_is_read(self, tmp_path: Path) -> None:
+    def test_get_returns_last_written_value(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"k", b"1"), (b"l", b"")])})
             store.write({"a": StoreChanges([(b"k", b"2")])})
             assert store.get("a", b"k") == b"2"
             assert store.get("a", b"l") == b"", "an empty value is a value"
 
-    def test_many_values_come_in_the_order_of_the_keys(self, tmp_path: Path) -> None:
+    def test_multi_get_returns_values_in_order_of_given_keys(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(key, b"v" + key) for key in _EDGES])})
             keys = [b"none", *reversed(_EDGES), b"a", b"nil", b"a"]
             expected = [b"v" + key if key in _EDGES else None for key in keys]
             assert store.multi_get("a", keys) == expected
 
-    def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
+    def test_deleted_key_is_missing_until_written_again(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"k", b"1"), (b"l", b"2"), (b"m", b"3")])})
             store.write({"a": StoreChanges([(b"l", None), (b"never", None)])})
@@ -87,9 +87,7 @@ class WorkingStoreContract:
             store.write({"a": StoreChanges([(b"l", b"4")])})
             assert store.get("a", b"l") == b"4"
 
-    def test_a_deleted_range_is_gone_with_its_start_and_without_its_end(
-        self, tmp_path: Path
-    ) -> None:
+    def test_deleted_range_includes_its_start_and_excludes_its_end(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             for start, end in combinations(_EDGES, 2):
                 pairs = [(key, b"v" + key) for key in _EDGES]
@@ -103,7 +101,7 @@ class WorkingStoreContract:
                 assert (store.get("a", start), store.get("a", end)) == (None, b"v" + end)
                 assert list(store.scan("b", None, None)) == pairs, "another store's keys stay"
 
-    def test_ranges_are_deleted_before_pairs_are_put(self, tmp_path: Path) -> None:
+    def test_write_deletes_ranges_before_it_puts_pairs(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"%d" % n, b"old") for n in range(9)])})
             changed = StoreChanges(
@@ -114,14 +112,14 @@ class WorkingStoreContract:
             assert list(store.scan("a", None, None)) == expected
             assert store.multi_get("a", [b"1", b"2", b"3", b"8"]) == [None, b"new", None, None]
 
-    def test_a_range_without_keys_deletes_nothing(self, tmp_path: Path) -> None:
+    def test_deletion_of_range_without_keys_changes_nothing(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges(ranges=[(b"", b"z")])})
             store.write({"a": StoreChanges([(b"a", b"1"), (b"z", b"1")])})
             store.write({"a": StoreChanges(ranges=[(b"a\x00", b"z"), (b"zz", b"zzz")])})
             assert [key for key, _ in store.scan("a", None, None)] == [b"a", b"z"]
 
-    def test_stores_are_apart(self, tmp_path: Path) -> None:
+    def test_stores_of_one_directory_are_independent(self, tmp_path: Path) -> None:
         names = ("a", "b", "default", "name with spaces/and ü")
         with self._open(tmp_path / "d", *names) as store:
             store.write({name: StoreChanges([(b"k", name.encode())]) for name in names})
@@ -129,7 +127,7 @@ class WorkingStoreContract:
             found = [store.get(name, b"k") for name in names]
             assert found == [b"a", None, b"default", names[3].encode()]
 
-    def test_an_unknown_store_is_refused_and_nothing_is_written(self, tmp_path: Path) -> None:
+    def test_unknown_store_is_refused_and_no_store_is_written(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d", "a") as store:
             _refused(lambda: store.get("other", b"k"))
             _refused(lambda: store.multi_get("other", [b"k"]))
@@ -141,14 +139,14 @@ class WorkingStoreContract:
             )
             assert store.get("a", b"k") is None
 
-    def test_large_values_and_keys_are_kept(self, tmp_path: Path) -> None:
+    def test_large_keys_and_values_are_read_unchanged(self, tmp_path: Path) -> None:
         large = Random(1).randbytes(5_000_000)
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(large[:10_000], large)])})
             assert store.get("a", large[:10_000]) == large
             assert list(store.scan("a", None, None)) == [(large[:10_000], large)]
 
-    def test_count_is_about_right(self, tmp_path: Path) -> None:
+    def test_count_is_within_factor_of_two(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"%04d" % n, b"v") for n in range(1000)])})
             assert 500 <= store.count("a") <= 2000
@@ -156,7 +154,7 @@ class WorkingStoreContract:
 
     # ------------------------------------------------------------ scanning
 
-    def test_scans_are_bytewise_with_an_open_end(self, tmp_path: Path) -> None:
+    def test_scan_returns_keys_in_byte_order_and_excludes_end(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write(
                 {
@@ -171,7 +169,7 @@ class WorkingStoreContract:
                     backward = list(store.scan("a", start, end, reverse=True))
                     assert backward == expected[::-1], (start, end)
 
-    def test_a_scan_may_be_left_half_way(self, tmp_path: Path) -> None:
+    def test_store_can_be_closed_during_unfinished_scan(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"%04d" % n, b"v") for n in range(3000)])})
             scan = store.scan("a", None, None)
@@ -179,7 +177,7 @@ class WorkingStoreContract:
         with self._open(tmp_path / "d") as store:
             assert store.get("a", b"2999") == b"v"
 
-    def test_writing_during_a_scan_does_not_disturb_it(self, tmp_path: Path) -> None:
+    def test_scan_is_not_affected_by_later_writes(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             even = [b"%05d" % n for n in range(0, 6000, 2)]
             store.write({"a": StoreChanges([(key, b"old") for key in even])})
@@ -194,7 +192,7 @@ class WorkingStoreContract:
                 assert set(even) <= set(ordered) <= {*even, *odd}
                 store.write({"a": StoreChanges([(key, None) for key in odd])})
 
-    def test_it_equals_a_dictionary(self, tmp_path: Path) -> None:
+    def test_working_store_equals_a_dictionary(self, tmp_path: Path) -> None:
         random, model = Random(7), dict[bytes, bytes]()
         with self._open(tmp_path / "d") as store:
             for _ in range(60):
@@ -210,7 +208,7 @@ class WorkingStoreContract:
 
     # ------------------------------------------------------------ closing and branching
 
-    def test_what_was_closed_is_opened_again(self, tmp_path: Path) -> None:
+    def test_reopened_store_has_its_contents(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             store.write(
                 {"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2"), (b"l", b"3")])}
@@ -219,7 +217,7 @@ class WorkingStoreContract:
             assert store.get("a", b"k") == b"1"
             assert list(store.scan("b", None, None)) == [(b"k", b"2"), (b"l", b"3")]
 
-    def test_closing_twice_is_closing_once(self, tmp_path: Path) -> None:
+    def test_store_can_be_closed_twice_and_then_refuses_calls(self, tmp_path: Path) -> None:
         store = self.backend().open(tmp_path / "d", ["a"])
         store.write({"a": StoreChanges([(b"k", b"1")])})
         store.close()
@@ -229,7 +227,7 @@ class WorkingStoreContract:
         with self._open(tmp_path / "d", "a") as again:
             assert again.get("a", b"k") == b"1"
 
-    def test_stores_come_and_go_and_keep_their_contents(self, tmp_path: Path) -> None:
+    def test_stores_left_out_at_open_keep_their_contents(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d", "a", "b") as store:
             store.write({"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2")])})
         with self._open(tmp_path / "d", "b", "c") as store:
@@ -238,7 +236,7 @@ class WorkingStoreContract:
         with self._open(tmp_path / "d", "a", "b", "c") as store:
             assert [store.get(name, b"k") for name in "abc"] == [b"1", b"2", b"3"]
 
-    def test_branches_do_not_see_each_other(self, tmp_path: Path) -> None:
+    def test_branches_of_one_directory_are_independent(self, tmp_path: Path) -> None:
         source, first, second = (tmp_path / name for name in ("source", "first", "second"))
         with self._open(source) as store:
             store.write({"a": StoreChanges([(b"%04d" % n, b"old") for n in range(1000)])})
@@ -255,13 +253,13 @@ class WorkingStoreContract:
             with self._open(source) as store:
                 assert store.multi_get("a", [b"0000", b"0001"]) == [b"old", b"old"]
 
-    def test_what_is_not_there_cannot_be_branched(self, tmp_path: Path) -> None:
+    def test_branch_of_missing_or_empty_directory_returns_false(self, tmp_path: Path) -> None:
         assert not self.backend().branch(tmp_path / "none", tmp_path / "target")
         assert not self.backend().branch(tmp_path / "target", tmp_path / "further")
         (tmp_path / "empty").mkdir()
         assert not self.backend().branch(tmp_path / "empty", tmp_path / "target")
 
-    def test_a_long_line_of_branches_equals_a_dictionary(self, tmp_path: Path) -> None:
+    def test_chain_of_branches_equals_a_dictionary(self, tmp_path: Path) -> None:
         random, model, backend = Random(11), dict[bytes, bytes](), self.backend()
         for version in range(40):
             if version:
@@ -274,7 +272,7 @@ class WorkingStoreContract:
         with self._open(tmp_path / "39") as store:
             assert list(store.scan("a", None, None)) == sorted(model.items())
 
-    def test_what_is_removed_is_gone(self, tmp_path: Path) -> None:
+    def test_removed_directory_is_empty_when_opened_again(self, tmp_path: Path) -> None:
         backend = self.backend()
         with self._open(tmp_path / "d") as store:
             store.write({"a": StoreChanges([(b"k", b"1")])})
@@ -285,7 +283,7 @@ class WorkingStoreContract:
         with self._open(tmp_path / "d") as store:
             assert store.get("a", b"k") is None
 
-    def test_settings_travel_to_workers(self) -> None:
+    def test_backend_settings_can_be_pickled(self) -> None:
         backend = self.backend()
         assert backend.name
         assert pickle.loads(pickle.dumps(backend)) == backend  # noqa: S301  # pickled here

@@ -178,7 +178,12 @@ class TopicReader(Generic[K, V]):
         partitions: Sequence[int],
         begin: Callable[[Sequence[KeyValueStore[K, V]]], Iterator[T]],
     ) -> ViewScan[T]:
-        """Start an iteration; the view stays at its version until the iteration ends."""
+        """Start an iteration; the view stays at its version until the iteration ends.
+
+        Args:
+            partitions: The partitions.
+            begin: Called with the live stores of the partitions; returns the iterator.
+        """
         if not isinstance(partitions, _Looked):
             self._look()
         with self.lock:

@@ -15,7 +15,7 @@ __all__ = ("contents_of",)
 
 
 def contents_of(record: Record) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that returns the fields of a record's values; it raises `Malformed`."""
+    """Return a function that returns the fields of a value of a schema; it raises `Malformed`."""
     shape = record.shape
     if shape is None:
         return _of_dicts(record, [field.name for field in record.fields])

@@ -164,7 +164,11 @@ class _Resolver:
         return step
 
     def _parts(self, writer: Record, reader: Record) -> list[tuple[str, Step, bool]]:
-        """Return name and step of each field in byte order, and whether the field is needed."""
+        """Return the name and step of each field, and whether the reader's record has the field.
+
+        The writer's fields come first, in the order of their bytes; then the reader's fields that
+        the writer lacks, with steps that return their defaults.
+        """
         written = _matched(writer, reader)
         parts: list[tuple[str, Step, bool]] = []
         for field in writer.fields:

@@ -154,7 +154,14 @@ class _Decoding(Serde[T]):
     _reading: Reading
 
     def _read_by(self, type_: object, writer: Node, reader: Node, bound: Node) -> None:
-        """Set the writer's and the reader's schema; the name must be set already."""
+        """Set the attributes that depend on the schemas; the name must be set already.
+
+        Args:
+            type_: The Python type of the values; None for dicts.
+            writer: The schema of the data.
+            reader: The schema of the values, without classes.
+            bound: The schema of the values, with their classes.
+        """
         self._reading = Reading(self.name, writer, reader, bound)
         self.arrow_type = self._reading.arrow_type
         self.type_token = object if type_ is None else type_

@@ -15,6 +15,10 @@ _LEAST = {"null": 0, "float": 4, "double": 8}
 def least_bytes(node: Node, around: tuple[Record, ...] = ()) -> int:
     """Return the minimum number of bytes of a value.
 
+    Args:
+        node: The type of the value.
+        around: The enclosing records, from the outermost.
+
     Raises:
         Malformed: A record contains itself without end.
     """

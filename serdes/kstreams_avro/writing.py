@@ -94,7 +94,11 @@ class _Writers:
 
 
 class _RecordWriter:
-    """Writes the fields of a record in order; `parts` are set after its creation."""
+    """Writes the fields of a record in order.
+
+    `parts` has the name and the writer of each field. It is set after the creation of the object,
+    because a record may contain itself.
+    """
 
     def __init__(self, node: Record) -> None:
         self.parts: tuple[tuple[str, Write], ...] = ()

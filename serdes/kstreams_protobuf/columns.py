@@ -212,7 +212,10 @@ def _is_refusal(exc: BaseException) -> bool:
 
 
 def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
-    """Return whether each field has a column type that can hold all values of the field."""
+    """Return whether each field has a column type that can hold all values of the field.
+
+    `above` has the enclosing message types: a recursive message has no columns.
+    """
     if message in above:
         return False
     for field in message.fields:

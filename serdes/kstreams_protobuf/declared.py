@@ -52,8 +52,9 @@ class Declared:
     """The declarations of files.
 
     Attributes:
-        messages: The fields of each message by number, by the full name of the message, in order;
-            the entries of a map field are a message with the name of the field.
+        messages: For each full name of a message, its fields by number; in the order of
+            declaration. The entries of a map field are a message of their own, with the full name
+            `MESSAGE.FIELD<>`.
         enums: The full names of enums.
         outermost: The names of the top-level messages of the last file.
     """
@@ -180,7 +181,14 @@ class _Parser:
         self._expect("}")
 
     def _member(self, word: str, scope: str, fields: dict[int, DeclaredField], depth: int) -> None:
-        """Parse a field, or skip another member."""
+        """Parse a field of a message, or skip a member that is not a field.
+
+        Args:
+            word: The first word of the member, which is already read.
+            scope: The full name of the message.
+            fields: The fields of the message by number; a parsed field is added.
+            depth: The number of enclosing messages.
+        """
         repeated = word == "repeated"
         if word in _LABELS:
             word = self._take()

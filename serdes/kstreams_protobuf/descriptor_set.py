@@ -78,7 +78,14 @@ def _add(
     name: str,
     done: dict[str, None],
 ) -> None:
-    """Add a file to a pool after the files that it imports."""
+    """Add a file to a pool after the files that it imports.
+
+    Args:
+        pool: The pool.
+        files: The files of the set, by name.
+        name: The name of the file to add.
+        done: The names of the files in the pool, as keys; updated.
+    """
     waiting = [name]
     while waiting:
         file = _file(files, waiting[-1])

@@ -179,7 +179,12 @@ class SchemaRegistry:
     # ----------------------------------------------------------------- requests
 
     def _answer(self, place: str, body: dict[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return the JSON reply to a request; None if the requested object does not exist."""
+        """Send a request, and return the JSON reply; None if the requested object does not exist.
+
+        Args:
+            place: The path and query of the URL.
+            body: The JSON body of a POST request; None sends a GET request.
+        """
         answer = request(self._settings, place, body)
         if isinstance(answer, Refusal):
             if answer.status == _MISSING:
@@ -192,7 +197,14 @@ class SchemaRegistry:
     def _body(
         self, schema: Schema, *, register: bool, partly: bool = False
     ) -> dict[str, Any] | None:
-        """Return the request body for a schema; None if a referenced schema is not registered."""
+        """Return the request body for a schema; None if a referenced schema is not registered.
+
+        Args:
+            schema: The schema.
+            register: Whether to register the referenced schemas first.
+            partly: Whether to name version 1 of a referenced schema that is not registered, instead
+                of returning None.
+        """
         references = []
         for each in schema.references:
             if register:

@@ -297,7 +297,7 @@ class ConfluentSerde(FramedSerde[T]):
         return rest if reading is None else reading(rest)
 
     def _reading(self, frame: Frame) -> _Reading | None:
-        """Return the conversion of bytes after a frame to plain bytes; None if not needed.
+        """Return the conversion of bytes after a frame to bytes of the reader's schema, or None.
 
         Raises:
             DeserializationError: The registry does not have the schema, or the schema cannot be

@@ -102,7 +102,12 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def path(*parts: str | int, **options: str) -> str:
-    """Return the quoted path of a request; names may have any characters."""
+    """Return the path and query of a request's URL.
+
+    Args:
+        parts: The segments of the path, which are quoted and may have any characters.
+        options: The parameters of the query, which need no quoting.
+    """
     joined = "".join("/" + quote(str(part), safe="") for part in parts)
     return joined + ("?" + "&".join(f"{k}={v}" for k, v in options.items()) if options else "")
 
@@ -111,6 +116,12 @@ def request(
     settings: RegistrySettings, place: str, body: Mapping[str, Any] | None = None, method: str = ""
 ) -> Any:  # noqa: ANN401  # whatever JSON has
     """Send a request, with retries; return the JSON reply or a `Refusal`.
+
+    Args:
+        settings: The address and the request settings of the registry.
+        place: The path and query of the URL, as returned by `path`.
+        body: The JSON body; None for a request without a body.
+        method: The HTTP method; by default POST with a body, and GET without one.
 
     Raises:
         RegistryUnavailableError: There was no valid reply, or the registry requires other
@@ -130,7 +141,7 @@ def request(
 
 
 class _Again(Exception):  # never leaves
-    """A transient failure."""
+    """A transient failure of a request, after which `request` tries again."""
 
 
 def _asked(

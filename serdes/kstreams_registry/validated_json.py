@@ -212,7 +212,11 @@ def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(schema: Any, *, names: bool = False) -> Any:  # noqa: ANN401  # whatever JSON has
-    """Omit keywords that do not constrain values; names of properties are not keywords."""
+    """Return a JSON Schema without the keywords that do not constrain values.
+
+    With `names`, the keys of the given object are names of properties or definitions: no key is
+    omitted.
+    """
     if isinstance(schema, list):
         return [_canonical(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The errors of Google Cloud Storage, one class for each next step of the operator."""
+"""The errors of Google Cloud Storage, one class for each way to resolve them."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
         the object's metadata identify its creator.
 
         Raises:
-            GcsUnavailableError: The storage could not be reached for long. The object may exist
-                nevertheless.
+            GcsUnavailableError: The storage was not reachable within `give_up_after`. The
+                object may exist nevertheless.
             GcsError: The storage rejects the request.
             ValueError: The name is not a relative path of plain parts.
         """
@@ -88,7 +88,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
         Raises:
             ObjectMissingError: The object does not exist.
             StateCorruptError: The received object is damaged.
-            GcsError: The storage rejects the request, or could not be reached for long.
+            GcsError: The storage rejects the request, or was not reachable within `give_up_after`.
         """
         key = self._key(name)
         if length == 0:

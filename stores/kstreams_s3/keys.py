@@ -43,7 +43,10 @@ def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
 
 
 def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool) -> None:
-    """Copy an object of up to 5 GB within the storage; without `replace`, unless `to` exists."""
+    """Copy an object of up to 5 GB within the storage.
+
+    Without `replace`, the function does nothing if the key `to` exists.
+    """
     if not replace and _head(client, bucket, to) is not None:
         return
     client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})

@@ -89,7 +89,7 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
         Raises:
             ObjectMissingError: The object does not exist.
             StateCorruptError: The received object was damaged in each attempt.
-            S3Error: The storage rejects the request, or could not be reached for long.
+            S3Error: The storage rejects the request, or was not reachable within `give_up_after`.
         """
         client, bucket, key = self._client, self._bucket, self._key(name)
         if start or length is not None:

@@ -11,7 +11,7 @@ EXPECTED: Expected = {(b"a", 0, 0): (3, 7), (b"b", 10, 0): (1, 12), (b"c", 0, 0)
 RIGHT: Results = {(b"a", 0, 0): (3, 7), (b"b", 10, 0): (1, 12), (b"c", 0, 0): (2, 99)}
 
 
-def test_expected_results_are_right_for_every_way_to_close_windows() -> None:
+def test_check_accepts_expected_results_and_ignores_results_of_end_records() -> None:
     verdict = check(EXPECTED, {**RIGHT, (b"~end-1", 0, 0): (1, 5)}, timestamps=True)
     assert verdict.right
     assert verdict.results == 3
@@ -25,24 +25,24 @@ def test_expected_results_are_right_for_every_way_to_close_windows() -> None:
         pytest.param({(b"z", 0, 0): (1, 1)}, "1 unexpected", id="unexpected"),
     ],
 )
-def test_wrong_result_is_reported_with_an_example(change: Results, problem: str) -> None:
+def test_check_reports_wrong_result_with_an_example(change: Results, problem: str) -> None:
     verdict = check(EXPECTED, {**RIGHT, **change}, timestamps=True)
     assert not verdict.right
     assert verdict.problems[0].startswith(problem)
 
 
-def test_missing_result_is_a_problem() -> None:
+def test_check_reports_missing_result() -> None:
     found = {key: result for key, result in RIGHT.items() if key[0] != b"b"}
     assert check(EXPECTED, found, timestamps=True).problems == (
         "1 missing, such as (b'b', 10, 0): 1",
     )
 
 
-def test_timestamps_count_only_where_the_peer_sets_them() -> None:
+def test_check_compares_timestamps_only_if_requested() -> None:
     assert check(EXPECTED, {**RIGHT, (b"a", 0, 0): (3, 8)}, timestamps=False).right
 
 
-def test_floats_may_differ_in_their_last_digits() -> None:
+def test_check_accepts_floats_that_differ_in_their_last_digits() -> None:
     wanted: Expected = {(b"a", 0, 0): (0.1 + 0.2, None)}
     assert check(wanted, {(b"a", 0, 0): (0.3, 0)}, timestamps=True).right
     assert not check(wanted, {(b"a", 0, 0): (0.3001, 0)}, timestamps=True).right

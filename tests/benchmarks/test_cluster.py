@@ -35,7 +35,7 @@ def records_in(cluster: Cluster, topic: str) -> list[RawRecord]:
 
 
 @pytest.mark.parametrize("partitions", [4, 7])
-def test_fill_writes_a_dataset_once_to_the_partitions_of_its_keys(
+def test_fill_writes_dataset_once_and_each_record_to_partition_of_its_key(
     cluster: Cluster, partitions: int
 ) -> None:
     dataset = Dataset("some", CLICKS.make, CLICKS.filler, partitions=partitions)
@@ -55,7 +55,7 @@ def test_fill_writes_a_dataset_once_to_the_partitions_of_its_keys(
     assert cluster.ends(topic) == 300 + partitions
 
 
-def test_half_filled_topic_is_written_again(cluster: Cluster) -> None:
+def test_fill_rewrites_half_filled_topic(cluster: Cluster) -> None:
     dataset = Dataset("half", CLICKS.make, CLICKS.filler)
     cluster.create(dataset.topic(50))
     producer = Producer({"bootstrap.servers": cluster.bootstrap}, logger=SILENT)
@@ -68,7 +68,7 @@ def test_half_filled_topic_is_written_again(cluster: Cluster) -> None:
     assert b"old" not in {record.value for record in records_in(cluster, topic)}
 
 
-def test_datasets_are_kept_when_other_topics_are_deleted(cluster: Cluster) -> None:
+def test_delete_all_but_keeps_topics_of_datasets(cluster: Cluster) -> None:
     topic = cluster.fill(Dataset("kept", CLICKS.make, CLICKS.filler), 20, lambda _: None)
     cluster.create("gone")
     assert cluster.size_of(lambda name: name == topic) > 0
@@ -80,7 +80,7 @@ def test_datasets_are_kept_when_other_topics_are_deleted(cluster: Cluster) -> No
 
 
 @pytest.mark.parametrize("keys_tell", [False, True])
-def test_output_has_the_last_result_of_each_key_since_the_start_or_the_skip(
+def test_output_has_last_result_of_each_key_since_start_or_last_skip(
     cluster: Cluster, keys_tell: bool
 ) -> None:
     topic = f"results-{keys_tell}"
@@ -110,7 +110,7 @@ def test_output_has_the_last_result_of_each_key_since_the_start_or_the_skip(
         output.close()
 
 
-def test_second_run_on_the_same_cache_is_refused(cluster: Cluster) -> None:
+def test_second_benchmark_run_on_same_cache_is_refused(cluster: Cluster) -> None:
     cache: Path = cluster.cache
     with pytest.raises(CacheInUse, match="give another --cache"), Cluster(cache):
         pytest.fail("two brokers on one folder")

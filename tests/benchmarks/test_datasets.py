@@ -29,12 +29,12 @@ IDS = [dataset.name for dataset in DATASETS]
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
-def test_records_are_the_same_for_each_draw(dataset: Dataset) -> None:
+def test_dataset_generates_equal_records_on_each_call(dataset: Dataset) -> None:
     assert dataset.records(500).equals(dataset.records(500))
 
 
 @pytest.mark.parametrize("dataset", JSON, ids=IDS[: len(JSON)])
-def test_json_values_equal_the_columns(dataset: Dataset) -> None:
+def test_json_values_of_dataset_equal_its_columns(dataset: Dataset) -> None:
     table = dataset.records(200)
     fields = [name for name in table.column_names if name not in ("key", "value", "timestamp")]
     values = [json.loads(value.as_py()) for value in table.column("value")]
@@ -43,7 +43,7 @@ def test_json_values_equal_the_columns(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
-def test_topic_rows_are_in_the_partitions_of_their_keys_and_end_with_a_closer(
+def test_topic_rows_have_partitions_of_their_keys_and_one_end_record_per_partition(
     dataset: Dataset,
 ) -> None:
     table = dataset.records(300)
@@ -66,13 +66,13 @@ def test_clicks_are_five_milliseconds_apart_and_of_about_eighty_bytes() -> None:
     assert 75 <= sum(sizes) / len(sizes) <= 90
 
 
-def test_zipf_is_truncated_and_has_its_shape() -> None:
+def test_zipf_numbers_are_within_range_and_have_zipf_frequencies() -> None:
     drawn = Counter(zipf(np.random.default_rng(1), 200_000, 100).tolist())
     assert set(drawn) == set(range(1, 101))
     assert drawn[1] / drawn[10] == pytest.approx(10**1.3, rel=0.1)
 
 
-def test_million_clicks_fall_into_about_215_thousand_windows() -> None:
+def test_million_clicks_have_about_215_thousand_windows() -> None:
     # a tenth of the clicks, and so of the windows
     users = zipf(np.random.default_rng(7), 100_000, KEYS)
     windows = np.arange(100_000) * GAP_MS // 10_000
@@ -81,7 +81,7 @@ def test_million_clicks_fall_into_about_215_thousand_windows() -> None:
     )
 
 
-def test_bids_follow_the_description() -> None:
+def test_half_of_last_bids_are_on_one_auction_and_new_auctions_appear() -> None:
     table = BIDS.records(20_000)
     auctions = table.column("auction").to_numpy()
     assert np.unique(table.column("timestamp").to_numpy()).size == 20_000
@@ -90,7 +90,7 @@ def test_bids_follow_the_description() -> None:
     assert auctions[-100:].min() > auctions[:100].max()  # new auctions appear
 
 
-def test_records_out_of_order_are_refused() -> None:
+def test_dataset_with_records_out_of_order_is_refused() -> None:
     def backwards(count: int, random: np.random.Generator) -> pa.Table:
         table = CLICKS.make(count, random)
         return table.take(list(range(count))[::-1])
@@ -102,12 +102,12 @@ def test_records_out_of_order_are_refused() -> None:
     assert Dataset("backwards", backwards, b"", disorder_ms=45).records(10).num_rows == 10
 
 
-def test_records_fewer_than_the_declared_size_are_refused() -> None:
+def test_dataset_with_fewer_records_than_declared_is_refused() -> None:
     with pytest.raises(ValueError, match="has 10 records of 10"):
         Dataset("few", CLICKS.make, b"", size=lambda count: 2 * count).records(10)
 
 
-def test_users_all_precede_the_first_view_and_move_between_views() -> None:
+def test_all_users_precede_first_view_and_change_region_between_views() -> None:
     views, users = VIEWS.records(20_000), USERS.records(20_000)
     times = users.column("timestamp").to_numpy()
     loaded = users.slice(0, 2_000)
@@ -117,7 +117,7 @@ def test_users_all_precede_the_first_view_and_move_between_views() -> None:
     assert not set(times) & set(views.column("timestamp").to_numpy())
 
 
-def test_tenth_of_the_impressions_is_clicked_and_no_pair_is_near_a_bound() -> None:
+def test_tenth_of_impressions_is_clicked_and_no_pair_is_near_a_bound_of_join_range() -> None:
     shown, clicks = IMPRESSIONS.records(20_000), AD_CLICKS.records(20_000)
     near = within(shown, clicks, before_ms=0, after_ms=10_000)
     assert near.pairs["number_left"].nunique() == pytest.approx(2_000, rel=0.1)
@@ -145,7 +145,7 @@ def test_auctions_are_older_than_their_bids_and_younger_than_their_sellers() -> 
     assert wanted == pytest.approx(4_000, rel=0.1)
 
 
-def test_tables_of_messages_are_older_than_all_messages() -> None:
+def test_rows_of_blocked_and_translation_tables_are_older_than_all_messages() -> None:
     first = MESSAGES.records(20_000).column("timestamp")[0].as_py()
     for dataset in (BLOCKED, TRANSLATIONS):
         assert max(dataset.records(20_000).column("timestamp").to_pylist()) < first

@@ -9,13 +9,13 @@ from benchmarks.suite.process_tree import Sample, cpu_between
 from tests.benchmarks.sample_outcomes import figures
 
 
-def test_clock_starts_after_the_warm_up_and_ends_with_the_last_result() -> None:
+def test_timed_span_starts_after_warm_up_and_ends_with_last_result() -> None:
     span = span_of([(1.0, 50), (2.0, 120), (4.0, 700), (6.0, 1000)], 1000, 7.0)
     assert (span.start, span.end, span.records) == (2.0, 7.0, 880)
     assert span.rate == 176
 
 
-def test_run_ends_when_all_results_are_written_without_waiting_for_results_of_the_clock() -> None:
+def test_run_ends_with_last_input_or_result_but_not_with_results_released_by_clock() -> None:
     points = [(1.0, 50), (6.0, 1000), (6.5, 1000)]
     assert end_of(points, 1000, 7.0, by_clock=False) == 7.0
     assert end_of(points, 1000, 5.0, by_clock=False) == 6.0
@@ -23,7 +23,7 @@ def test_run_ends_when_all_results_are_written_without_waiting_for_results_of_th
     assert end_of(points[:1], 1000, 7.0, by_clock=True) == 7.0  # progress was not reported
 
 
-def test_run_of_a_single_batch_is_not_timed() -> None:
+def test_run_of_single_batch_has_no_rate() -> None:
     with pytest.raises(ValueError, match="all results came at once"):
         span_of([(1.0, 1000)], 1000, 1.0)
 
@@ -37,7 +37,9 @@ def test_run_of_a_single_batch_is_not_timed() -> None:
         (1_500.0, 30_000, False),
     ],
 )
-def test_run_is_long_enough_by_time_or_by_records(rate: float, records: int, enough: bool) -> None:
+def test_run_is_long_enough_by_duration_or_by_number_of_records(
+    rate: float, records: int, enough: bool
+) -> None:
     assert figures(rate, records).long_enough is enough
 
 

@@ -14,7 +14,9 @@ ABLE = [each for each in all_workloads() if peer_by("flink-sql").refusal(each) i
 
 
 @pytest.mark.parametrize("workload", ABLE, ids=lambda workload: workload.name)
-def test_sql_file_lists_values_tables_views_and_query(workload: Workload) -> None:
+def test_flink_sql_file_has_values_then_results_table_then_views_then_query(
+    workload: Workload,
+) -> None:
     file = ROOT / "benchmarks" / "peers" / "flink" / f"{workload.name.lower()}.sql"
     parts = [part.strip() for part in file.read_text().split(";")]
     inputs = len(workload.datasets)

@@ -41,12 +41,12 @@ SEVEN = INT64.serialize(7)
         ("Q1", "windowed", b"9", b'{"dateTime":5,"price":1.5}', ((b"9", 5, 0), 1.5)),
     ],
 )
-def test_record_is_decoded(
+def test_decoder_returns_result_of_record_in_each_peer_format(
     workload: str, peer_format: Any, key: bytes, value: bytes | None, expected: object
 ) -> None:
     assert decoder(peer_format, workload_by(workload))(key, value) == expected
 
 
-def test_eight_byte_values_are_decoded_in_the_format_of_the_workload() -> None:
+def test_decoder_reads_eight_byte_values_as_integer_or_float_of_workload() -> None:
     text = replace(workload_by("W2"), values="json")
     assert decoder("windowed", text)(b"a", b"[12,345]") == ((b"a", 0, 0), (12, 345))

@@ -23,10 +23,14 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
-def test_each_case_has_figures_and_results(figures: dict[str, dict[str, int]], case: str) -> None:
+def test_joins_benchmark_has_rate_and_result_count_of_each_case(
+    figures: dict[str, dict[str, int]], case: str
+) -> None:
     assert figures[case]["per_cpu_s"] > 0
     assert (figures[case]["results"] > 0) == (CASES[case].counts != "batches")
 
 
-def test_results_are_as_many_as_the_join_produces(figures: dict[str, dict[str, int]]) -> None:
+def test_joins_benchmark_counts_one_result_per_joined_record(
+    figures: dict[str, dict[str, int]],
+) -> None:
     assert figures["stream-table"]["results"] == 2 * (500 - 10)  # all but the updates

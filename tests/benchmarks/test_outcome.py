@@ -16,19 +16,19 @@ from benchmarks.suite.rounds import Rounds
 from tests.benchmarks.sample_outcomes import figures, outcome
 
 
-def test_outcome_is_loaded_from_its_file(tmp_path: Path) -> None:
+def test_saved_outcome_is_loaded_unchanged(tmp_path: Path) -> None:
     whole = outcome(100.0, 300.0)
     whole.save(tmp_path / "new" / "figures.json")
     assert Outcome.load(tmp_path / "new" / "figures.json") == whole
 
 
-def test_file_of_another_program_is_refused(tmp_path: Path) -> None:
+def test_load_refuses_a_json_file_that_is_no_outcome(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no figures of this suite"):
         Outcome.load(tmp_path / "other.json")
 
 
-def test_report_has_median_span_dash_and_reason() -> None:
+def test_report_has_median_and_range_of_rates_and_dash_with_reason_for_missing_ones() -> None:
     text = markdown(outcome(100.0, 300.0, 250.0))
     assert "a cpu, 2 cores" in text
     assert "| kstreams | 250 | 100 to 300 | 1.00 | 10,000 | 2.0 | 500 |" in text
@@ -38,13 +38,15 @@ def test_report_has_median_span_dash_and_reason() -> None:
     assert "- 2 of 3 rounds were run" in text
 
 
-def test_comparison_shows_ratio_or_within() -> None:
+def test_comparison_shows_ratio_or_within_if_ranges_overlap() -> None:
     lines = compared(outcome(100.0, 110.0), outcome(200.0, 220.0)).splitlines()
     assert lines[1].split() == ["W1", "kstreams", "105", "210", "2.00"]
     assert compared(outcome(100.0, 130.0), outcome(110.0)).splitlines()[1].endswith("within")
 
 
-def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_list_and_compare_print_workloads_and_ratios(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcome(100.0).save(tmp_path / "a.json")
     outcome(200.0).save(tmp_path / "b.json")
     assert main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
@@ -58,7 +60,7 @@ def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "no workload 'nothing'" in capsys.readouterr().err
 
 
-def test_outcome_has_one_plot_each_by_workload_batch_size_and_number_of_keys(
+def test_plot_makes_one_image_each_by_workload_batch_size_and_number_of_keys(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -71,7 +73,7 @@ def test_outcome_has_one_plot_each_by_workload_batch_size_and_number_of_keys(
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
-def test_report_of_a_run_becomes_a_page_with_its_plots(tmp_path: Path) -> None:
+def test_report_command_writes_page_with_plots_of_run(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     outcome(100.0).save(tmp_path / "run" / "figures.json")
     (tmp_path / "pages").mkdir()
@@ -101,7 +103,7 @@ def test_interrupted_run_reports_finished_measurements(
     assert main(["run", "--goals", "--keys", "5"]) == 2
 
 
-def test_rate_of_a_run_too_short_to_be_warm_is_not_compared() -> None:
+def test_rate_of_run_shorter_than_warm_up_is_not_compared() -> None:
     whole = outcome(200.0)
     whole.cells[1] = Cell("W1", "other", [figures(200.0, 1_000)])
     text = markdown(whole)

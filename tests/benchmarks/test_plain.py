@@ -17,11 +17,11 @@ def table() -> pa.Table:
     return pa.table({**made, "value": [b""] * len(rows)})
 
 
-def test_each_key_has_its_count_and_last_time() -> None:
+def test_each_key_returns_count_and_last_time_of_key() -> None:
     assert each_key(table()) == {(b"a", 0, 0): (3, 41), (b"b", 0, 0): (2, 12)}
 
 
-def test_tumbling_windows_count() -> None:
+def test_windows_counts_records_of_tumbling_windows() -> None:
     assert windows(table(), 10, 10) == {
         (b"a", 0, 0): (1, 0),
         (b"a", 10, 0): (1, 10),
@@ -31,7 +31,7 @@ def test_tumbling_windows_count() -> None:
     }
 
 
-def test_hopping_windows_sum_their_records() -> None:
+def test_windows_sums_a_column_of_hopping_windows() -> None:
     found = windows(table(), 20, 10, column="amount")
     assert found[b"a", 0, 0] == (5, 10)
     assert found[b"a", -10, 0] == (1, 0)

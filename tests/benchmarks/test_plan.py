@@ -10,7 +10,7 @@ from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
 from benchmarks.suite.registry import UnknownName, peer_by, workload_by
 
 
-def test_each_round_begins_with_the_next_peer_in_the_same_order() -> None:
+def test_ordered_rotates_the_peers_by_one_in_each_round() -> None:
     assert [ordered("abc", number) for number in range(4)] == [
         ["a", "b", "c"],
         ["b", "c", "a"],
@@ -20,14 +20,14 @@ def test_each_round_begins_with_the_next_peer_in_the_same_order() -> None:
     assert ordered([], 3) == []
 
 
-def test_run_has_ten_batches_after_the_first() -> None:
+def test_batch_size_gives_at_least_ten_batches_a_run_up_to_a_maximum_size() -> None:
     assert batch_of(12_000_000) == MOST_BATCH
     for records in (1_000_000, 300_000, 50_000):
         assert records / batch_of(records) >= BATCHES
     assert batch_of(1) == 1
 
 
-def test_slow_peers_run_fewer_records() -> None:
+def test_plan_gives_slow_peers_fewer_records() -> None:
     plan = Plan([])
     assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 5_000_000
     assert plan.records_of(workload_by("W1"), peer_by("quix")) == 1_200_000
@@ -36,7 +36,7 @@ def test_slow_peers_run_fewer_records() -> None:
     assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000
 
 
-def test_goals_have_peers_that_can_run_them_and_enough_records_for_fast_ones() -> None:
+def test_goal_plan_pairs_workloads_with_able_peers_and_enough_records() -> None:
     plan = goal_plan()
     assert (plan.minutes, plan.rounds, plan.lag) == (60, 3, True)
     assert [workload.name for workload in plan.workloads] == [
@@ -48,7 +48,7 @@ def test_goals_have_peers_that_can_run_them_and_enough_records_for_fast_ones() -
         assert slow or plan.records_of(workload, peer) * (1 - WARM_UP) > 2_000_000
 
 
-def test_goals_of_one_workload_or_peer_have_the_same_records() -> None:
+def test_goal_plan_of_selected_workloads_and_peers_keeps_numbers_of_records() -> None:
     few = goal_plan(["W3", "W4"], ["flink-sql"])
     assert [(w.name, p.name, few.records_of(w, p)) for w, p in few.pairs] == [
         ("W3", "flink-sql", 1_200_000),

@@ -36,7 +36,9 @@ def wait_for(met: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_process_reports_progress_is_sampled_and_ends_with_its_children(tmp_path: Path) -> None:
+def test_peer_process_reports_progress_and_samples_and_stop_ends_its_children(
+    tmp_path: Path,
+) -> None:
     own = job(tmp_path / "home")
     process = PeerProcess(Command((sys.executable, "-c", PARENT)), own)
     try:
@@ -63,7 +65,7 @@ def test_process_reports_progress_is_sampled_and_ends_with_its_children(tmp_path
         ),
     ],
 )
-def test_failed_process_keeps_its_last_output(tmp_path: Path, code: str, said: str) -> None:
+def test_failed_peer_process_keeps_its_last_output(tmp_path: Path, code: str, said: str) -> None:
     command = Command((sys.executable, "-c", code))
     process = PeerProcess(command, job(tmp_path / "home"))
     wait_for(lambda: process.ended is not None)

@@ -24,13 +24,13 @@ def test_workloads_are_listed_in_order() -> None:
     ]
 
 
-def test_library_is_the_first_peer_and_names_are_unique() -> None:
+def test_all_peers_begins_with_kstreams_and_has_unique_names() -> None:
     names = [peer.name for peer in all_peers()]
     assert names[0] == "kstreams"
     assert len(set(names)) == len(names)
 
 
-def test_peer_accepts_each_workload_or_gives_a_reason() -> None:
+def test_each_peer_accepts_some_workloads_and_gives_a_reason_for_each_other() -> None:
     for peer in all_peers():
         refusals = [peer.refusal(workload) for workload in all_workloads()]
         assert None in refusals
@@ -47,7 +47,7 @@ def test_library_accepts_every_workload(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("find", [workload_by, peer_by])
-def test_unknown_name_is_refused_with_the_known_names(find: object) -> None:
+def test_unknown_peer_or_workload_is_refused_with_list_of_known_names(find: object) -> None:
     with pytest.raises(UnknownName, match=r"there are: (W1|kstreams) "):
         find("nothing")  # type: ignore[operator]
 

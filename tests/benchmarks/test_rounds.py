@@ -71,7 +71,7 @@ def ran(told: RecordingWatcher) -> list[str]:
     return [title.split()[1].rstrip(",") for title in told.steps if ", round " in title]
 
 
-def test_each_round_begins_with_another_peer_and_keeps_checked_figures(
+def test_rounds_rotate_the_peers_and_keep_figures_of_checked_runs(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W1.of_partitions(3), Copying("a")), (W1.of_partitions(3), Copying("b"))]
@@ -91,7 +91,7 @@ def test_each_round_begins_with_another_peer_and_keeps_checked_figures(
     assert all(topic.startswith((DATA, "__")) for topic in cluster.topics())
 
 
-def test_failed_refused_and_missing_peers_have_a_reason_and_no_figures(
+def test_rounds_give_a_reason_and_no_figures_for_failed_refused_and_missing_peers(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     peers = [Copying(does, does) for does in ("wrong", "crash", "refuse", "miss", "copy")]
@@ -124,7 +124,7 @@ def test_round_over_the_time_limit_is_skipped_with_a_note(cluster: Cluster, tmp_
     assert all(cell.reason == "" for cell in outcome.cells)
 
 
-def test_first_round_over_the_time_limit_leaves_out_runs_with_a_reason(
+def test_first_round_over_the_time_limit_skips_remaining_peers_with_a_reason(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W2, Copying(name)) for name in "ab"]
@@ -136,7 +136,7 @@ def test_first_round_over_the_time_limit_leaves_out_runs_with_a_reason(
     assert told.runs == told.ended == 2
 
 
-def test_workload_of_several_topics_is_filled_and_spark_is_checked_by_its_separate_results(
+def test_workload_of_two_topics_fills_both_and_checks_spark_by_separate_results(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W5, Copying(name)) for name in ("as-it-is", "spark")]

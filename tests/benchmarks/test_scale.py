@@ -68,7 +68,7 @@ def state() -> StateCost:
     return StateCost(MACHINE, points, [CommitSize(4, 2_000, 0.5), CommitSize(1_000, 400_000, 9)])
 
 
-def test_runs_have_each_workload_and_peer_once_and_each_peer_can_run_it() -> None:
+def test_scale_runs_pair_each_workload_once_with_peers_that_can_run_it() -> None:
     found = [(workload.label, peer.name) for workload, peer in pairs()]
     assert len(set(found)) == len(found)
     assert {("W1", CORES[1]), ("W1", CORES[2]), ("W1", EXECUTORS)} <= set(found)
@@ -78,7 +78,7 @@ def test_runs_have_each_workload_and_peer_once_and_each_peer_can_run_it() -> Non
     assert [peer.refusal(workload) for workload, peer in pairs()] == [None] * len(found)
 
 
-def test_costs_are_fitted_to_a_straight_line() -> None:
+def test_batch_costs_are_fitted_to_a_straight_line() -> None:
     costs = costs_of(outcome())
     assert costs is not None
     assert costs.task_core_s == pytest.approx(TASK_S)
@@ -91,14 +91,14 @@ def test_costs_are_fitted_to_a_straight_line() -> None:
     assert costs.cores(1_000, 1_000_000, 10, busy=0.5) == pytest.approx(18)
 
 
-def test_costs_need_runs_with_several_numbers_of_partitions() -> None:
+def test_fit_of_costs_needs_runs_with_several_numbers_of_partitions() -> None:
     few = outcome()
     few.cells = [cell for cell in few.cells if "partitions" not in cell.workload]
     assert costs_of(few) is None
     assert "### 1,000 partitions" not in markdown(Scale(few, None))
 
 
-def test_report_has_runs_memory_state_and_conclusions() -> None:
+def test_scale_report_has_runs_memory_state_and_conclusions() -> None:
     text = markdown(Scale(outcome(), state()))
     assert "| 2 cores, 64 partitions | 15,625 | 15,625 to 15,625 | 1.00 |" in text
     assert "- two executors of one core, separate processes: round 1 failed" in text
@@ -111,7 +111,7 @@ def test_report_has_runs_memory_state_and_conclusions() -> None:
 
 
 @pytest.mark.parametrize("part", [Scale(outcome(), None), Scale(None, state())])
-def test_report_of_a_single_part_is_shown(part: Scale) -> None:
+def test_report_shows_only_sections_of_measured_parts(part: Scale) -> None:
     text = markdown(part)
     assert ("### State" in text) == (part.state is not None)
     assert ("### Cores" in text) == (part.runs is not None)
@@ -141,7 +141,7 @@ def test_run_on_many_partitions_is_loaded_and_shown(tmp_path: Path) -> None:
     assert "| peak memory of the driver's Python | 210 MB |" in text
 
 
-def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path) -> None:
+def test_scale_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     made = plot(Scale(outcome(), state()), tmp_path)
     drawn = ["cores.png", "partitions.png", "keys.png", "past-windows.png", "state.png"]
@@ -150,7 +150,9 @@ def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path)
 
 
 @pytest.mark.long
-def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scale_again_replaces_only_the_measured_parts_of_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcome().save(tmp_path / RUNS)
     state().save(tmp_path / GROWTH)
     assert Scale.load(tmp_path) == Scale(outcome(), state())
@@ -178,7 +180,7 @@ def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixtu
         ),
     ],
 )
-def test_folder_without_figures_is_refused(
+def test_scale_again_refuses_a_folder_without_figures(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     spoil: Callable[[Path], object],
@@ -190,7 +192,7 @@ def test_folder_without_figures_is_refused(
     assert problem in capsys.readouterr().err
 
 
-def test_page_without_marks_is_refused_and_unchanged(tmp_path: Path) -> None:
+def test_page_with_misplaced_marks_is_refused_and_unchanged(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = f"{begin('runs')}{END}{END}{begin('many')}"
     page.write_text(text)
@@ -199,7 +201,7 @@ def test_page_without_marks_is_refused_and_unchanged(tmp_path: Path) -> None:
     assert page.read_text() == text
 
 
-def test_keys_are_distinct_and_far_apart() -> None:
+def test_generated_keys_are_distinct_and_evenly_spread() -> None:
     made = names(np.arange(100_000))
     assert len(set(made)) == 100_000
     shares = np.histogram([int(key[5:], 16) for key in made[:1_000]], 10, (0, 2**32))[0]

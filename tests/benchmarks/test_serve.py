@@ -22,14 +22,14 @@ class Slow:
         pass
 
 
-def test_read_that_waits_for_another_counts_the_wait() -> None:
+def test_latency_of_read_includes_wait_for_earlier_read() -> None:
     times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # a fake
     assert times[-1] > times[0] + 0.1
 
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_pages_benchmark_prints_sizes_and_times_until_live(
+def test_pages_benchmark_prints_size_and_load_time_of_each_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     given = ["--tasks", "4", "--batches", "2", "--rounds", "1"]
@@ -43,7 +43,9 @@ def test_pages_benchmark_prints_sizes_and_times_until_live(
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_reads_benchmark_measures_while_an_app_commits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reads_benchmark_prints_latencies_measured_while_an_app_commits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     given = ["--part", "reads", "--keys", "500", "--changed", "40", "--seconds", "0.6"]
     assert main(["serve", *given, "--every", "0.1"]) == 0
     said = capsys.readouterr().out

@@ -45,7 +45,7 @@ def test_connector_of_the_installed_spark_version_is_used_if_available(
 
 
 @pytest.mark.long
-def test_missing_versions_fall_back_for_each_artifact(
+def test_resolve_uses_the_nearest_version_of_each_artifact_whose_version_is_missing(
     repository: LocalRepository, tmp_path: Path
 ) -> None:
     repository.add(spark(CONNECTOR, "4.1.3"))
@@ -58,7 +58,7 @@ def test_missing_versions_fall_back_for_each_artifact(
 
 
 @pytest.mark.usefixtures("repository")
-def test_download_failure_names_the_manual_steps() -> None:
+def test_connector_download_failure_names_the_variable_and_the_spark_setting() -> None:
     with pytest.raises(JarResolutionError, match="cannot bring") as caught:
         kafka_connector_jars()
     assert "KSTREAMS_KAFKA_JARS" in str(caught.value)
@@ -67,7 +67,7 @@ def test_download_failure_names_the_manual_steps() -> None:
     )
 
 
-def test_own_folder_of_jars_is_used_unchanged(
+def test_connector_jars_are_those_of_the_folder_in_the_environment_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_KAFKA_JARS", str(tmp_path))
@@ -80,7 +80,7 @@ def test_own_folder_of_jars_is_used_unchanged(
 
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
-def test_connector_is_downloaded_from_the_repository_of_ivy() -> None:
+def test_connector_jars_are_downloaded_by_ivy() -> None:
     names = [jar.name for jar in kafka_connector_jars()]
     assert names[:2] == ["commons-pool2-2.12.1.jar", "kafka-clients-3.9.1.jar"]
     assert names[2].startswith(f"{CONNECTOR}-4.1.")

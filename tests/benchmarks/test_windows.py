@@ -29,7 +29,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_each_case_has_figures(results: Path) -> None:
+def test_windows_benchmark_writes_figures_of_each_case(results: Path) -> None:
     data = json.loads((results / "windows.json").read_text())
     figures = {line["name"]: line for line in data["figures"]}
     assert {"w1", "w1-records", "sliding", "session", "calendar"} <= set(figures)
@@ -41,7 +41,7 @@ def test_each_case_has_figures(results: Path) -> None:
     assert figures["session"]["results"] == figures["session-records"]["results"]
 
 
-def test_figures_are_printed_and_plotted(results: Path) -> None:
+def test_windows_benchmark_prints_and_plots_figures(results: Path) -> None:
     printed = (results / "printed").read_text()
     assert "records/s" in printed
     assert "us a record in the first third" in printed
@@ -49,7 +49,7 @@ def test_figures_are_printed_and_plotted(results: Path) -> None:
     assert (results / "windows.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_matrix_has_all_combinations_of_counts_and_sums() -> None:
+def test_matrix_has_all_combinations_of_options_for_count_and_sum() -> None:
     from benchmarks.windows.cases import AGGREGATORS, matrix
 
     cases = list(matrix())

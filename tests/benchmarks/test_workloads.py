@@ -42,7 +42,9 @@ def results(topology: Topology, workload: Workload, records: int) -> Results:
 
 
 @pytest.mark.parametrize(("workload", "execution"), CASES)
-def test_topology_gives_the_expected_results(workload: Workload, execution: Execution) -> None:
+def test_topology_of_workload_gives_expected_results(
+    workload: Workload, execution: Execution
+) -> None:
     assert workload.topology is not None
     expected = workload.expected(*workload.tables(600))
     topology = workload.topology(*topics_of(workload), "out", execution)

@@ -39,7 +39,9 @@ print(json.dumps([type(spark).__module__, sorted([row.word, row.total] for row i
 """
 
 
-def test_connect_program_continues_after_the_last_run(tmp_path: Path, bucket: Bucket) -> None:
+def test_connect_program_continues_from_the_state_of_its_last_run(
+    tmp_path: Path, bucket: Bucket
+) -> None:
     conf = tmp_path / "conf"
     conf.mkdir()
     lines = (f"{name} {text}\n" for name, text in SETTINGS.items())

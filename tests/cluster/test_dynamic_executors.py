@@ -80,7 +80,7 @@ def test_tasks_of_a_slow_executor_are_run_elsewhere(app: ClusteredApp) -> None:
     assert "another attempt succeeded" in app.cluster.log(driver.machine.name).read_text()
 
 
-def test_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
+def test_decommissioned_executor_exits_without_lost_tasks(app: ClusteredApp) -> None:
     app.emit(800)
     driver = app.start(config=DECOMMISSION)
     app.wait_for_all()

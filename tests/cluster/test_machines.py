@@ -30,7 +30,7 @@ except OSError as exc:
 """
 
 
-def test_machine_sees_the_installed_library_and_no_file_of_the_project(
+def test_machine_imports_the_installed_library_and_cannot_read_project_files(
     tmp_path: Path, wheel_environment: Path
 ) -> None:
     machine = Machine("one", tmp_path / "one", "127.0.0.2", wheel_environment)
@@ -50,7 +50,7 @@ def test_machine_sees_the_installed_library_and_no_file_of_the_project(
 
 
 @pytest.mark.long
-def test_file_of_a_machine_is_there_for_its_next_process_only(
+def test_file_written_on_machine_is_seen_by_its_next_process_and_not_by_other_machines(
     tmp_path: Path, wheel_environment: Path
 ) -> None:
     machine = Machine("one", tmp_path / "one", "127.0.0.2", wheel_environment)

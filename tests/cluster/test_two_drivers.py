@@ -25,7 +25,9 @@ HALF = {"spark.cores.max": "1"}
 """Cores for each driver, so that two can run at once."""
 
 
-def test_older_driver_is_fenced_after_a_pause_in_each_step(app: ClusteredApp) -> None:
+def test_older_driver_paused_in_any_step_of_a_batch_is_fenced_when_it_resumes(
+    app: ClusteredApp,
+) -> None:
     fenced = []
     for moment, kind in STEPS:
         pause = {"moment": moment, "kind": kind, "number": 5}

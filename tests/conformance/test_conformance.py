@@ -51,7 +51,7 @@ def test_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_window_cases_pass_on_columns(op: str, emit: str, cut: str) -> None:
+def test_window_cases_pass_by_columns(op: str, emit: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(op, emit)
@@ -152,7 +152,7 @@ def window_lines() -> list[dict[str, Any]]:
     return [line for line in lines if line["op"] not in JOINS]
 
 
-def test_wrong_answer_of_a_window_case_fails() -> None:
+def test_problem_finds_a_wrong_or_incomplete_answer_of_a_window_case() -> None:
     case = of_kind("tumbling", "update")[0]
     answer = run_on_driver(case, cut="1")
     assert problem(case, answer, cut="1") is None
@@ -161,7 +161,7 @@ def test_wrong_answer_of_a_window_case_fails() -> None:
     assert problem(case, less, cut="1") is not None
 
 
-def test_case_file_without_answers_gets_answers(
+def test_answer_command_adds_answers_to_case_file_without_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = window_lines()
@@ -182,7 +182,7 @@ def test_case_file_without_answers_gets_answers(
             assert problem(case, answer, cut="1") is None
 
 
-def test_case_without_an_answer_is_counted_and_named(
+def test_conformance_command_counts_and_names_cases_without_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = window_lines()[:3]
@@ -195,21 +195,25 @@ def test_case_without_an_answer_is_counted_and_named(
     assert last == f"2 passed, 0 failed, 1 without an answer: {some[1]['name']}"
 
 
-def test_by_input_assigns_results_of_a_batch_to_its_last_input() -> None:
+def test_by_input_assigns_results_of_batch_to_last_input_record() -> None:
     case = of_kind("tumbling", "update")[0]
     lists = by_input(case, run_on_driver(case, cut="3"), "3")
     assert [bool(results) for results in lists[:6]] == [False, False, True] * 2
 
 
 @pytest.mark.long
-def test_command_runs_on_columns_and_s3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conformance_command_passes_window_cases_by_columns_on_s3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "windows.jsonl"
     file.write_text("\n".join(map(json.dumps, window_lines())))
     assert main([str(file), "--execution", "columns", "--store", "s3", "--cut", "all"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed"
 
 
-def test_case_that_cannot_run_by_columns_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_window_case_that_cannot_run_by_columns_fails_without_fallback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The case does not fall back to records: a key has more records than a sum has bits."""
     inputs = [["in", "k", "a", 0]] * 63
     case = {"name": "long", "op": "tumbling", "emit": "update", "size": 10, "in": inputs}
@@ -227,7 +231,7 @@ def test_case_that_cannot_run_by_columns_fails(capsys: pytest.CaptureFixture[str
         ({"op": "st_join", "grace": 5}, "a grace needs a versioned table"),
     ],
 )
-def test_unknown_operation_or_option_is_refused_by_name(
+def test_case_with_unknown_operation_or_option_is_refused_with_its_name(
     case: dict[str, Any], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = [["left", "k", "a", 0]]

@@ -41,7 +41,9 @@ def test_model_gives_the_expected_results_of_every_case(op: str) -> None:
         assert list(map(Counter, found)) == list(map(Counter, wanted)), case.name
 
 
-def test_cases_at_the_edge_of_the_memory_have_the_answers_of_the_rule(tmp_path: Path) -> None:
+def test_join_cases_with_rule_have_corrected_answers_and_others_are_unchanged(
+    tmp_path: Path,
+) -> None:
     """The rule corrects all of these cases and no others, whatever their files contained before."""
     corrected_names = []
     for file in FILES:
@@ -59,7 +61,7 @@ def test_cases_at_the_edge_of_the_memory_have_the_answers_of_the_rule(tmp_path: 
     assert {name.split("-")[1] for name in corrected_names} == {"inner", "left", "outer"}
 
 
-def test_two_stream_record_is_in_pairs_or_unmatched_once() -> None:
+def test_record_of_stream_stream_join_is_in_pairs_or_unmatched_once() -> None:
     """Kafka's own answers violate this in 17 of 167 left and outer cases."""
     for case in of_op("ss_join"):
         shown = Counter[tuple[int, str]]()
@@ -73,7 +75,7 @@ def test_two_stream_record_is_in_pairs_or_unmatched_once() -> None:
         assert set(alone.values()) <= {1}, case.name
 
 
-def test_batch_is_merged_by_the_highest_time_of_each_topic() -> None:
+def test_model_merges_batch_of_two_topics_by_highest_time_so_far_of_each_topic() -> None:
     rows = [
         Input("left", "k", "a", 5),
         Input("left", "k", "b", 1),
@@ -88,7 +90,9 @@ def test_batch_is_merged_by_the_highest_time_of_each_topic() -> None:
     ("how", "expected"),
     [("inner", []), ("left", [(None, "a+null", 5)]), ("outer", [(None, "a+null", 5)])],
 )
-def test_null_key_is_unmatched_at_once(how: str, expected: list[object]) -> None:
+def test_stream_stream_model_returns_record_with_null_key_unmatched_at_once(
+    how: str, expected: list[object]
+) -> None:
     inputs = [["left", None, "a", 5], ["right", "k", None, 6]]
     case = parse({"name": "n", "op": "ss_join", "how": how, "before": 9, "in": inputs})
     model = model_of(case)

@@ -52,7 +52,7 @@ def test_case_files_have_join_cases_of_every_kind() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", BY_COLUMNS)
-def test_sample_of_join_cases_passes_on_columns(wanted: str, cut: str) -> None:
+def test_sample_of_join_cases_passes_by_columns(wanted: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(wanted)[::3]
@@ -62,7 +62,9 @@ def test_sample_of_join_cases_passes_on_columns(wanted: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", sorted({*KINDS} - {*BY_COLUMNS}))
-def test_join_that_does_not_run_by_columns_fails(wanted: str) -> None:
+def test_join_case_without_execution_by_columns_raises_if_columns_are_requested(
+    wanted: str,
+) -> None:
     with pytest.raises((ValueError, TopologyError)):
         run_on_driver(of_kind(wanted)[0], cut="1", execution="columns")
 
@@ -80,7 +82,7 @@ def test_sample_of_join_cases_passes_on_rocksdb(wanted: str, cut: str) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize(("cut", "store"), [("1", "memory"), ("3", "rocksdb"), ("all", "memory")])
-def test_all_join_cases_pass(cut: str, store: str, half: int) -> None:
+def test_all_join_cases_pass_on_both_backends(cut: str, store: str, half: int) -> None:
     """Run each cut on one backend; `make conformance` runs RocksDB at each."""
     state = backend(store) if store == "rocksdb" else None
     wrong = [
@@ -108,7 +110,7 @@ def test_join_cases_pass_with_processors_kept_between_batches(wanted: str) -> No
 
 
 @pytest.mark.parametrize("wanted", KINDS)
-def test_wrong_answer_of_a_join_case_fails(wanted: str) -> None:
+def test_problem_finds_an_incomplete_answer_of_a_join_case(wanted: str) -> None:
     case = next(case for case in of_kind(wanted) if any(case.expected or ()))
     for cut in CUTS:
         answer = run_on_driver(case, cut=cut)

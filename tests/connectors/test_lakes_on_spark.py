@@ -65,7 +65,7 @@ ROWS = [
 """Rows as Spark writes them, without null values."""
 
 
-def test_spark_reads_all_types_and_partitions(tmp_path: Path) -> None:
+def test_spark_reads_partitioned_delta_and_iceberg_tables_with_all_types(tmp_path: Path) -> None:
     catalog = catalog_in(tmp_path)
     divided = ("shop", "day")
     delta: DeltaTable[str, Sale] = DeltaTable(

@@ -127,7 +127,7 @@ def test_commits_copied_from_another_checkpoint_are_refused(
         harness.recover(driver=True)
 
 
-def test_changed_begin_file_of_the_log_is_refused(harness: Harness) -> None:
+def test_log_with_a_changed_begin_file_is_refused(harness: Harness) -> None:
     another_beginning(harness)
     with pytest.raises(StateCorruptError, match=r"the beginning of the log.*does not match"):
         harness.recover(driver=True)
@@ -185,7 +185,9 @@ def moved_as_a_whole(harness: Harness) -> None:
     ],
     ids=lambda given: given.__name__,
 )
-def test_damage_that_the_log_can_repair_is_survived(harness: Harness, damage: Damage) -> None:
+def test_app_continues_exactly_after_damage_that_the_log_can_repair(
+    harness: Harness, damage: Damage
+) -> None:
     damage(harness)
     harness.recover(driver=True)
     for _ in range(3):
@@ -194,7 +196,7 @@ def test_damage_that_the_log_can_repair_is_survived(harness: Harness, damage: Da
 
 
 @pytest.mark.parametrize("damage", [plans_older, plans_alone_older, plans_gone])
-def test_positions_come_from_the_last_commit_if_plans_are_older(
+def test_resume_uses_positions_of_the_last_commit_if_plans_are_older(
     harness: Harness, damage: Damage
 ) -> None:
     damage(harness)
@@ -204,14 +206,14 @@ def test_positions_come_from_the_last_commit_if_plans_are_older(
     assert (found.positions, found.pending) == (found.last.positions, None)
 
 
-def test_lost_commit_without_a_note_is_repeated_from_its_plan(harness: Harness) -> None:
+def test_lost_commit_of_a_batch_without_a_note_is_repeated_from_its_plan(harness: Harness) -> None:
     last_commit_gone_unnoted(harness)
     harness.recover(driver=True)
     harness.batch()
     check_counts(harness)
 
 
-def test_notes_of_spark_are_used_until_the_library_has_notes(
+def test_commit_files_of_spark_detect_a_lost_commit_until_the_library_writes_notes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = scene_in(tmp_path, monkeypatch)

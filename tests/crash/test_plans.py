@@ -17,14 +17,14 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
     return stopped_app(tmp_path / "app", monkeypatch)
 
 
-def test_stopping_app_writes_no_plan(harness: Harness) -> None:
+def test_app_that_stops_before_planning_writes_no_plan(harness: Harness) -> None:
     emit(harness.connection, batch_of(BATCHES), BATCHES)
     harness.query.begin_stop()
     assert not harness.query.run_batch()
     assert len(plans_of(harness)) == BATCHES
 
 
-def test_written_plan_runs_although_the_app_stops(
+def test_batch_of_a_written_plan_runs_although_the_app_is_stopping(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = harness.query
@@ -46,7 +46,7 @@ def test_written_plan_runs_although_the_app_stops(
     check_counts(harness)
 
 
-def test_plan_after_a_gap_runs_with_its_number(harness: Harness) -> None:
+def test_plan_whose_number_follows_a_gap_runs_with_its_number(harness: Harness) -> None:
     """Earlier releases used Spark's batch numbers, of which one had no plan."""
     harness.emit()
     driver = harness.query.driver

@@ -89,7 +89,9 @@ def harness(trips: Trips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ha
     return made
 
 
-def test_batch_with_waiting_records_takes_two_round_trips(harness: Harness, trips: Trips) -> None:
+def test_batch_planned_ahead_takes_two_round_trips_for_deltas_and_commit(
+    harness: Harness, trips: Trips
+) -> None:
     """The deltas, then the commit, with the plan of the next batch at the same time."""
     harness.emit()
     harness.emit_in_batch()
@@ -105,7 +107,7 @@ def test_batch_with_waiting_records_takes_two_round_trips(harness: Harness, trip
         assert {*trips.asked[first + 2 : first + 4]} == {"commits", "plans"}
 
 
-def test_batch_after_a_pause_takes_a_third_round_trip_for_its_plan(
+def test_batch_planned_after_a_pause_takes_a_third_round_trip_for_its_plan(
     harness: Harness, trips: Trips
 ) -> None:
     trips.asked.clear()

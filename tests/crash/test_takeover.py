@@ -106,7 +106,7 @@ def test_unfinished_batch_is_run_again_by_the_newer_driver(
     harness.check()
 
 
-def test_earlier_commit_of_the_older_driver_is_accepted_by_the_newer(
+def test_newer_driver_accepts_a_batch_that_the_older_driver_commits_first(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older = harness.query
@@ -152,7 +152,7 @@ def test_earlier_commit_of_the_older_driver_is_accepted_by_the_newer(
     assert line_of(harness)[-1] == last.batch
 
 
-def test_delayed_driver_takes_over_from_the_current_commits(
+def test_driver_that_hangs_before_its_claim_takes_over_from_the_newest_commit(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver hangs before it claims a number, which is deleted then."""
@@ -176,7 +176,7 @@ def test_delayed_driver_takes_over_from_the_current_commits(
     assert found.last.run == "late"
 
 
-def test_uncommitted_claim_is_completed(harness: LoopHarness) -> None:
+def test_take_over_completes_the_uncommitted_claim_of_a_killed_driver(harness: LoopHarness) -> None:
     checkpoint, name = harness.checkpoint, harness.query.name
     objects = harness.log.open()
     last = checkpoint.commits(name, objects).last()

@@ -91,7 +91,7 @@ def test_older_driver_that_hangs_and_continues_changes_nothing(
     harness.check()
 
 
-def test_clean_up_of_an_older_driver_keeps_records_in_loops(
+def test_cleanup_by_an_older_driver_keeps_records_in_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
@@ -103,7 +103,7 @@ def test_clean_up_of_an_older_driver_keeps_records_in_loops(
     harness.check()
 
 
-def test_clean_up_of_an_older_driver_keeps_versions_in_newer_plans(
+def test_cleanup_by_an_older_driver_keeps_versions_in_newer_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(GlobalHarness, tmp_path, monkeypatch)
@@ -121,7 +121,9 @@ def test_clean_up_of_an_older_driver_keeps_versions_in_newer_plans(
     harness.check()
 
 
-def test_plan_of_another_driver_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_driver_does_not_run_the_plan_of_a_newer_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
     older = harness.query.driver
     start_beside(harness)

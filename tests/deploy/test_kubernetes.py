@@ -36,7 +36,7 @@ def test_manifests_are_valid_by_the_kubernetes_schemas() -> None:
         validate(each, VERSION, strict=True)
 
 
-def test_misspelled_field_is_found() -> None:
+def test_schema_check_finds_misspelled_field() -> None:
     driver = only("Deployment")
     driver["spec"]["template"]["spec"]["serviceAcountName"] = "driver"
     with pytest.raises(ValidationError, match="serviceAcountName"):
@@ -54,7 +54,7 @@ def test_dockerfile_passes_the_linter() -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
-def test_objects_have_unique_names_in_the_namespace() -> None:
+def test_kubernetes_objects_have_unique_names_in_the_namespace() -> None:
     found = manifests()
     namespace = only("Namespace")["metadata"]["name"]
     for each in found:
@@ -71,7 +71,7 @@ def test_deployment_selects_its_own_pods() -> None:
     assert deployment["replicas"] == 1
 
 
-def test_accounts_and_roles_exist() -> None:
+def test_service_accounts_and_roles_named_in_manifests_exist() -> None:
     accounts = {
         each["metadata"]["name"] for each in manifests() if each["kind"] == "ServiceAccount"
     }

@@ -42,7 +42,7 @@ def queries() -> list[str]:
     return [each.replace("$app", "shop") for each in found]
 
 
-def test_rules_and_panels_use_existing_metrics() -> None:
+def test_alert_rules_and_dashboard_panels_use_existing_metrics() -> None:
     texts = [*(rule["expr"] for rule in rules()), *queries()]
     asked = {name for text in texts for name in _NAME.findall(text)}
     series = {
@@ -53,7 +53,7 @@ def test_rules_and_panels_use_existing_metrics() -> None:
     assert asked <= series
 
 
-def test_panels_show_all_metrics_of_sources() -> None:
+def test_dashboard_panels_show_all_metrics_of_sources() -> None:
     shown = {name for query in queries() for name in _NAME.findall(query)}
     of_sources = {name for name in METRICS if name.startswith("kstreams_source_")}
     # the same in seconds as `kstreams_source_lag_seconds`
@@ -98,7 +98,7 @@ def test_promtool_accepts_rules_and_queries(tmp_path: Path) -> None:
 
 
 @needs_promtool
-def test_promtool_reads_the_metrics(tmp_path: Path) -> None:
+def test_promtool_accepts_exposed_metrics(tmp_path: Path) -> None:
     committed(tmp_path)
     with_telemetry(tmp_path, heard_ms=9_000)
     text = exposition(watched(tmp_path), openmetrics=False)

@@ -30,7 +30,7 @@ def choices(model: ServiceModel, name: str) -> list[str]:
     return shape.enum
 
 
-def test_shell_parses_the_commands() -> None:
+def test_commands_of_deploy_page_are_valid_shell() -> None:
     for block in blocks("sh"):
         done = subprocess.run(
             ["sh", "-n"], input=block, capture_output=True, text=True, check=False
@@ -39,7 +39,7 @@ def test_shell_parses_the_commands() -> None:
     assert {Path(words[0]).name for words in commands()} <= PROGRAMS
 
 
-def test_files_in_commands_and_jobs_exist() -> None:
+def test_files_named_in_commands_and_jobs_of_deploy_page_exist() -> None:
     words = [word for command in commands() for word in command]
     named = [word for word in words if word.startswith("deploy/")]
     assert named
@@ -49,7 +49,7 @@ def test_files_in_commands_and_jobs_exist() -> None:
     assert [each for each in programs if not each.is_file()] == []
 
 
-def test_extras_in_commands_exist_in_the_library() -> None:
+def test_extras_in_commands_of_deploy_page_exist_in_library() -> None:
     texts = [text for language in ("sh", "yaml") for text in blocks(language)]
     asked = [name for text in texts for name in re.findall(r"kstreams-spark\[(.*?)\]", text)]
     extras = all_extras(core(), packages(), ())
@@ -57,7 +57,7 @@ def test_extras_in_commands_exist_in_the_library() -> None:
     assert {name for names in asked for name in names.split(",")} <= {*extras}
 
 
-def test_emr_accepts_the_step_and_the_job_run() -> None:
+def test_step_and_job_run_of_deploy_page_are_valid_for_emr() -> None:
     emr = model("emr")
     for step in steps():
         assert step.pop("Type") == "Spark"  # the command line converts it to a jar
@@ -77,7 +77,7 @@ def jobs() -> dict[str, Any]:
     return {name: job for each in found for name, job in each.items()}
 
 
-def test_databricks_accepts_the_jobs() -> None:
+def test_jobs_of_deploy_page_are_valid_for_databricks() -> None:
     assert set(jobs()) == {"word_count", "word_count_frames"}
     for job in jobs().values():
         assert JobSettings.from_dict(job).as_dict() == job  # unknown fields would be dropped

@@ -15,7 +15,7 @@ TOTALS = Topic("totals", key=TEXT, value=INT64)
 
 
 @pytest.mark.parametrize("name", ["word_count.py", "word_count_frames.py"])
-def test_programs_count_words(name: str) -> None:
+def test_deployed_program_counts_words(name: str) -> None:
     topology = runpy.run_path(str(ROOT / "deploy" / name))["build"]()
     with TopologyTestDriver(topology) as driver:
         for number, line in enumerate(("a b a", "b c")):

@@ -11,7 +11,7 @@ import pytest
 from devtools.servers.made_once import made_once
 
 
-def test_one_of_many_callers_makes_the_file(tmp_path: Path) -> None:
+def test_made_once_calls_maker_once_for_concurrent_callers(tmp_path: Path) -> None:
     place, calls = tmp_path / "folder" / "name-1.2.3", []
 
     def make() -> None:
@@ -28,7 +28,7 @@ def test_one_of_many_callers_makes_the_file(tmp_path: Path) -> None:
     assert calls == [1]
 
 
-def test_failure_leaves_the_file_to_the_next_caller(tmp_path: Path) -> None:
+def test_made_once_after_failed_maker_calls_maker_of_next_caller(tmp_path: Path) -> None:
     place = tmp_path / "name"
 
     def fail() -> None:

@@ -36,11 +36,11 @@ MOVES = {"kstreams.task.joint": "kstreams.task.two_input_join"}
         ("see `kstreams/task/joint.py`", "see `kstreams/task/two_input_join.py`"),
     ],
 )
-def test_rewritten_reference_to_moved_module_names_the_new_one(before: str, after: str) -> None:
+def test_rewrite_replaces_reference_to_moved_module(before: str, after: str) -> None:
     assert rewritten(before, MOVES) == after
 
 
-def test_rewritten_path_of_moved_test_below_its_package_names_the_new_one() -> None:
+def test_rewrite_replaces_path_of_test_moved_below_its_package() -> None:
     moves = {"tests.kstreams.batch.test_limits": "tests.kstreams.batch.planning.test_limits"}
     text = "see `batch/test_limits.py`, `kstreams/batch/test_limits.py`"
     assert rewritten(text, moves) == (
@@ -48,7 +48,7 @@ def test_rewritten_path_of_moved_test_below_its_package_names_the_new_one() -> N
     )
 
 
-def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
+def test_rewrite_moves_a_package_with_the_name_of_its_module_once() -> None:
     moves = {
         "kstreams.plans": "kstreams.plans.plans",
         "kstreams.plan_log": "kstreams.plans.plan_log",
@@ -68,7 +68,7 @@ def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
         "a joint of two inputs",
     ],
 )
-def test_rewritten_other_names_are_unchanged(text: str) -> None:
+def test_rewritten_text_keeps_names_that_are_not_moved(text: str) -> None:
     assert rewritten(text, MOVES) == text
 
 
@@ -97,9 +97,7 @@ def test_main_missing_module_exits_with_its_path() -> None:
         ),
     ],
 )
-def test_rewritten_reference_to_package_that_moved_out_names_the_new_one(
-    before: str, after: str
-) -> None:
+def test_rewrite_replaces_reference_to_package_that_moved_out(before: str, after: str) -> None:
     moves = {
         "kstreams.serve": "kstreams_serve",
         "tests.kstreams.serve": "tests.packages.kstreams_serve",
@@ -121,9 +119,7 @@ def test_rewritten_reference_to_package_that_moved_out_names_the_new_one(
         ("see `kstreams/kafka/reader.py`", "see `kstreams/kafka/reader.py`"),
     ],
 )
-def test_rewritten_reference_to_moved_sub_package_names_the_new_one(
-    before: str, after: str
-) -> None:
+def test_rewrite_replaces_reference_to_moved_sub_package(before: str, after: str) -> None:
     moves = {"kstreams.batch.kafka": "kstreams.batch.io.kafka"}
     folders = {
         "batch/kafka": "batch/io/kafka",

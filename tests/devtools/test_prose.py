@@ -33,7 +33,7 @@ def habits(words: str) -> list[str]:
         ("A job stands for many batches.", "house metaphor"),
     ],
 )
-def test_habit_is_found_in_text(words: str, habit: str) -> None:
+def test_prose_check_finds_habit_in_text(words: str, habit: str) -> None:
     assert habit in habits(words)
 
 
@@ -49,12 +49,12 @@ def test_habit_is_found_in_text(words: str, habit: str) -> None:
         "See `what waits` and ``nobody``.",
     ],
 )
-def test_plain_text_has_no_finding(words: str) -> None:
+def test_prose_check_finds_nothing_in_plain_text(words: str) -> None:
     source = Path("x.md")
     assert habits(words.replace("`what waits`", "").replace("``nobody``", "")) == [], source
 
 
-def test_texts_of_a_module_are_found_with_kind_and_line(tmp_path: Path) -> None:
+def test_texts_of_module_have_kind_and_line(tmp_path: Path) -> None:
     path = tmp_path / "test_x.py"
     path.write_text(
         '"""Module."""\n\n'
@@ -74,7 +74,7 @@ def test_texts_of_a_module_are_found_with_kind_and_line(tmp_path: Path) -> None:
     }
 
 
-def test_code_of_a_page_is_left_out(tmp_path: Path) -> None:
+def test_texts_of_page_leave_out_code(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text("# Title\n\n```python\nwhat is\n```\n\nReturn what waits.\n")
     found = [each for text in texts(path) for each in findings(text)]
@@ -82,21 +82,23 @@ def test_code_of_a_page_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["anyio", "attr"])
-def test_installed_package_with_plain_text_passes(package: str) -> None:
+def test_prose_check_of_installed_package_with_plain_text_passes(package: str) -> None:
     spec = find_spec(package)
     assert spec is not None
     assert spec.submodule_search_locations is not None
     assert main([spec.submodule_search_locations[0]]) == 0
 
 
-def test_text_over_the_limit_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prose_check_of_text_over_limit_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "x.py"
     path.write_text('"""Return what waits."""\n')
     assert main([str(path), "--show"]) == 1
     assert f"{path}:1: docstring: clause for a noun: 'Return what'" in capsys.readouterr().out
 
 
-def test_since_counts_only_new_lines(tmp_path: Path) -> None:
+def test_prose_check_with_since_counts_only_new_lines(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True
@@ -106,7 +108,7 @@ def test_since_counts_only_new_lines(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
-def test_main_with_kind_counts_only_texts_of_the_kind(
+def test_prose_check_with_kind_counts_only_texts_of_that_kind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "module.py"

@@ -59,7 +59,7 @@ def test_driver_result_does_not_depend_on_batch_cuts(
 @pytest.mark.long
 @given(cases(one_source=True), _CUTS, st.booleans())
 @settings(max_examples=250, **_OPTIONS)
-def test_driver_result_equals_the_model(case: Case, cuts: list[int], recreate: bool) -> None:
+def test_driver_result_equals_result_of_model(case: Case, cuts: list[int], recreate: bool) -> None:
     note(case.describe())
     found = run_on_driver(case, cuts, recreate_processors=recreate)
     assert comparable(without_letter_texts(found)) == comparable(run_model(case))
@@ -95,21 +95,21 @@ def counting(kind: str, records: list[tuple[str, int]], partitions: int) -> Case
     _CUTS,
 )
 @settings(max_examples=100, **_OPTIONS)
-def test_count_by_batch_processor_equals_count_by_record(
+def test_count_by_batch_processor_equals_count_by_record_processor(
     records: list[tuple[str, int]], partitions: int, cuts: list[int]
 ) -> None:
     by_record, by_table = (counting(kind, records, partitions) for kind in ("count", "batch-count"))
     assert run_on_driver(by_table, cuts) == run_on_driver(by_record, cuts)
 
 
-def test_plan_is_described_in_text() -> None:
+def test_describe_of_case_returns_nodes_and_records_as_text() -> None:
     text = counting("count", [("a", 5)], 1).describe()
     assert "NodePlan(name='n0', kind='count'" in text
     assert "RawRecord(topic='in0', partition=0, key=b'a'" in text
 
 
 @pytest.mark.parametrize("kind", ["count", "batch-count"])
-def test_hand_written_case_has_the_expected_result(kind: str) -> None:
+def test_case_written_by_hand_has_expected_result(kind: str) -> None:
     result = run_on_driver(counting(kind, [("a", 5), ("b", 1), ("a", 2)], 1))
     rows = [row for key in sorted(result.outputs) for row in result.outputs[key]]
     assert sorted((k, INT64.deserialize(v or b""), t) for k, v, t, _ in rows) == [

@@ -16,7 +16,9 @@ from tests.support.generated.join_topologies import join_cases
 @pytest.mark.long
 @given(case=join_cases())
 @settings(max_examples=120)
-def test_joins_give_the_same_result_in_each_execution(case: Case) -> None:
+def test_joins_give_same_result_by_columns_by_records_and_with_recreated_processors(
+    case: Case,
+) -> None:
     note(case.describe())
     assert isinstance(case.plan, JoinPlan)
     by_records = Case(replace(case.plan, execution="records"), case.batches)

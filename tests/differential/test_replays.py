@@ -14,6 +14,6 @@ from tests.support.generated.topologies import cases
 @pytest.mark.long
 @given(case=cases() | join_cases(most_steps=3))
 @settings(max_examples=12)
-def test_repeated_batches_change_the_same_bytes(case: Case) -> None:
+def test_repeated_batches_write_equal_bytes(case: Case) -> None:
     note(case.describe())
     assert [each for each in audited(case) if each.differs or each.not_run] == []

@@ -56,7 +56,7 @@ def test_code_blocks_that_need_spark_run_as_a_program(page: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
-def test_costs_of_state_on_s3_equal_the_formulas() -> None:
+def test_costs_of_s3_state_in_docs_equal_results_of_formulas() -> None:
     rows = re.findall(
         r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$",
         (_DOCS / "state-on-s3.md").read_text(),
@@ -75,7 +75,7 @@ def test_costs_of_state_on_s3_equal_the_formulas() -> None:
     [*sorted(_ROOT.glob("*.md")), *sorted(_DOCS.rglob("*.md")), _ROOT / "benchmarks/README.md"],
     ids=_name,
 )
-def test_links_lead_to_existing_files(page: Path) -> None:
+def test_links_in_docs_lead_to_existing_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http://", "https://")):
             assert (page.parent / target).exists(), target

@@ -15,14 +15,14 @@ _ROOT = Path(__file__).parents[2]
 _GOKA = runpy.run_path(str(_ROOT / "examples/other_codecs.py"))["DecimalInt64"]
 
 
-def test_suite_in_the_page_passes(tmp_path: Path) -> None:
+def test_serde_tests_shown_in_serdes_page_pass(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks_of(_ROOT / "docs/serdes.md")))
     suite: Any = runpy.run_path(str(program), run_name="program")["TestCbor"]
     names = [name for name in dir(suite) if name.startswith("test_")]
     assert len(names) > 15
     for name in names:
-        if name != "test_it_pickles":  # the page is no module
+        if name != "test_serde_can_be_pickled":  # the page is no module
             getattr(suite(), name)()
 
 
@@ -45,5 +45,5 @@ class TestGokasNumbers(SerdeContract[int]):
     def written(self) -> Sequence[WrittenBytes[int]]:
         return [WrittenBytes(b"42", 42, golden=True)]
 
-    def test_it_pickles(self) -> None:
+    def test_serde_can_be_pickled(self) -> None:
         """Skip the test: the example is no module."""

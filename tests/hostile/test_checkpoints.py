@@ -37,7 +37,7 @@ FILES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
-def test_forged_description_is_a_typed_error(name: str, tmp_path: Path) -> None:
+def test_forged_checkpoint_description_raises_typed_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "app.json")
     found = outcome_of(lambda: Checkpoint.load(checkpoint_of(tmp_path)))
     assert found.startswith("StateCorruptError: "), found
@@ -59,7 +59,7 @@ def test_forged_pause_file_keeps_the_app_paused(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["an endless device", "a pipe that nobody writes"])
-def test_object_that_is_no_file_is_a_typed_error(name: str, tmp_path: Path) -> None:
+def test_object_that_is_no_file_raises_store_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "a")
     found = outcome_of(lambda: DirectoryObjectStore(tmp_path).get("a"))
     assert found.startswith("StoreError: cannot read object 'a'"), found
@@ -93,6 +93,6 @@ DELTAS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", DELTAS)
-def test_forged_delta_object_is_a_typed_error(name: str) -> None:
+def test_forged_delta_object_raises_typed_error(name: str) -> None:
     found = outcome_of(lambda: decode(DELTAS[name], name))
     assert found.startswith("StateCorruptError: "), found

@@ -43,7 +43,7 @@ policies = pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("kind", "emission"), SHAPES)
 @given(seed=seeds)
 @settings(max_examples=2, phases=phases)
-def test_windows_count_each_forwarded_record_and_no_record_is_lost(
+def test_window_counts_equal_forwarded_records_and_no_record_is_unaccounted_for(
     kind: str, emission: str, policy: str, seed: int
 ) -> None:
     run = Run(of_windows(kind, emission, POLICIES[policy]), stream_of(seed))
@@ -56,7 +56,7 @@ def test_windows_count_each_forwarded_record_and_no_record_is_lost(
 @pytest.mark.parametrize("kind", STORES)
 @given(seed=seeds)
 @settings(max_examples=4, phases=phases)
-def test_stores_keep_nothing_of_failed_records_and_no_record_is_lost(
+def test_stores_have_no_changes_of_failed_records_and_no_record_is_unaccounted_for(
     kind: str, policy: str, seed: int
 ) -> None:
     Run(of_store(kind, POLICIES[policy]), stream_of(seed)).account.check(policy=policy)
@@ -65,7 +65,7 @@ def test_stores_keep_nothing_of_failed_records_and_no_record_is_lost(
 @pytest.mark.parametrize("kind", STORES)
 @given(seed=seeds)
 @settings(max_examples=4, phases=phases)
-def test_policy_fail_raises_a_typed_error_with_its_position_and_keeps_nothing(
+def test_policy_fail_raises_typed_error_with_position_and_writes_no_output(
     kind: str, seed: int
 ) -> None:
     with driver_of(of_store(kind, "fail")) as driver:
@@ -123,7 +123,7 @@ def test_columns_and_records_give_the_same_result_or_the_same_error(
 
 @policies
 @pytest.mark.parametrize("order", BAD)
-def test_any_error_of_a_processor_removes_only_its_record(order: str, policy: str) -> None:
+def test_exception_of_processor_drops_only_its_record(order: str, policy: str) -> None:
     stream = [[ordered("forward"), ordered(order), ordered("forward")]]
     account = Run(of_store("key-value", POLICIES[policy]), stream).account
     account.check(policy=policy)

@@ -81,7 +81,7 @@ BAD: dict[str, tuple[Format[Any, Any], bytes]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_hostile_file_is_one_bad_record(name: str, tmp_path: Path) -> None:
+def test_hostile_file_counts_as_one_bad_record(name: str, tmp_path: Path) -> None:
     form, data = BAD[name]
     (tmp_path / "bad").write_bytes(data)
 
@@ -98,7 +98,9 @@ def test_hostile_file_is_one_bad_record(name: str, tmp_path: Path) -> None:
      (b'""' + b',""' * (4 * MIB), "more")],
     ids=["quoted marks", "marks", "quoted fields"],
 )  # fmt: skip
-def test_row_of_too_many_fields_is_one_bad_record(data: bytes, fields: str, tmp_path: Path) -> None:
+def test_csv_row_with_too_many_fields_counts_as_one_bad_record(
+    data: bytes, fields: str, tmp_path: Path
+) -> None:
     (tmp_path / "rows").write_bytes(b"a,b\nx,1\n" + data + b"\ny,2\n")
 
     def read() -> None:
@@ -112,7 +114,7 @@ def test_row_of_too_many_fields_is_one_bad_record(data: bytes, fields: str, tmp_
 
 
 @pytest.mark.parametrize(("told", "good", "bad"), [(40, 40, 0), (60, 50, 10), (10_150, 50, 10_100)])
-def test_footer_with_a_wrong_row_count_loses_none_of_the_counted_rows(
+def test_parquet_rows_within_wrong_row_count_of_footer_are_read(
     told: int, good: int, bad: int, tmp_path: Path
 ) -> None:
     (tmp_path / "rows").write_bytes(with_row_count(50, told))
@@ -121,7 +123,7 @@ def test_footer_with_a_wrong_row_count_loses_none_of_the_counted_rows(
     assert dropped == ({"skipped-DeserializationError": bad} if bad else {})
 
 
-def test_long_text_of_many_rows_is_read_in_parts(tmp_path: Path) -> None:
+def test_compressed_rows_of_long_texts_are_read_in_parts_within_byte_limit(tmp_path: Path) -> None:
     """24 KB that expand to 10 GB: a reader stops at its limit."""
     (tmp_path / "rows").write_bytes(repeating(500_000, 20_000))
     log = folder("rows", tmp_path, Parquet(Row))

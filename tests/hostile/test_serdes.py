@@ -158,7 +158,7 @@ def _varint(value: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_hostile_value_is_a_typed_error(name: str) -> None:
+def test_hostile_value_raises_typed_error(name: str) -> None:
     make, data = CASES[name]
     serde, given = make(), data()
     column = pa.array([given, given], pa.binary())

@@ -147,7 +147,7 @@ def epoch(app: str) -> str:
 
 
 @pytest.mark.long
-def test_upgrade_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_upgrade_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=23)
 
 
@@ -183,12 +183,14 @@ def run_fork() -> None:
 
 
 @pytest.mark.long
-def test_fork_command_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_fork_command_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_fork, after_fork_by_command, step=19)
 
 
 @pytest.mark.long
-def test_fork_at_a_start_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_app_start_that_forks_killed_at_any_side_effect_can_be_repeated(
+    base: Path, tmp_path: Path
+) -> None:
     every_kill(
         base, tmp_path, partial(start, "copy", fork="monday"), after_fork_by_a_start, step=19
     )
@@ -242,7 +244,7 @@ def run_reset() -> None:
 
 
 @pytest.mark.long
-def test_reset_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_reset_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_reset, after_reset, step=23)
 
 
@@ -279,7 +281,7 @@ def restore() -> None:
 
 
 @pytest.mark.long
-def test_restore_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_restore_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(base, damaged, symlinks=True)
     in_process(damaged, lose_all)
@@ -320,7 +322,7 @@ def run_savepoint() -> None:
 
 
 @pytest.mark.long
-def test_savepoint_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
+def test_savepoint_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_savepoint, after_savepoint)
 
 

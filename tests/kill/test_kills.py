@@ -62,7 +62,7 @@ ON_S3 = (
 )
 
 
-def test_plan_has_five_kills_of_each_kind_and_most_inside_a_batch() -> None:
+def test_kill_plan_has_five_kills_of_each_process_kind_and_most_within_a_batch() -> None:
     targets = [target for target, _ in ON_EMBEDDED]
 
     assert {target: targets.count(target) for target in targets} == dict.fromkeys(

@@ -56,7 +56,7 @@ def cluster(killed_app: KilledApp, port: int) -> Iterator[str]:
         yield master
 
 
-def test_slow_task_with_a_second_attempt_counts_once(
+def test_results_of_slow_task_with_speculative_attempt_are_counted_once(
     tmp_path: Path, victims: list[KilledApp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victims.append(killed_app := Speculating(tmp_path))

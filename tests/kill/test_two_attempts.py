@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark
 EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
-def test_losing_attempt_that_writes_last_changes_nothing(
+def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     tmp_path: Path, victims: list[KilledApp]
 ) -> None:
     """With speculation, a batch runs again without a slow worker, whose attempt is not stopped.

@@ -19,7 +19,7 @@ COMMITTED = "FencedError: batch"
     [("all-done", COMMITTED, LoopingApp), ("idle", TAKEN_OVER, KilledApp)],
     ids=["while it commits", "while it waits"],
 )
-def test_older_driver_is_fenced_and_results_are_exact(
+def test_older_of_two_drivers_is_fenced_and_results_are_exact(
     tmp_path: Path, victims: list[KilledApp], phase: str, told: str, app: type[KilledApp]
 ) -> None:
     victims.append(killed_app := app(tmp_path))

@@ -37,7 +37,7 @@ def test_system_clock_returns_time_of_machine() -> None:
         (datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc), -1),
     ],
 )
-def test_spans_and_times_are_converted_to_whole_milliseconds(
+def test_timedeltas_and_datetimes_are_converted_to_whole_milliseconds(
     value: timedelta | datetime, expected: int
 ) -> None:
     assert to_ms(value) == expected
@@ -51,7 +51,7 @@ def test_time_without_zone_is_rejected() -> None:
 YEARS = timedelta(days=3653)
 
 
-def test_fake_clock_can_be_set_without_elapsed_time() -> None:
+def test_fake_clock_can_be_set_without_elapsing_time() -> None:
     clock = FakeClock(5)
     clock.jump(YEARS)
     assert (clock.now_ms(), clock.steady_ms()) == (5 + to_ms(YEARS), 0)
@@ -70,7 +70,7 @@ def test_watched_clock_distinguishes_elapsed_time_from_clock_change() -> None:
         assert watched.now_ms() == watched.since_ms == watched.set_ms == clock.now_ms()
 
 
-def test_slewed_clock_is_no_clock_change() -> None:
+def test_watched_clock_ignores_slow_clock_adjustment() -> None:
     clock = FakeClock(5)
     watched = WatchedClock(clock)
     for _ in range(100):
@@ -79,7 +79,7 @@ def test_slewed_clock_is_no_clock_change() -> None:
     assert watched.set_ms is None
 
 
-def test_clock_without_steady_time_is_trusted_until_it_goes_back() -> None:
+def test_watched_clock_without_steady_time_trusts_clock_until_it_goes_back() -> None:
     class Shown:
         now = 5
 

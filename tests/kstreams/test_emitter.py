@@ -62,7 +62,7 @@ def test_records_without_key_are_distributed_round_robin(connection: Embedded) -
     assert [place.result().partition for place in places] == [0, 1, 2, 3, 0, 1]
 
 
-def test_value_none_is_a_tombstone(connection: Embedded) -> None:
+def test_emitted_value_none_is_written_as_tombstone(connection: Embedded) -> None:
     with Emitter(NULLABLE, connection) as emitter:
         emitter.emit("ann", None)
     assert [record.value for record in everything(connection)] == [None]
@@ -199,7 +199,7 @@ def test_missing_topic_raises_if_connection_creates_none(connection: Embedded) -
     assert partition_count(FixedTopics(connection), "orders") == 7
 
 
-def test_emitter_accepts_any_writer(connection: Embedded) -> None:
+def test_emitter_accepts_connection_with_custom_writer(connection: Embedded) -> None:
     connection.ensure("orders")
     fixed = FixedTopics(connection)
     with Emitter(ORDERS, fixed) as emitter:

@@ -72,7 +72,7 @@ def test_each_error_survives_pickling(kind: type[KStreamsError], protocol: int) 
     ],
     ids=lambda item: type(item).__name__ if isinstance(item, Exception) else "",
 )
-def test_additional_fields_survive_pickling(
+def test_additional_error_fields_survive_pickling(
     error: KStreamsError, field: str, value: object
 ) -> None:
     found = pickle.loads(pickle.dumps(error))
@@ -81,24 +81,24 @@ def test_additional_fields_survive_pickling(
 
 
 @pytest.mark.parametrize("key", [lambda: None, {"a": 1}, ("a", 2), object])
-def test_key_that_may_not_pickle_is_sent_as_text(key: Any) -> None:
+def test_error_key_that_may_not_pickle_is_pickled_as_text(key: Any) -> None:
     found = pickle.loads(pickle.dumps(KStreamsError("m").at(key=key)))
     assert found.where.key == repr(key)
 
 
 @pytest.mark.parametrize("key", ["k", b"k", 3, 2.5, True, None])
-def test_plain_key_is_pickled_unchanged(key: object) -> None:
+def test_plain_error_key_is_pickled_unchanged(key: object) -> None:
     assert pickle.loads(pickle.dumps(KStreamsError("m").at(key=key))).where.key == key
 
 
-def test_notes_survive_pickling() -> None:
+def test_error_notes_survive_pickling() -> None:
     error = KStreamsError("m")
     getattr(error, "add_note", lambda _: None)("look here")
     found = pickle.loads(pickle.dumps(error))
     assert getattr(found, "__notes__", None) == getattr(error, "__notes__", None)
 
 
-def test_text_has_place_and_then_hint() -> None:
+def test_error_text_has_place_and_then_hint() -> None:
     assert str(KStreamsError("m", hint="h").at(**vars(_WHERE))) == (
         "m [app 'app', group 'group', node 'node', store 'store', topic 'topic', partition 1, "
         "offset 2, timestamp 3 ms, key 'key']\nHint: h"
@@ -106,11 +106,11 @@ def test_text_has_place_and_then_hint() -> None:
     assert str(KStreamsError("m")) == "m"
 
 
-def test_long_key_is_truncated_in_text() -> None:
+def test_error_text_truncates_long_key() -> None:
     assert str(KStreamsError("m").at(key="x" * 1_000)).endswith("xxx…]")
 
 
-def test_at_keeps_known_parts_of_place() -> None:
+def test_error_at_keeps_known_parts_of_place() -> None:
     error = KStreamsError("m", where=Where(node="inner")).at(node="outer", partition=0)
     assert (error.where.node, error.where.partition) == ("inner", 0)
 

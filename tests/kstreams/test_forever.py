@@ -150,7 +150,7 @@ def test_deduplicate_within_forever_keeps_all_ids() -> None:
         assert [record.key for record in driver.read(sink)] == ["a", "b"]
 
 
-def test_streams_can_be_joined_within_forever() -> None:
+def test_stream_join_within_forever_pairs_all_records_of_key() -> None:
     span = within(forever, grace=forever)
     assert span.before == span.after == span.grace == forever
     assert timedelta(0) < forever < timedelta.max

@@ -68,7 +68,7 @@ def test_written_frames_are_read_unchanged(
     assert as_rows(FRAMES.read(*written)) == framed
 
 
-def test_slices_of_columns_are_read_correctly() -> None:
+def test_framed_slices_of_columns_are_read_correctly() -> None:
     rows: list[tuple[bytes | None, bytes | None, Headers]] = [
         (b"0", b"0", (("v-id", b"A"),)),
         (b"1", b"1", ()),

@@ -57,7 +57,7 @@ def _run(*parts: str) -> None:
         pytest.param(_USE + "import pandas.api.types", id="by-a-submodule"),
     ],
 )
-def test_pandas_and_pyarrow_work_together(before: str) -> None:
+def test_pyarrow_works_with_late_imported_pandas(before: str) -> None:
     _run(before, _SERIES)
 
 
@@ -117,5 +117,5 @@ import pyarrow as pa
     _run(busy, _SERIES)
 
 
-def test_finder_handles_pandas_only() -> None:
+def test_late_pandas_finder_handles_only_pandas() -> None:
     assert late_pandas._LatePandas().find_spec("json") is None

@@ -24,7 +24,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 @pytest.mark.parametrize(
     "name", ["word-count", "Zähler 2", "a:b", "a.b@c", "日本", "~", "a" * 255, "é" * 127, "%2e%2e"]
 )
-def test_name_distinct_in_every_file_system_is_valid(name: str) -> None:
+def test_check_step_accepts_name_distinct_in_every_file_system(name: str) -> None:
     assert check_step("a name", name) == name
 
 
@@ -46,7 +46,7 @@ def test_name_distinct_in_every_file_system_is_valid(name: str) -> None:
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_name_that_is_no_path_component_is_rejected(name: str, why: str) -> None:
+def test_check_step_rejects_name_that_is_no_path_component(name: str, why: str) -> None:
     with pytest.raises(InvalidNameError, match=why) as caught:
         check_step("the app's id", name)
     assert caught.value.name == name
@@ -83,7 +83,7 @@ def test_valid_name_is_its_own_path_component(name: str) -> None:
     assert path_step(name) == name
 
 
-def test_printed_name_is_short_and_escaped() -> None:
+def test_shown_name_is_short_and_escaped() -> None:
     assert shown_name("a\x1b[31m\nb") == r"'a\x1b[31m\nb'"
     assert len(shown_name("a" * 10_000)) < 100
 

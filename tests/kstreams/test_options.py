@@ -84,11 +84,11 @@ def test_option_rejects_invalid_value(name: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("name", NOT_CALLED_BY_USERS)
-def test_each_exemption_exists(name: str) -> None:
+def test_each_callable_exempt_from_option_check_exists(name: str) -> None:
     assert name == "Joiner.__call__" or any(each[0] == name for each in callables())
 
 
-def test_known_options_are_found() -> None:
+def test_option_check_finds_known_options() -> None:
     known = {
         "TopologyBuilder(on_error)",
         "TopologyBuilder.add_source(invalid_time)",
@@ -108,7 +108,7 @@ def test_known_options_are_found() -> None:
     assert known - OPTIONS.keys() == set()
 
 
-def test_error_lists_valid_values_and_suggests_nearest() -> None:
+def test_error_of_invalid_option_lists_valid_values_and_suggests_nearest() -> None:
     with pytest.raises(OptionError) as caught:
         TopologyBuilder("t", on_error="Fail")  # type: ignore[arg-type]  # the invalid argument
     assert caught.value.message == (
@@ -130,7 +130,7 @@ def test_aggregate_without_windows_rejects_emission_of_windows() -> None:
         aggregate(count(), store=store, emit=emit)
 
 
-def test_equal_value_of_another_type_is_rejected() -> None:
+def test_option_rejects_equal_value_of_another_type() -> None:
     @checks_options
     def call(level: Literal[1, 2], flag: Literal["a"] | None = None) -> int:
         return level

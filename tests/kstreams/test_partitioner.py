@@ -56,33 +56,35 @@ def by_length(key: bytes, partitions: int) -> int:
     return len(key) % partitions
 
 
-def test_murmur2_equals_java_client() -> None:
+def test_murmur2_hash_equals_that_of_java_client() -> None:
     assert [hashed for _, hashed, _ in GOLDEN] == [_signed(murmur2_of(key)) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partition_of_equals_java_client(partitions: int) -> None:
+def test_partition_of_key_equals_that_of_java_client(partitions: int) -> None:
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == [partition_of(key, partitions) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partitions_of_equals_java_client(kind: pa.DataType, partitions: int) -> None:
+def test_partitions_of_key_column_equal_those_of_java_client(
+    kind: pa.DataType, partitions: int
+) -> None:
     keys = pa.array([key for key, _, _ in GOLDEN], kind)
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == partitions_of(keys, partitions).tolist()
 
 
 @pytest.mark.parametrize("length", range(41))
-def test_partitions_of_keys_of_one_length_equal_java_client(length: int) -> None:
+def test_partitions_of_equally_long_keys_equal_those_of_java_client(length: int) -> None:
     cases = [case for case in GOLDEN if len(case[0]) == length] * 20
     keys = pa.array([key for key, _, _ in cases], pa.binary())
     assert [case[2] % 97 for case in cases] == partitions_of(keys, 97).tolist()
 
 
 @given(keys_of_mixed_length, counts, st.sampled_from(TYPES), st.data())
-def test_whole_and_sliced_column_equal_scalar(
+def test_partitions_of_whole_and_sliced_column_equal_those_of_single_keys(
     keys: list[bytes | None], partitions: int, kind: pa.DataType, data: st.DataObject
 ) -> None:
     column = pa.array(keys, kind)
@@ -94,7 +96,7 @@ def test_whole_and_sliced_column_equal_scalar(
 
 
 @given(st.integers(0, 40), st.integers(0, 60), counts, st.randoms(use_true_random=False))
-def test_column_of_keys_of_one_length_equals_scalar(
+def test_partitions_of_column_of_equally_long_keys_equal_those_of_single_keys(
     length: int, rows: int, partitions: int, random: Any
 ) -> None:
     keys: list[bytes | None] = [random.randbytes(length) for _ in range(rows)]
@@ -112,7 +114,7 @@ def test_text_keys_are_hashed_by_utf8_bytes(keys: list[str | None], partitions: 
     assert expected == partitions_of(pa.array(keys, pa.large_string()), partitions).tolist()
 
 
-def test_column_longer_than_block_equals_scalar() -> None:
+def test_partitions_of_column_longer_than_block_equal_those_of_single_keys() -> None:
     random = np.random.default_rng(5)
     keys: list[bytes | None] = [random.bytes(int(n)) for n in random.integers(0, 30, 40_000)]
     keys[11] = None
@@ -143,12 +145,12 @@ def test_partitions_of_empty_column_are_empty(column: Any) -> None:
     assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
 
 
-def test_column_of_nulls_and_empty_keys_has_no_data_buffer() -> None:
+def test_columns_without_data_buffer_of_nulls_or_empty_keys_are_partitioned() -> None:
     assert partitions_of(pa.nulls(3, pa.binary()), 3).tolist() == [-1] * 3
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 
 
-def test_column_of_numbers_is_rejected() -> None:
+def test_partitions_of_rejects_column_of_numbers() -> None:
     with pytest.raises(TypeError, match="int64"):
         partitions_of(pa.array([1, 2]), 3)
 
@@ -180,7 +182,7 @@ def test_partitioner_gives_same_partition_for_key_and_column(
         assert one_by_one == partitioner.partition_batch(column, partitions).tolist()
 
 
-def test_partition_of_inner_key_ignores_tail_of_key() -> None:
+def test_inner_key_partitioner_ignores_tail_of_key() -> None:
     rule = InnerKeyPartitioner(8)
     for key in (b"", b"a", b"alice", b"k" * 40):
         for tail in (bytes(8), b"\xff" * 8):
@@ -225,7 +227,7 @@ def test_null_keys_are_distributed_round_robin_by_row(
     assert one_by_one == expected
 
 
-def test_only_null_keys_advance_round_robin() -> None:
+def test_only_records_with_null_key_advance_round_robin() -> None:
     turns = iter([4])
     assert target(Murmur2Partitioner(), b"a", 3, turns) == Murmur2Partitioner().partition(b"a", 3)
     assert target(Murmur2Partitioner(), None, 3, turns) == 1

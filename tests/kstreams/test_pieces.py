@@ -12,7 +12,9 @@ SIZES = st.lists(st.lists(st.integers(0, 2_000), max_size=30), max_size=5)
 
 
 @given(SIZES, st.integers(1, 5_000))
-def test_pieces_contain_all_rows_in_order(chunks: list[list[int]], most: int) -> None:
+def test_pieces_contain_all_rows_in_order_within_byte_limit(
+    chunks: list[list[int]], most: int
+) -> None:
     arrays = [pa.array([bytes(size) for size in sizes], pa.binary()) for sizes in chunks]
     values = pa.chunked_array(arrays, pa.binary())
     table = pa.table({"value": values, "n": pa.array(range(len(values)), pa.int64())})
@@ -23,7 +25,7 @@ def test_pieces_contain_all_rows_in_order(chunks: list[list[int]], most: int) ->
     assert pa.concat_tables([table.slice(0, 0), *found]).equals(table)
 
 
-def test_small_table_is_one_piece() -> None:
+def test_pieces_of_small_table_is_the_table() -> None:
     table = pa.table({"value": [b"a", b"b"]})
     (found,) = pieces(table, 1_000)
     assert found is table

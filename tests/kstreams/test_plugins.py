@@ -34,7 +34,7 @@ def _not_installed(name: str) -> NoReturn:
     raise PackageNotFoundError(name)
 
 
-def test_plugins_of_this_distribution_are_found() -> None:
+def test_plugins_of_this_repository_are_found() -> None:
     assert {"memory", "rocksdb"} <= set(plugin_names("kstreams.stores"))
     assert "json" in plugin_names("kstreams.serdes")
 
@@ -59,7 +59,7 @@ def test_listing_plugins_imports_no_plugin_of_this_repository() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_loading_imports_only_named_plugin(offer: Offer) -> None:
+def test_loading_plugin_imports_only_that_plugin(offer: Offer) -> None:
     from kstreams import TEXT
 
     offer(("broken", "no_such_module:THING"), ("text", "kstreams.serde:TEXT"))
@@ -71,7 +71,7 @@ def test_installed_packages_are_scanned_once(offer: Offer) -> None:
     assert plugins._found("kstreams.serdes") is plugins._found("kstreams.serdes")
 
 
-def test_unknown_name_suggests_similar_one(offer: Offer) -> None:
+def test_unknown_plugin_name_suggests_similar_one(offer: Offer) -> None:
     offer(("json", "a:b"), ("text", "a:c"))
     with pytest.raises(PluginError) as caught:
         load_plugin("kstreams.serdes", "jsn")
@@ -82,7 +82,7 @@ def test_unknown_name_suggests_similar_one(offer: Offer) -> None:
     assert isinstance(caught.value, (KStreamsError, LookupError))
 
 
-def test_unknown_name_without_similar_one_has_hint(offer: Offer) -> None:
+def test_unknown_plugin_name_without_similar_one_has_hint(offer: Offer) -> None:
     offer()
     with pytest.raises(PluginError, match="installed plugins: none") as caught:
         load_plugin("kstreams.serdes", "protobuf")
@@ -117,7 +117,7 @@ def test_unknown_plugin_of_an_extra_that_is_not_installed_names_the_extra(
     assert caught.value.hint == "pip install 'kstreams-spark[avro]'."
 
 
-def test_two_providers_of_one_name_raise(offer: Offer) -> None:
+def test_plugin_name_with_two_providers_raises(offer: Offer) -> None:
     offer(("json", "theirs:serde"), ("json", "ours:serde"), ("text", "kstreams.serde:TEXT"))
     assert plugin_names("kstreams.serdes") == ("json", "text")
     with pytest.raises(PluginError, match=r"several packages offer 'json'.*: ours:serde, theirs"):
@@ -125,7 +125,7 @@ def test_two_providers_of_one_name_raise(offer: Offer) -> None:
     load_plugin("kstreams.serdes", "text")
 
 
-def test_repeated_entry_point_is_one_provider(offer: Offer) -> None:
+def test_repeated_entry_point_counts_as_one_provider(offer: Offer) -> None:
     offer(("text", "kstreams.serde:TEXT"), ("text", "kstreams.serde:TEXT"))
     load_plugin("kstreams.serdes", "text")
 
@@ -136,7 +136,7 @@ def test_entry_point_with_missing_target_raises(offer: Offer) -> None:
         load_plugin("kstreams.serdes", "text")
 
 
-def test_missing_package_is_import_error(offer: Offer) -> None:
+def test_plugin_with_missing_package_raises_import_error(offer: Offer) -> None:
     offer(("broken", "no_such_module:THING"))
     with pytest.raises(ImportError, match="no_such_module"):
         load_plugin("kstreams.serdes", "broken")

@@ -30,7 +30,7 @@ USERS = [
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def test_root_module_has_names_of_a_first_app() -> None:
+def test_root_module_exports_names_that_a_first_app_needs() -> None:
     assert 25 <= len(kstreams.__all__) <= 30
     elsewhere = [name for name in kstreams.__all__ if not _faces_with(name)]
     assert elsewhere == []

@@ -53,7 +53,7 @@ class Deep(Mute):
 
 
 @pytest.mark.parametrize("item", [Mute(), Leaving(), NoText(), Deep()], ids=kind_of)
-def test_object_without_text_is_named_by_its_class(item: Exception) -> None:
+def test_object_whose_repr_fails_is_shown_by_its_class(item: Exception) -> None:
     name = type(item).__name__
     assert text_of(item).startswith(f"<{name} whose str raises ")
     assert repr_of(item).startswith(f"<{name} whose repr raises ")
@@ -62,7 +62,7 @@ def test_object_without_text_is_named_by_its_class(item: Exception) -> None:
 
 
 @given(ANY_TEXT)
-def test_any_text_can_be_encoded_and_has_no_control_characters(text: str) -> None:
+def test_safe_text_of_any_text_can_be_encoded_and_has_no_control_characters(text: str) -> None:
     for shown in (safe_text(text), safe_end(text), one_line(text), repr_of(text)):
         shown.encode()
         assert not [
@@ -78,13 +78,13 @@ def test_safe_text_of_safe_text_is_unchanged(text: str) -> None:
 
 
 @given(ANY_TEXT, st.integers(1, 10))
-def test_text_is_no_longer_than_its_limit(text: str, limit: int) -> None:
+def test_safe_text_is_no_longer_than_its_limit(text: str, limit: int) -> None:
     for shown in (safe_text(text, limit), safe_end(text, limit), one_line(text, limit)):
         assert len(shown) <= limit
     assert len(repr_of(text, limit)) <= limit
 
 
-def test_line_of_quoted_text_does_not_begin_like_log_line() -> None:
+def test_lines_of_quoted_text_do_not_begin_like_log_lines() -> None:
     error = KStreamsError("bad: x\n2026-01-01 ERROR all is lost\r\x1b[2J", hint="do\nthat")
     _, *others = str(error).split("\n")
     assert [line for line in others if not line.startswith("  ")] == ["Hint: do"]
@@ -92,6 +92,6 @@ def test_line_of_quoted_text_does_not_begin_like_log_line() -> None:
     assert error.message.endswith("\x1b[2J")
 
 
-def test_class_may_have_any_name() -> None:
+def test_class_of_any_name_is_shown_as_safe_text() -> None:
     assert kind_of(type("a\n\x1b", (Exception,), {})()) == "a\\n\\x1b"
     assert len(kind_of(type("x" * 10_000, (Exception,), {})())) == 200

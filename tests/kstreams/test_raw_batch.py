@@ -39,7 +39,7 @@ def test_headers_survive_conversion_to_column(headers: list[Any], start: int) ->
 
 
 @given(st.lists(_HEADERS), st.integers(0, 4))
-def test_each_header_has_number_of_its_row(headers: list[Any], start: int) -> None:
+def test_header_pairs_returns_row_number_of_each_header(headers: list[Any], start: int) -> None:
     column = headers_array(headers)[start:]
     rows, pairs = header_pairs(column)
     expected = [(row, *pair) for row, own in enumerate(headers[start:]) for pair in own]
@@ -56,7 +56,7 @@ def test_unreadable_headers_become_header_without_name() -> None:
 
 
 @pytest.mark.parametrize("schema", [INPUT_SCHEMA, OUTPUT_SCHEMA, STORED_SCHEMA])
-def test_all_schemas_have_same_types_of_record_fields(schema: pa.Schema) -> None:
+def test_raw_schemas_have_same_types_of_record_fields(schema: pa.Schema) -> None:
     types = {name: schema.field(name).type for name in ("key", "value", "timestamp")}
     assert types == {"key": pa.binary(), "value": pa.binary(), "timestamp": pa.int64()}
     headers = headers_array([(("a", b"1"),), ()])

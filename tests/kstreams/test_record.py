@@ -22,7 +22,7 @@ RECORD = Record("k", 1, 5, (("h", b"1"),))
     ],
     ids=["key", "value", "timestamp", "headers"],
 )
-def test_with_methods_change_one_field_of_copy(
+def test_with_methods_of_record_return_copy_with_one_changed_field(
     changed: Record[object, object], expected: Record[object, object]
 ) -> None:
     assert changed == expected
@@ -46,7 +46,7 @@ def test_record_can_be_pickled(protocol: int) -> None:
     assert pickle.loads(pickle.dumps(RECORD, protocol)) == RECORD
 
 
-def test_repr_shows_headers_if_any() -> None:
+def test_record_repr_shows_headers_if_any() -> None:
     assert repr(Record("k", 1, 5)) == "Record('k', 1, timestamp=5)"
     assert repr(RECORD) == "Record('k', 1, timestamp=5, headers=(('h', b'1'),))"
 
@@ -56,5 +56,5 @@ def test_record_rejects_other_attributes() -> None:
         Record("k", 1).extra = 1  # type: ignore[attr-defined]  # the invalid attribute
 
 
-def test_metadata_is_compared_by_value() -> None:
+def test_record_metadata_is_compared_by_value() -> None:
     assert RecordMetadata("t", 0, 1, 2) == RecordMetadata("t", 0, 1, 2, ())

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_directory_is_removed_after_use(folder: Path) -> None:
+def test_scratch_directory_is_removed_after_use(folder: Path) -> None:
     with scratch_directory() as home:
         (home / "new").mkdir()
         assert remove_dead_scratch() == 0
@@ -39,7 +39,7 @@ def test_directory_is_removed_after_use(folder: Path) -> None:
 
 
 @pytest.mark.kill
-def test_directory_of_killed_process_is_removed_and_of_live_one_kept(folder: Path) -> None:
+def test_scratch_directory_of_killed_process_is_removed_and_of_live_one_kept(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -54,7 +54,7 @@ def test_directory_of_killed_process_is_removed_and_of_live_one_kept(folder: Pat
         assert set(folder.iterdir()) == {own}
 
 
-def test_directories_of_possible_other_owners_are_kept(
+def test_scratch_directories_of_possible_other_owners_are_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = folder / "elsewhere"

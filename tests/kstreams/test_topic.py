@@ -55,7 +55,7 @@ def test_topic_can_be_pickled() -> None:
     assert copy.key is TEXT
 
 
-def test_topic_choice_has_given_options_and_can_be_pickled() -> None:
+def test_topic_by_has_given_options_and_can_be_pickled() -> None:
     choice = topic_by(by_key, key=TEXT, value=INT64)
     assert (choice.choose, choice.nulls, choice.label) == (by_key, "drop", "chosen per record")
     assert pickle.loads(pickle.dumps(choice)) == choice

@@ -50,7 +50,9 @@ def is_refused(limits: TopicLimits, record: Raw) -> bool:
 
 
 @given(limits, st.lists(records, max_size=6))
-def test_table_is_checked_row_by_row(limits: TopicLimits, rows: list[Raw]) -> None:
+def test_topic_limits_refuse_same_rows_of_table_as_single_rows(
+    limits: TopicLimits, rows: list[Raw]
+) -> None:
     found = limits.refused(table_of(rows), WALL_MS)
     refused = [False] * len(rows) if found is None else found.tolist()
     assert refused == [is_refused(limits, row) for row in rows]
@@ -58,7 +60,7 @@ def test_table_is_checked_row_by_row(limits: TopicLimits, rows: list[Raw]) -> No
 
 @pytest.mark.long
 @given(st.lists(records, min_size=2, max_size=6), st.integers(1, 3))
-def test_slice_of_table_is_checked_alone(rows: list[Raw], start: int) -> None:
+def test_topic_limits_check_only_rows_of_sliced_table(rows: list[Raw], start: int) -> None:
     limits = TopicLimits(after_ms=0, max_bytes=550, plain_names=True)
     found = limits.refused(table_of(rows).slice(start), WALL_MS)
     refused = [False] * len(rows[start:]) if found is None else found.tolist()

@@ -58,7 +58,7 @@ def ziglang() -> None:
 
 
 @pytest.mark.parametrize("compiler", ["cc", "ziglang"])
-def test_wheel_of_this_machine_loads(tmp_path: Path, compiler: str) -> None:
+def test_native_library_of_wheel_for_this_machine_loads(tmp_path: Path, compiler: str) -> None:
     if compiler == "ziglang":
         ziglang()
         tag, path = built(tmp_path, "", PATH="/no/compiler", CC="")
@@ -77,7 +77,7 @@ def test_wheel_of_this_machine_loads(tmp_path: Path, compiler: str) -> None:
     ("platform", "machine"),
     [("manylinux_2_17_x86_64", "X86-64"), ("manylinux_2_17_aarch64", "AArch64")],
 )
-def test_wheel_of_another_platform_has_its_tag_and_machine_code(
+def test_wheel_built_for_other_platform_has_its_tag_and_machine_code(
     tmp_path: Path, platform: str, machine: str
 ) -> None:
     ziglang()
@@ -92,6 +92,6 @@ def test_wheel_of_another_platform_has_its_tag_and_machine_code(
     assert "librdkafka" not in read(path, "-d")
 
 
-def test_platform_without_wheels_is_refused(tmp_path: Path) -> None:
+def test_wheel_build_refuses_unsupported_platform(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no wheels are made for win_amd64"):
         built(tmp_path, "win_amd64")

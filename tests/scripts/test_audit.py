@@ -48,7 +48,7 @@ def run(audit: ModuleType, monkeypatch: pytest.MonkeyPatch, command: tuple[str, 
     return status
 
 
-def test_known_vulnerability_fails_with_its_package_and_the_fixed_version(
+def test_known_vulnerability_fails_audit_with_package_and_fixed_version(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, VULNERABLE), status=1)) == 1
@@ -57,7 +57,7 @@ def test_known_vulnerability_fails_with_its_package_and_the_fixed_version(
     assert "requirements/audit-ignored.txt" in said
 
 
-def test_packages_without_vulnerability_pass_and_unknown_packages_are_named(
+def test_audit_passes_without_vulnerability_and_names_unknown_packages(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, UNKNOWN))) == 0
@@ -74,7 +74,7 @@ def test_vulnerability_is_accepted_if_reason_is_given_under_any_of_its_aliases(
     assert audit.judge(json.loads(report(VULNERABLE)), reasons) == ([], [])
 
 
-def test_exception_without_a_reason_is_an_error(audit: ModuleType) -> None:
+def test_audit_exception_without_reason_raises_error(audit: ModuleType) -> None:
     with pytest.raises(audit.BrokenError, match="no reason for PYSEC-2026-1"):
         audit.ignored("PYSEC-2026-1\n")
 
@@ -93,7 +93,7 @@ def test_exception_without_a_reason_is_an_error(audit: ModuleType) -> None:
         ),
     ],
 )
-def test_missing_advisories_skip_the_check_with_one_line(
+def test_audit_without_reachable_advisories_prints_one_line_and_passes(
     audit: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -106,14 +106,14 @@ def test_missing_advisories_skip_the_check_with_one_line(
     assert said.err == ""
 
 
-def test_broken_check_fails(
+def test_audit_fails_if_its_command_fails(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(err="ERROR: no such option", status=2)) == 2
     assert "no such option" in capsys.readouterr().err
 
 
-def test_lock_files_have_the_audited_format(audit: ModuleType) -> None:
+def test_lock_files_have_format_that_audit_reads(audit: ModuleType) -> None:
     for lock in audit.LOCKS:
         entry = audit.first_entry(lock.read_text())
         assert "==" in entry

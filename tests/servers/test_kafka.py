@@ -54,20 +54,24 @@ def assert_is_written(messages: list[Message]) -> None:
         assert message.headers() == HEADERS
 
 
-def test_records_are_read_with_timestamps_and_headers(any_broker: Broker, topic_name: str) -> None:
+def test_test_broker_returns_records_with_timestamps_and_headers(
+    any_broker: Broker, topic_name: str
+) -> None:
     any_broker.create_topic(topic_name, 2)
     write(any_broker.bootstrap, topic_name, 20)
     assert_is_written(read(any_broker.bootstrap, topic_name, 20))
 
 
-def test_reading_metadata_does_not_create_topics(broker: KafkaBroker, topic_name: str) -> None:
+def test_metadata_request_to_test_broker_creates_no_topics(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap}, logger=SILENT)
     admin.list_topics(topic_name, timeout=10)
     assert topic_name not in admin.list_topics(timeout=10).topics
 
 
 @pytest.mark.kill
-def test_records_survive_a_kill_of_the_broker(tmp_path: Path, topic_name: str) -> None:
+def test_records_survive_kill_of_test_broker(tmp_path: Path, topic_name: str) -> None:
     with KafkaBroker(tmp_path) as own:
         address = own.bootstrap
         own.create_topic(topic_name, 2)
@@ -79,7 +83,7 @@ def test_records_survive_a_kill_of_the_broker(tmp_path: Path, topic_name: str) -
         assert_is_written(read(own.bootstrap, topic_name, 20))
 
 
-def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
+def test_failed_start_of_test_broker_shows_end_of_its_log(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "meta.properties").write_text("version=1\nnode.id=77\n")
     with pytest.raises(RuntimeError, match=r"ended with 1:(.|\n)*cluster\.id was not found"):
@@ -87,7 +91,7 @@ def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_accepts_the_user(broker: KafkaBroker, mechanism: str) -> None:
+def test_sasl_listener_of_test_broker_accepts_its_user(broker: KafkaBroker, mechanism: str) -> None:
     settings: dict[str, Any] = {
         "bootstrap.servers": broker.sasl_bootstrap,
         "security.protocol": "SASL_PLAINTEXT",
@@ -98,7 +102,7 @@ def test_sasl_listener_accepts_the_user(broker: KafkaBroker, mechanism: str) -> 
     assert AdminClient(settings, logger=SILENT).list_topics(timeout=10).brokers
 
 
-def test_ssl_listener_is_trusted_by_its_certificate(broker: KafkaBroker) -> None:
+def test_ssl_listener_of_test_broker_is_trusted_by_its_certificate(broker: KafkaBroker) -> None:
     settings: dict[str, Any] = {
         "bootstrap.servers": broker.ssl_bootstrap,
         "security.protocol": "SSL",

@@ -57,7 +57,7 @@ def red_lines(path: Path) -> set[int]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("checker", [mypy, pyright])
-def test_checkers_accept_typed_files_and_refuse_exactly_the_marked_lines(
+def test_type_checkers_accept_typed_files_and_report_exactly_marked_lines(
     checker: Callable[[Path], Errors], pytestconfig: pytest.Config
 ) -> None:
     assert pytestconfig.cache is not None
@@ -67,6 +67,6 @@ def test_checkers_accept_typed_files_and_refuse_exactly_the_marked_lines(
     assert (extra, sorted(expected - set(refused))) == ({}, [])
 
 
-def test_wrong_files_have_at_least_a_hundred_marked_lines() -> None:
+def test_type_error_files_have_at_least_a_hundred_marked_lines() -> None:
     assert not any(map(red_lines, TYPED))
     assert sum(len(red_lines(path)) for path in WRONG) >= 100

@@ -1,4 +1,4 @@
-"""Column forms of the built-in aggregators, in files of the same names.
+"""Column forms of the built-in aggregators: each aggregates whole columns instead of records.
 
 Read `ColumnForm` first. Depends only on serdes.
 """

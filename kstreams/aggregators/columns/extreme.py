@@ -15,7 +15,7 @@ __all__ = ("ExtremeForm",)
 
 
 class ExtremeForm(AnyOrder):
-    """The column form of `min_` and `max_`; any number replaces NaN.
+    """The column form of `min_` and `max_`; NaN is kept only if all values are NaN.
 
     Args:
         greatest: Whether to keep the greatest value instead of the smallest.

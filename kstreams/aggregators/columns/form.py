@@ -20,9 +20,10 @@ __all__ = ("AnyOrder", "ColumnForm", "column_form", "keeps_objects")
 class ColumnForm(Protocol):
     """An aggregator's operations on columns; states are columns of numbers or of objects.
 
-    A state has the columns of the layout of its serde (`fixed_layout`), in order. A form with
-    `of_objects` has one column of Python objects. Results equal those of aggregation by record, bit
-    for bit. Integers that do not fit into int64 are in columns of Python integers.
+    A run is a range of consecutive rows that are aggregated together. A state has the columns of
+    the layout of its serde (`fixed_layout`), in order. A state of a form with `of_objects` is one
+    column of Python objects. Results equal those of aggregation by record, bit for bit. Integers
+    that do not fit into int64 are in columns of Python integers.
     """
 
     @property
@@ -35,15 +36,20 @@ class ColumnForm(Protocol):
 
     @property
     def reads_values(self) -> bool:
-        """Return whether the form reads values; if not, they are not decoded."""
+        """Return whether the form reads values; if not, values are not decoded."""
         ...
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """Return a state for each record."""
+        """Return a state for each record.
+
+        Args:
+            values: The values of the records.
+            times: The timestamps of the records, ms.
+        """
         ...
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
-        """Return the merged state of each run of records, in the order of arrival."""
+        """Return the state of each run: the states of its rows, merged in the order of arrival."""
         ...
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
@@ -81,5 +87,5 @@ def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:
 
 
 def keeps_objects(form: ColumnForm) -> bool:
-    """Return whether a form's states are one column of objects, encoded by the state's serde."""
+    """Return whether a form's state is one column of objects, which the state's serde encodes."""
     return getattr(form, "of_objects", False)

@@ -71,7 +71,7 @@ class ReducingForm:
         return self._state.to_arrow(self._state.serialize_many(values))
 
     def _rows(self, column: npt.NDArray[Any], runs: Runs, run: int) -> tuple[list[Any], int]:
-        """Return a run's rows, and the number of its first row."""
+        """Return the items of a run's rows, and the row number of the run's first row."""
         first = int(runs.firsts[run])
         return column[first : first + int(runs.lengths[run])].tolist(), first
 
@@ -79,7 +79,7 @@ class ReducingForm:
 def reducing_form(
     function: Callable[[Any, Any], Any], state: Serde[Any], value: Serde[Any]
 ) -> ReducingForm | None:
-    """Return the form; None if states have another serde than values, or are mutable."""
+    """Return the column form; None if states are mutable, or their serde is not the values'."""
     if value != state or (stays_bytes(state) and not state.immutable):
         return None
     return ReducingForm(function, state)

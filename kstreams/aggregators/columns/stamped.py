@@ -50,7 +50,7 @@ class StampedForm:
         return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
 
     def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
-        """Return the state of each run, including the run's stored state, which comes first.
+        """Return each run's state: its stored state, if any, merged with the states of its rows.
 
         Args:
             before: The stored states.

@@ -72,10 +72,15 @@ def _merged(earlier: Any, later: Any) -> Any:  # noqa: ANN401  # columns, or sin
 
 
 def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> None:
-    """Add the values of each run's second and later rows to the run's state, in row order.
+    """Add the values of each run's rows, except its first row, to the run's state, in order.
 
-    While more than `_FEW` runs have values left, one value of each run is added per step. The
-    values of the remaining runs are added run by run.
+    While more than `_FEW` runs have rows left, each step adds one row of each of these runs. Then
+    the rows that are left are added run by run.
+
+    Args:
+        found: The states of the runs' first rows; changed in place.
+        values: The values of all rows.
+        runs: The runs.
     """
     order = np.argsort(-runs.lengths, kind="stable")
     firsts, lengths = runs.firsts[order], runs.lengths[order]

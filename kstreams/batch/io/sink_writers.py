@@ -39,7 +39,8 @@ class SinkWriters:
         """Return the writer of a sink; the first call opens it.
 
         Args:
-            owner: The owner of the sink; its sinks have unique names.
+            owner: The epoch of the sink's query in commit ids; the sinks of a query have unique
+                names.
             name: The name of the sink.
             sink: The sink. If it is another object than before, the app was started again, and the
                 writer of the new sink is opened.

@@ -236,7 +236,13 @@ class Portions:
         means: Mapping[TopicPartition, float],
         groups: Iterable[frozenset[TopicPartition]],
     ) -> float:
-        """Return the load of the fullest worker; 1 is full."""
+        """Return the load of the worker with the most bytes; 1 is full.
+
+        Args:
+            counts: The number of records, by partition.
+            means: The mean bytes of a record, by partition.
+            groups: The partitions of each worker.
+        """
         sizes = (sum(counts.get(p, 0) * means[p] for p in places) for places in groups)
         return max(sizes, default=0) / self._max_bytes
 

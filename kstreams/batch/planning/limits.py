@@ -27,7 +27,13 @@ Granted = Mapping[str, Mapping[int, Allowance]]
 
 @dataclass(frozen=True)
 class _Limit:
-    """A limit: the number of records that pass, and the stage and number of its tasks."""
+    """A limit.
+
+    Attributes:
+        count: The number of records that pass.
+        stage: The number of the stage whose tasks apply the limit.
+        tasks: The number of these tasks.
+    """
 
     count: int
     stage: int
@@ -121,7 +127,13 @@ class QueryLimits:
 def _shared(
     limit: _Limit, passed: Mapping[int, int], records: Mapping[tuple[int, int], int]
 ) -> dict[int, Allowance]:
-    """Divide the remaining number of a limit among tasks, in proportion to their input."""
+    """Divide the remaining number of a limit among tasks, in proportion to their input.
+
+    Args:
+        limit: The limit.
+        passed: The number of records that have passed before, by task.
+        records: The number of records that each task reads, by stage and task.
+    """
     tasks = range(limit.tasks)
     left = max(limit.count - sum(passed.values()), 0)
     parts = _parts(left, [1 + records.get((limit.stage, task), 0) for task in tasks])

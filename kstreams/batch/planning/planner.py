@@ -114,7 +114,12 @@ class BatchPlanner:
     def _start(
         self, node: SourceNode, known: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Return the start offset of each source partition that has no position yet."""
+        """Return the start offset of each partition of a source that is not in `known`.
+
+        Args:
+            node: The source.
+            known: The positions from earlier batches.
+        """
         topic = node.topic.name
         places = [TopicPartition(topic, p) for p in range(self._counts[topic])]
         fresh = [place for place in places if place not in known]
@@ -261,7 +266,11 @@ class BatchPlanner:
         return replace(self.plan(tasks), horizon=portion.horizon, holding=portion.holding)
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
-        """Return a plan for the input of tasks; the next plan starts after this input."""
+        """Return a plan with the given slices to read and the current positions.
+
+        Args:
+            tasks: The slices that each task reads, by stage number and partition.
+        """
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def done(

@@ -56,7 +56,12 @@ def feeding_tables(groups: Sequence[PartitionGroup]) -> frozenset[str]:
 
 
 def _exits(name: str, below: Mapping[str, Sequence[object]]) -> list[RepartitionNode]:
-    """Return the edges through which the records of an entry leave their group."""
+    """Return the repartition edges that records from a source or an incoming edge reach.
+
+    Args:
+        name: The name of the source node or of the incoming edge.
+        below: The child nodes of each node of the group, by name.
+    """
     found: dict[str, RepartitionNode] = {}
     ways = [name]
     for way in ways:

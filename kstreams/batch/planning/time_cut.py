@@ -129,7 +129,8 @@ class TimeCuts:
     ) -> tuple[_Probe, _Probe | None]:
         """Return the latest probe that fits into a batch, and the earliest known one that does not.
 
-        The second one is None if all records fit.
+        The second one is None if all records fit. Arguments as for `find`; no probe is later than
+        `top`, in ms since the epoch.
         """
 
         def probe(time: int) -> _Probe:
@@ -222,7 +223,7 @@ def _between(low: _Probe, high: _Probe, asked: int) -> int:
     """Return the next time to probe, between two probes.
 
     Of four consecutive times, two are in proportion to the loads of the probes, one is near the
-    lower probe, and one is in the middle.
+    lower probe, and one is in the middle. `asked` is the number of probes so far.
     """
     gap = high.time - low.time
     step = (int(gap * (_AIM - low.load) / (high.load - low.load)), isqrt(gap), gap // 2)

@@ -43,7 +43,7 @@ Cuts = Mapping[tuple[int, int], int]
 
 @dataclass
 class _Inbox:
-    """The messages for one task."""
+    """The messages to one task in a batch: its calls, and the records from earlier stages."""
 
     calls: list[TaskCall] = field(default_factory=list)
     records: list[EdgeRecords] = field(default_factory=list)
@@ -219,7 +219,15 @@ class StageRun:
         records: Sequence[EdgeRecords],
         done: dict[int, TaskResult],
     ) -> Iterator[Envelope]:
-        """Run a task; yield its messages to later stages, and add its result to `done`."""
+        """Run a task; yield its messages to later stages, and add its result to `done`.
+
+        Args:
+            task: The partition of the task.
+            call: The call of the driver.
+            queues: The records that were read from topics, one queue for each slice of the call.
+            records: The records from tasks of earlier stages.
+            done: The results of the tasks that have run, by partition.
+        """
         settings = self._settings
         name = TaskId(settings.group.name, task)
         run = self.task_run(name, self._task_settings(task))
@@ -243,7 +251,10 @@ class StageRun:
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
-        """Add the group and partition of a task to its errors."""
+        """Add the group and partition of a task to its errors.
+
+        The error of a rejected result also gets the offset ranges that the task has read, `queues`.
+        """
         try:
             yield
         except KStreamsError as exc:

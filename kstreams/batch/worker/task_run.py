@@ -38,7 +38,13 @@ __all__ = ("Forwarded", "TaskResult", "TaskRun")
 
 @dataclass(frozen=True)
 class Forwarded:
-    """Records for a task of a later stage."""
+    """Records for a task of a later stage.
+
+    Attributes:
+        stage: The number of the stage.
+        task: The partition of the task.
+        queue: The records.
+    """
 
     stage: int
     task: int
@@ -265,7 +271,7 @@ class TaskRun:
 
 
 def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
-    """Return the records that loops sent to the task, one queue for each part."""
+    """Return the records that loops sent to the task, one queue for each `LoopPart`."""
     return [
         Queue(part.loop, part.loop, part.upstream, table)
         for part, table in zip(parts, state.received(parts) if parts else (), strict=True)

@@ -50,7 +50,7 @@ class OpenState(Protocol):
         ...
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return the records that loops sent to the task, one table for each part.
+        """Return the records that loops sent to the task, one table for each `LoopPart`.
 
         Raises:
             StateCorruptError: The records are missing, or differ from the committed ones.

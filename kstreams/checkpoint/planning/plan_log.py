@@ -111,7 +111,7 @@ class PlanLog:
         )
 
     def newest(self) -> Plan | None:
-        """Return the newest plan, which has the next positions, or None before any.
+        """Return the newest plan, which has the next positions; None if no plan is stored.
 
         Raises:
             StateCorruptError: The plan is unreadable.
@@ -226,7 +226,7 @@ class PlanLog:
         )
 
     def _versions(self, prefix: str = "") -> dict[int, _Version]:
-        """Return the valid version of the plan of each batch number."""
+        """Return the valid plan version by batch number, of plans whose names have `prefix`."""
         versions: dict[int, _Version] = {}
         for match in map(_PLAN.fullmatch, self._names(prefix)):
             if match is not None:

@@ -196,7 +196,16 @@ def _seed(
     *,
     offsets: bool,
 ) -> Commit:
-    """Copy the state of a query's tasks; return the first commit of the fork's query."""
+    """Copy the state of a query's tasks; return the first commit of the fork's query.
+
+    Args:
+        source: The durable log of the original app.
+        target: The durable log of the fork.
+        made: The checkpoint of the fork.
+        query: The name of the query.
+        commit: The query's commit in the savepoint.
+        offsets: Whether the fork starts at the offsets of the state.
+    """
     tasks = {
         task: copied_state(
             source, target, pointer, made.task_key(query, task), offsets=offsets

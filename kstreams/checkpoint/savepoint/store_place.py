@@ -81,7 +81,7 @@ class StorePlace:
         return self.checkpoint.commits(self.query, self.objects).batches()
 
     def commit(self, version: int | str) -> Commit:
-        """Return the commit of a batch, or of a savepoint.
+        """Return the commit of a batch (by number), or of a savepoint (by name).
 
         Raises:
             StoreError: The batch is not retained; the error lists the retained batches.
@@ -114,7 +114,10 @@ class StorePlace:
         return routing_of(self.checkpoint.shape[self.group], self.spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return the partitioner of the store's keys; None if it is not known."""
+        """Return the partitioner of the store's keys; None if it is not known.
+
+        A partitioner other than Kafka's default is only found if it is passed as `given`.
+        """
         return partitioner_of(self.routing(), given)
 
 
@@ -134,7 +137,10 @@ def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
 
 
 def partitioner_of(name: str | None, given: Partitioner | None) -> Partitioner | None:
-    """Return `given`, or Kafka's default partitioner, if its name is `name`; None otherwise."""
+    """Return `given` if it is the partitioner with this name; None otherwise.
+
+    If `given` is None, Kafka's default partitioner is used instead.
+    """
     known = given or Murmur2Partitioner()
     return known if known.name == name else None
 

@@ -57,7 +57,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _changed(part: str, old: object, new: object) -> str:
-    """Describe the change of a part of a store's schema, as text."""
+    """Describe the change of the entry `part` of a store's schema, as text."""
     before, now = (_FINGERPRINT.findall(str(name)) for name in (old, new))
     if before and now and before != now:
         return f"the schema of the {part} has changed, from {old} to {new}"

@@ -200,7 +200,12 @@ class _Upgrader:
                 self._commits[query] = found.last
 
     def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
-        """Return the last committed batch of each query that ends or starts a new epoch."""
+        """Return the last committed batch of each query that ends or starts a new epoch.
+
+        Args:
+            queries: The names of the new topology's queries.
+            moved: The names of the queries that start a new epoch.
+        """
         return {
             query: commit.batch
             for query, commit in self._commits.items()
@@ -208,7 +213,10 @@ class _Upgrader:
         }
 
     def _goes_on(self, query: str, names: Sequence[str]) -> bool:
-        """Return whether a query continues unchanged, with its plans and pointers."""
+        """Return whether a query continues unchanged, with its plans and pointers.
+
+        `names` are the names of the query's groups in the new topology.
+        """
         old, shape = self._old, self._wanted.topology.shape()
         if old.queries.get(query) != tuple(names):
             return False
@@ -276,7 +284,7 @@ class _Upgrader:
         return seed if tasks or seed.positions or seed.loops else None
 
     def _origin(self, group: PartitionGroup) -> str | None:
-        """Return the old group whose state a group starts with."""
+        """Return the name of the old group whose state a group starts with; None without one."""
         olds = self._old.stores()
         for spec in group.stores:
             change = self._changes[spec.name]

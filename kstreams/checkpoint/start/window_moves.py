@@ -90,7 +90,13 @@ def joined_sessions(contents: Iterable[Content], gap_ms: int, merge: Merge) -> I
 def joined_windows(
     rows: WindowRows[Any, Any], move: WindowMoves, merge: Merge
 ) -> Callable[[Content], object]:
-    """Return a function that merges an old window into the new windows of the store."""
+    """Return a function that merges an old window into the new windows of the store.
+
+    Args:
+        rows: The rows of the new store.
+        move: Returns the starts of the new windows, given an old window's start and key.
+        merge: Merges the values of two windows.
+    """
     write = rows.writer()
 
     def put(content: Content) -> None:

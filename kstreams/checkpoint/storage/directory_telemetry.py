@@ -97,7 +97,7 @@ def _last_lines(path: Path, most: int) -> list[bytes]:
 
 
 def _tail(path: Path, most: int) -> bytes | None:
-    """Return the last bytes of a file; None if the file does not exist."""
+    """Return the last `most` bytes of a file, or fewer; None if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):

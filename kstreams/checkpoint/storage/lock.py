@@ -146,5 +146,5 @@ class CheckpointLock:
 
 
 def _without_links(path: str, flags: int) -> int:
-    """Open a file without following symbolic links, because the lock's owner is written to it."""
+    """Open the lock file without following symbolic links; return its file descriptor."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)

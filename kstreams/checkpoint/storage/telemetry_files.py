@@ -58,7 +58,7 @@ class TelemetryFiles(Protocol):
         not JSON.
 
         Args:
-            name: The name of the lines.
+            name: The name of the file of lines.
             most: The maximum number of lines.
 
         Raises:

@@ -346,7 +346,7 @@ class TopologyBuilder(
         return {label: self._through(f"{name}.{label}", root) for label in labels}
 
     def merge(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
-        """Merge the records of several nodes; a task keeps the order in which it processes them."""
+        """Return a node that forwards the records of several nodes, in the order of processing."""
         return self._through(name, *parents)
 
     def mirror(self, name: str, parent: Node[K, V], to: Topic[K, V]) -> Node[K, V]:

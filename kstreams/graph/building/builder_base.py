@@ -1,4 +1,4 @@
-"""The base of the builder: collects nodes and problems, and adds processors."""
+"""The base class of the topology builder: collects nodes and problems, and adds processors."""
 
 from __future__ import annotations
 
@@ -157,7 +157,16 @@ class BuilderBase:
 
 
 def _probe(name: str, supplier: Callable[[], object], wanted: tuple[type, ...]) -> AnyProcessor:
-    """Create a processor to inspect; raises `TopologyError` if the supplier is invalid."""
+    """Call a supplier once, and return its processor for inspection.
+
+    Args:
+        name: Name of the node, for errors.
+        supplier: The supplier.
+        wanted: The accepted classes of processors.
+
+    Raises:
+        TopologyError: The supplier is no function, or returns an object of another class.
+    """
     hint = "pass the class itself or a function that returns a new processor."
     if not callable(supplier):
         raise TopologyError(

@@ -22,10 +22,10 @@ class Feed(Generic[K, S]):
 
 
 class FeedSupplier(Protocol[K, S]):
-    """Creates a feed.
+    """Creates a feed for `TopologyBuilder.cogroup`, which accepts this type instead of `Feed`.
 
-    `cogroup` accepts this callable instead of a `Feed`: type checkers infer callable arguments
-    last, so they know the types of a lambda in `feed(node, lambda ...)`.
+    The type is a callable because type checkers infer callable arguments last: they then know the
+    state type of the store, and infer the types of a lambda `update`.
     """
 
     def __call__(self) -> Feed[K, S]:

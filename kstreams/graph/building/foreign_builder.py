@@ -206,7 +206,7 @@ class ForeignBuilder(TableBuilder):
         )
 
     def _way_to(self, table: Table[Any, Any]) -> tuple[Serde[Any], Partitioner]:
-        """Return the serde and the partitioner of keys in messages to a table's tasks."""
+        """Return the serde and the partitioner of keys, which route messages to a table's tasks."""
         place: str | None = table.name
         while place is not None:
             node = self._nodes.get(place)
@@ -251,11 +251,11 @@ def _with_changelog(spec: StoreSpec[Any], topic: str | None) -> StoreSpec[Any]:
 
 
 def _way_out(name: str, left: str, right: str) -> str:
-    """Return the hint of the error for a foreign-key join whose nodes are not in three groups."""
+    """Return the hint for the error of a foreign-key join that is not in three separate groups."""
     return (
-        f"the join {name!r} has three groups, the left rows of {left!r}, the right ones of "
-        f"{right!r} and its results, and no two of them may be one, by another join for "
-        f"instance; make a copy of the table that is in two of them and join that, as in "
+        f"the join {name!r} needs three separate partition groups, for the rows of {left!r}, the "
+        f"rows of {right!r} and its results, but another node, such as a join, connects two of "
+        f"them; join a copy of the table that is in two groups, as in "
         f'copy = builder.to_table("{right}-copy", builder.repartition("{right}-by-key", '
         f'builder.to_stream("{right}-changes", {right}), key=KEY, value=VALUE, nulls="pass"), '
         "store=COPY)"

@@ -164,7 +164,7 @@ class GlobalBuilder(TableBuilder):
 def with_global_reads(
     nodes: Mapping[str, AnyNode], tables: Mapping[str, GlobalDefinition]
 ) -> dict[str, AnyNode]:
-    """Return the nodes with reads of global tables moved from `reads` to `globals`."""
+    """Return the nodes, with stores of global tables moved from `reads` to `globals`."""
     stores = [table.store for table in tables.values()]
     return {
         name: replace(

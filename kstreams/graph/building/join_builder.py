@@ -64,10 +64,11 @@ class JoinBuilder(TableBuilder):
     ) -> Node[K, VO]:
         """Join each record of a stream with the table row of its key.
 
-        The join sees the row after all records that the task processed before, that is, all records
-        with an earlier time. In a versioned table, or a table derived from one, it sees the row at
-        the record's own time. Changes of the table give no results. Null values are dropped as
-        `null-value`; a null key has no row, and an inner join drops it as `null-key`.
+        The join reads the row after all records that the task has processed before, that is, all
+        records with an earlier time. In a versioned table, or a table derived from one, the join
+        reads the row as of the record's own time. Changes of the table give no results. Null values
+        are dropped as `null-value`; a null key has no row, and an inner join drops it as
+        `null-key`.
 
         Args:
             name: Name of the node.

@@ -30,10 +30,10 @@ class LoopBuilder(BuilderBase):
 
         The next batch, which starts immediately, reads the records that a batch writes to the loop.
         The tasks that own the keys read each record exactly once, and the records of one task keep
-        their order. Loop records are merged by time with the group's other input, but do not
-        advance stream time, which other records may have advanced past the time of a loop record.
-        So windows below a loop need a grace as long as a hop may take; otherwise they drop the
-        records as late. (In a group without other input, loop records do advance stream time.)
+        their order. Loop records are merged by time with the group's other input, but only the
+        other input advances stream time, which may pass a loop record during its hop. So windows
+        below a loop need a grace as long as a hop may take; otherwise they drop the records as
+        late. (In a group without other input, loop records do advance stream time.)
 
         A run to the end stops when its sources end and no loop has records.
 
@@ -59,7 +59,7 @@ class LoopBuilder(BuilderBase):
         return Loop(name, self)
 
     def close_loop(self, loop: Loop[K, V], *parents: Node[K, V]) -> None:
-        """Write the records of nodes to a loop. Call this method once for each loop.
+        """Write the records of nodes to a loop; call this method once for each loop.
 
         Args:
             loop: The result of `add_loop`.

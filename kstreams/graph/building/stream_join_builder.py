@@ -44,13 +44,13 @@ class StreamJoinBuilder(JoinBuilder):
     ) -> Node[K, VO]:
         """Join the records of two streams that have the same key and nearby times.
 
-        A pair has the later time of both records. Each side retains its records for `before + after
-        + grace` from its newest record, including that age, so a record that arrives before its
+        A pair has the later time of both records. Each side retains the records that are at most
+        `before + after + grace` older than its newest record, so a record that arrives before its
         window closes meets every partner in range.
 
-        The window of a left record closes once stream time has passed its time, `after` and the
-        grace; that of a right record once it has passed its time, `before` and the grace. A record
-        without a partner is then forwarded alone, with its own time and headers, before the results
+        The window of a left record closes once stream time has passed the record's time plus
+        `after` plus the grace; for a right record, `before` replaces `after`. A record without a
+        partner is then forwarded alone, with its own time and headers, before the results
         of the record that advanced stream time. That result is final: later partners do not join
         it. `idle_timeout` and `close_windows` close windows, too.
 

@@ -1,4 +1,4 @@
-"""Find the joins and stores whose inputs need co-partitioning."""
+"""Find the joins and stores whose inputs must be co-partitioned."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield a problem for each two entries of one join or store whose key serdes differ."""
+    """Yield a problem for entries with different key serdes that reach one join or store."""
     known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries
@@ -113,14 +113,14 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
             known.add(pair)
             yield (
                 f"records of {first.name!r} and {other.name!r} meet in {meeting.place}, but their "
-                f"keys are {one} and {two}: equal keys are other bytes there, and so lie in other "
-                "partitions; give both one key serde, or put builder.repartition(...) with the "
-                "other's below one of them"
+                f"keys are {one} and {two}: the bytes of equal keys differ, and so do their "
+                "partitions; give both the same key serde, or put builder.repartition(...) with "
+                "the key serde of one below the other"
             )
 
 
 def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield warnings for joins and stores of framed keys, whose frame partitioners hash, too."""
+    """Warn of sources with framed keys at one join or store: partitioners hash the frame, too."""
     for meeting in meetings(nodes):
         framed = [
             f"{entry.name!r} ({_key(entry).name})"
@@ -131,22 +131,21 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
         if framed:
             yield (
                 f"records meet in {meeting.place}, and keys of {', '.join(framed)} have a frame: "
-                "the partitioner of whoever writes them hashes it with the key, so equal keys "
-                "whose schemas have unlike ids lie in unlike partitions, and do not meet. Use a "
-                "plain serde for keys, or put builder.repartition(...) below the source, which "
-                "takes the frame off"
+                "producers hash the frame with the key, so equal keys with different schema ids "
+                "are in different partitions, and do not meet. Use a plain serde for keys, or put "
+                "builder.repartition(...) below the source, which removes the frame"
             )
 
 
 def inner_format(key: Serde[object]) -> str:
-    """Return the name of the serde that determines a key's partition, without any window."""
+    """Return the name of a key's serde; of a windowed key, the name of the inner key's serde."""
     while key.tail_bytes and isinstance(key, CompositeSerde):
         key = key.parts[0]
     return key.name
 
 
 def inner_rule(partitioner: Partitioner) -> Partitioner:
-    """Return the partitioner that is applied to the inner key of windowed keys."""
+    """Return the inner key's partitioner if keys are windowed; otherwise the given partitioner."""
     return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
 
 

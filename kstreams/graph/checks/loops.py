@@ -17,24 +17,24 @@ def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
     for node in nodes.values():
         if isinstance(node, LoopNode) and node.name not in closed:
             yield (
-                f"loop {node.name!r} is not closed: say what goes into it with "
-                f"close_loop({node.name}, ...)"
+                f"loop {node.name!r} is not closed: pass the nodes that write to it "
+                f"with close_loop({node.name}, ...)"
             )
 
 
 def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Yield a problem for each loop that no source leads to, so that it never has records."""
+    """Yield a problem for each loop without an upstream source: it would never have records."""
     for pipeline in Topology("", groups).pipelines():
         if not any(group.sources for group in pipeline):
             for loop in (loop for group in pipeline for loop in group.loops):
                 yield (
-                    f"no source leads to loop {loop.name!r}: nothing would ever be in it; "
-                    "close it with nodes below a source"
+                    f"no source leads to loop {loop.name!r}: it would never have "
+                    "records; close it with nodes below a source"
                 )
 
 
 def with_hops(nodes: Mapping[str, AnyNode]) -> Mapping[str, AnyNode]:
-    """Return the nodes; if there are loops, repartition edges transmit the records' hop counts."""
+    """Return the nodes; in a topology with loops, repartition edges transmit hop counts."""
     if not any(isinstance(node, LoopNode) for node in nodes.values()):
         return nodes
     return {

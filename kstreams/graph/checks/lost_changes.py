@@ -4,9 +4,9 @@ Workers receive a copy of a function, made when the app starts. The next batch m
 worker, and a failed batch is repeated: changes that a function makes to its object are lost or
 counted twice. This module analyzes the source code of functions, and finds these changes:
 
-- a method assigns to an attribute of its object, or to an item of one, or calls a method that
-  changes a builtin container in one (`self.seen.add(key)`); so does a method of the same object
-  that it calls, one level deep;
+- a method assigns to an attribute of its object, or to an item of an attribute, or calls a method
+  that changes a builtin container in an attribute (`self.seen.add(key)`); the methods of the same
+  object that it calls directly are checked, too;
 - a nested function rebinds a variable of the enclosing function (`nonlocal`).
 
 An attribute that is assigned under a test of that attribute (`if self.client is None`) is created
@@ -77,7 +77,7 @@ def _root(node: AnyNode) -> object:
 
 
 def _functions_of(root: object) -> Iterator[Callable[..., Any]]:
-    """Yield the user's functions that are reachable from an object of the library."""
+    """Yield the user's functions that an object of the library contains, at any depth."""
     waiting: list[Any] = [root]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST_LOOKED_AT:
@@ -103,7 +103,7 @@ def _is_users(found: Any) -> bool:  # noqa: ANN401  # whatever an object was giv
 
 
 def _parts(found: object) -> Iterator[object]:
-    """Yield the parts of an object that may be or contain the user's functions."""
+    """Yield the objects inside an object that may be, or may contain, the user's functions."""
     if isinstance(found, partial):
         yield from (found.func, *found.args, *found.keywords.values())
     elif isinstance(found, (tuple, list)):

@@ -35,7 +35,7 @@ class Uneven:
     stores: Mapping[str, int] = field(default_factory=dict)
 
     def of_input(self, name: str, tasks: int) -> int:
-        """Return the partition count of an input, whose group has `tasks` tasks."""
+        """Return an input's partition count; if it is not uneven, the group's number of tasks."""
         return self.inputs.get(name, tasks)
 
     def inputs_of(self, group: PartitionGroup, tasks: int) -> dict[str, int]:
@@ -43,7 +43,7 @@ class Uneven:
         return {entry.name: self.of_input(entry.name, tasks) for entry in group.inputs}
 
     def of_store(self, name: str, tasks: int) -> int:
-        """Return the partition count of a store, whose group has `tasks` tasks."""
+        """Return a store's partition count; if it is not uneven, the group's number of tasks."""
         return self.stores.get(name, tasks)
 
 
@@ -101,7 +101,7 @@ def partition_counts(
 
 
 def _fixed(group: PartitionGroup, counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the partition counts that topics and repartition edges fix, by input of a group."""
+    """Return the partition count of each input whose topic or repartition edge determines it."""
     fixed = {node.name: counts[node.topic.name] for node in group.sources}
     return fixed | {edge.name: edge.partitions for edge in group.entries if edge.partitions}
 
@@ -111,8 +111,8 @@ def _co_partitioned(
 ) -> Iterator[tuple[tuple[Entry, ...], tuple[Meeting, ...]]]:
     """Yield each set of inputs that must be co-partitioned, with the joins and stores that need it.
 
-    Two inputs are in one set if they reach the same join or store, or if both are in a set with a
-    third input.
+    Two inputs are in one set if they reach the same join or store, or if other inputs connect them
+    in this way.
     """
     sets: list[tuple[dict[str, Entry], list[Meeting]]] = []
     for place in places:
@@ -137,7 +137,11 @@ def _one_count(
     counts: Mapping[str, int],
     records: _Records,
 ) -> int | None:
-    """Return the partition count of a co-partitioned set; None if no input fixes it."""
+    """Return the common partition count of co-partitioned inputs; None if no input has a count.
+
+    Raises:
+        PartitionCountError: The inputs have different partition counts.
+    """
     fixed = _fixed(group, counts)
     wanted = {_shown(entry): fixed[entry.name] for entry in entries if entry.name in fixed}
     if len(set(wanted.values())) > 1:
@@ -168,7 +172,7 @@ def _check_partitioners(
 
 
 def _reason(meeting: tuple[Meeting, ...]) -> str:
-    """Return a text that names the nodes and stores that need co-partitioning."""
+    """Return a text such as "node 'join' needs co-partitioning", for error messages."""
     places = [place for place in meeting if len(place.entries) > 1]
     nodes = dict.fromkeys(name for place in places for name in place.nodes)
     stores = dict.fromkeys(place.store for place in places if place.store)
@@ -191,7 +195,7 @@ def _partitioner(entry: Entry) -> Partitioner:
 def _counts_beside(
     topology: Topology, group: PartitionGroup, counts: Mapping[str, int]
 ) -> Iterator[int]:
-    """Yield the partition counts of the source topics of the group's pipeline."""
+    """Yield the partition counts of all source topics of the pipeline that has the group."""
     for groups in topology.pipelines():
         if group in groups:
             yield from (counts[node.topic.name] for each in groups for node in each.sources)

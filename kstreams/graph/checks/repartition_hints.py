@@ -42,8 +42,8 @@ def repartition_hint(
 ) -> str:
     """Return a hint, with code, for co-partitioning inputs.
 
-    The largest topic keeps its partitions. A topic's size is its number of records if that is
-    known, otherwise its number of partitions.
+    The code repartitions all topics but the largest one. A topic's size is its number of records
+    if it is known, otherwise its number of partitions.
 
     Args:
         group: The group.
@@ -74,7 +74,7 @@ def repartition_hint(
 def repartition_lines(
     group: PartitionGroup, source: SourceNode, like: SourceNode | None = None
 ) -> str:
-    """Return code lines that repartition a source's records.
+    """Return lines of Python code that repartition a source's records.
 
     Args:
         group: The group of the source. If the source feeds a table, the code creates the table

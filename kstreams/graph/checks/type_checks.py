@@ -129,7 +129,11 @@ def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
 
 
 def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
-    """Return a hint if a repartition edge rejects None; otherwise an empty text."""
+    """Return the hint for a type mismatch at a repartition edge; otherwise, an empty text.
+
+    There is a hint if the edge would accept the records if their key or value (`part`) were not
+    None.
+    """
     if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
         return ""
     option = "null_keys" if part == "key" else "nulls"

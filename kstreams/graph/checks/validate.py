@@ -41,7 +41,7 @@ def validated(
     *,
     global_tables: tuple[GlobalDefinition, ...] = (),
 ) -> Topology:
-    """Return the topology; raises `TopologyError` with all problems, sorted, if there are any."""
+    """Return the topology of the nodes; raises a `TopologyError` that lists all problems."""
     found = [*problems, *_parents(nodes), *loop_problems(nodes)]
     if not any(isinstance(node, SourceNode) for node in nodes.values()):
         found.append("there is no source: add one with add_source")
@@ -146,7 +146,11 @@ def _store_name_problem(name: str) -> str:
 
 
 def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
-    """Yield problems of changelogs: invalid names, unsupported stores, topics in use elsewhere."""
+    """Yield problems of changelogs.
+
+    A changelog's topic name is invalid or already used by a source, a sink or another store, or its
+    store does not support a changelog.
+    """
     users: dict[str, str] = {}
     for node in ordered:
         topic = node.topic if isinstance(node, SourceNode) else getattr(node, "target", None)
@@ -219,7 +223,7 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
 
 
 def _by_key(node: ProcessorNode) -> str:
-    """Return the reason why a node needs co-located keys; empty if it does not need them."""
+    """Return why a node needs all records of a key in one task; empty if it does not."""
     if isinstance(node, JoinNode):
         return "is a join"
     if node.makes_table:
@@ -257,7 +261,7 @@ def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def _reached(start: str, below: Mapping[str, set[str]]) -> set[str]:
-    """Return a group and all groups that are reachable from it over edges."""
+    """Return the names of a group and of all groups that it reaches over repartition edges."""
     reached, frontier = {start}, {start}
     while frontier:
         frontier = {after for name in frontier for after in below[name]} - reached

@@ -33,7 +33,7 @@ __all__ = ("Neighbors",)
 
 
 class Neighbors:
-    """The nodes of a group, their order and their neighbors.
+    """The nodes of a partition group, with their order and their neighbors.
 
     Args:
         group: The group.
@@ -65,7 +65,7 @@ class Neighbors:
         return min(names, key=self.places.__getitem__)
 
     def source(self, parents: Sequence[str]) -> ColumnSource:
-        """Return the source of the records that parents forward; all parents must be entries."""
+        """Return the serdes of the records that parents forward; all parents must be entries."""
         entries = [self._entries[parent] for parent in parents]
         key, value = serdes_of(entries[0])
         nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
@@ -96,14 +96,14 @@ class Neighbors:
         return None
 
     def shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> Reason | None:
-        """Return why a node cannot run by columns because other nodes use its stores."""
+        """Return a reason against columns if other nodes use the node's stores; otherwise None."""
         users = {user for spec in stores for user in self.users[spec.name]} - {node.name}
         return store_shared(self.first(users)) if users else None
 
     def mixed(
         self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
     ) -> Reason | None:
-        """Return a reason if a downstream node also receives records from other nodes.
+        """Return a reason if a downstream node also has other, unrelated parents; otherwise None.
 
         With execution by columns, the order of such a node's records would change: all records of
         one parent would come before the records of the other parent. A node that forwards only when
@@ -111,7 +111,8 @@ class Neighbors:
 
         Args:
             node: The node that would run by columns.
-            others: Names of other nodes whose records are in order in any case.
+            others: Names of other nodes that may be parents of downstream nodes, because the order
+                of their records does not change.
             but_for: Names of nodes whose results do not depend on the order of their inputs.
         """
         if self.at_batch_end(node.name):
@@ -138,7 +139,7 @@ class Neighbors:
 
         Args:
             node: The operator.
-            joins: Joins of changes that run by columns.
+            joins: Names of the joins of table changes that run by columns.
         """
         if not self._takes_columns(node) or self.records_reason(node.parents) is not None:
             return False

@@ -1,4 +1,4 @@
-"""Choose the execution of each node of a group: by records or by columns."""
+"""Choose the execution of each node of a partition group: by records or by columns."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class ExecutionPlanner:
     def _choose_joins_of_changes(self, group: PartitionGroup) -> None:
         """Find the joins of table changes that run by columns, and reasons against the others.
 
-        A table runs by columns if all joins that take its changes do, and they do if their tables
-        do. The search assumes this of all joins, and removes one after another that cannot run by
-        columns, until the assumption holds.
+        A table runs by columns only if all joins that receive its changes do, and a join only if
+        its tables do. The search first assumes that all joins run by columns, and then removes the
+        joins that cannot, until no join is removed.
         """
         obstacles: dict[str, Reason] = {
             name: reasons.BOTH_INPUTS
@@ -90,8 +90,8 @@ class ExecutionPlanner:
 
         Args:
             node: The node.
-            punctuated: Whether a node after this node, in the group's order, has a stream-time
-                punctuator.
+            punctuated: Whether a node that comes later in the order of the group has a
+                stream-time punctuator.
 
         Raises:
             TopologyError: The node has `execution="columns"` and cannot run by columns; the error
@@ -117,10 +117,11 @@ class ExecutionPlanner:
     def summary(self, node: ProcessorNode) -> str | None:
         """Return a node's execution and the reason; None for a node without a column form.
 
-        A fact that only a run knows is shown as a condition.
+        If the execution depends on punctuators, which are known only when the app runs, the text
+        states the condition.
         """
         if self._asked(node) == "records":
-            return "records (asked for)"
+            return "records (execution='records')"
         found = self._found(node, punctuated=False)
         if not isinstance(found, ColumnProcessor):
             return f"records ({found})" if found else None
@@ -136,10 +137,10 @@ class ExecutionPlanner:
         return "auto" if form is None else form.execution
 
     def _found(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | Reason:
-        """Return a column processor, or the reason why there is none; the result is cached.
+        """Return a node's column processor, or the reason why it has none; cache the result.
 
-        A table depends on itself if a join looks it up for a stream of its own changes. Such a
-        table runs by records, because its columnar form for lookups would forward no changes.
+        A table depends on itself if a join looks up its rows for a stream of its own changes. Such
+        a table runs by records, because its columnar form for lookups would forward no changes.
         """
         place = node.name, punctuated
         if place not in self._made:
@@ -162,7 +163,7 @@ class ExecutionPlanner:
     def _inputs(
         self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
     ) -> list[Input] | Reason:
-        """Return the inputs of a node, or the reason why the parents meet no need."""
+        """Return a node's inputs, or the reason why an input's parents do not meet its need."""
         inputs = []
         for parents, need in _ports(node, form):
             met = self._met(node, parents, need)
@@ -174,7 +175,7 @@ class ExecutionPlanner:
         return inputs
 
     def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
-        """Return the first need, in the order below, that the parents meet, or a reason."""
+        """Return the first kind of rows in `need` that parents forward, or the reason if none."""
         reason: Reason | None
         if Need.CHANGES in need:
             reason = self._changes_reason(parents[0], need)
@@ -219,7 +220,7 @@ class ExecutionPlanner:
                 return self._own_reason(node, form) or self._rows_reason(node, form)
 
     def _own_reason(self, node: ProcessorNode, form: NodeForm) -> Reason | None:
-        """Return the reason why a node's neighbors prevent execution by columns, or None."""
+        """Return why neighbors prevent a node's execution by columns, or None if they do not."""
         looked_up = _looked_up(node, form)
         tables = node.parents if form.takes_changes else looked_up
         kept = {spec for name in tables for spec in self._tables.stores_above(name)}
@@ -255,9 +256,10 @@ class ExecutionPlanner:
         return None
 
     def _takes_results(self, node: ProcessorNode) -> bool:
-        """Return whether a node is between a columnar aggregation and edges or topics.
+        """Return whether a node's parent is a columnar aggregation and its children encode rows.
 
-        The aggregation must run by columns even if other nodes have punctuators.
+        The children must be repartition edges and topics. The aggregation must run by columns even
+        if other nodes have punctuators.
         """
         above = self._nodes.get(node.parents[0])
         if len(node.parents) > 1 or above is None or not self._neighbors.encode_at_once(node):
@@ -270,11 +272,11 @@ class ExecutionPlanner:
         return isinstance(self._found(above, punctuated=others), ColumnProcessor)
 
     def _end_with_batch(self, parents: Sequence[str]) -> bool:
-        """Return whether the only parent forwards nothing before the batch ends."""
+        """Return whether there is only one parent, and it forwards only when the batch ends."""
         return len(parents) == 1 and self._neighbors.at_batch_end(parents[0])
 
     def _follows(self, parents: Sequence[str]) -> bool:
-        """Return whether the only parent runs by columns and is not an aggregation."""
+        """Return whether there is only one parent, and it runs by columns and is no aggregation."""
         form = self._forms.get(parents[0])
         if len(parents) > 1 or form is None or form.output is Output.RESULTS:
             return False
@@ -300,7 +302,7 @@ def _ports(node: ProcessorNode, form: NodeForm) -> list[tuple[Sequence[str], Nee
 
 
 def _looked_up(node: ProcessorNode, form: NodeForm) -> list[str]:
-    """Return the parents of a node whose rows it looks up without taking their changes."""
+    """Return the parent tables whose rows a node looks up without receiving their changes."""
     return [parents[0] for parents, need in _ports(node, form) if need is Need.ROWS]
 
 

@@ -30,8 +30,8 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason against columns for a group whose entry may skip failed records."""
-    return f"{entry!r} goes on after records that fail (on_error)"
+    """Return the reason for a group in which `on_error` may skip failed records of an entry."""
+    return f"{entry!r} continues after failed records (on_error)"
 
 
 def below_processor(parent: str) -> Reason:
@@ -55,8 +55,8 @@ def store_shared(user: str) -> Reason:
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason against columns above a node that also has other inputs."""
-    return f"node {node!r} below it gets records from elsewhere too"
+    """Return the reason for a node whose downstream node, `node`, also has other parents."""
+    return f"node {node!r} below it also gets records from other nodes"
 
 
 def table_read(reader: str) -> Reason:
@@ -76,7 +76,7 @@ def table_by_records(table: str, why: Reason | None = None) -> Reason:
 
 def other_group(table: str) -> Reason:
     """Return the reason against columns for a join with a table of another group."""
-    return f"table {table!r} is of another group"
+    return f"table {table!r} is in another partition group"
 
 
 def _with_cause(reason: Reason, why: Reason | None) -> Reason:

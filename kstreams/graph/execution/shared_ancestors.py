@@ -13,7 +13,7 @@ _BOTH = 3
 
 
 def joins_behind(group: PartitionGroup) -> dict[str, list[str]]:
-    """Return, by node, the joins whose two inputs the node's records reach on different paths.
+    """Return, by node, the joins that the node's records reach on separate paths to both inputs.
 
     The keys of the result include sources and entries of the group.
     """

@@ -45,17 +45,17 @@ class Tables:
         return node
 
     def stores_above(self, port: str) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores of a port's table; empty if another group has the table."""
+        """Return the stores of the table above a node, as in `above`; empty if `above` is None."""
         table = self.above(port)
         return () if table is None else table.stores
 
     def is_looked_up(self, table: ProcessorNode) -> bool:
-        """Return whether a join looks up the table, or the table has no readers."""
+        """Return True if a join looks up rows of the table, or if the table has no readers."""
         readers = self.readers(table)
         return not readers or any(self.looks_up(reader) for reader in readers)
 
     def looks_up(self, name: str) -> bool:
-        """Return whether a node looks up rows of a table without taking its changes."""
+        """Return whether a node looks up rows of a table without receiving the table's changes."""
         form = self._forms.get(name)
         return form is not None and form.looks_up
 
@@ -78,12 +78,12 @@ class Tables:
     def changes_reason(self, table: ProcessorNode, joins: Collection[str]) -> Reason | None:
         """Return why a table cannot forward changes by columns because of its neighbors, or None.
 
-        The columnar joins in `joins` read the store only after all rows of the batch are put, or
-        read unchanged rows; other readers of the store are a reason.
+        Any reader of the table's store is a reason, except the columnar joins in `joins`: they read
+        the store only after all rows of the batch are written, or read rows that do not change.
 
         Args:
             table: The node that stores the table's rows.
-            joins: Joins of table changes that run by columns.
+            joins: Names of the joins of table changes that run by columns.
         """
         own = {name for name in joins if self._joins(name, table)}
         users = {user for spec in table.stores for user in self._neighbors.users[spec.name]}

@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"[\w.\-]+( [\w.\-]+)*")
 
 @dataclass(frozen=True)
 class _Edges:
-    """For each repartition edge and loop: the group that writes it, and the group that reads it."""
+    """The groups that write and read each repartition edge and loop."""
 
     above: Mapping[str, str]
     below: Mapping[str, str]
@@ -197,5 +197,5 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a name, quoted and escaped if it could be mistaken for other parts of the text."""
+    """Return a name; quote and escape it if a reader could confuse it with the text around it."""
     return name if _PLAIN.fullmatch(name) else json.dumps(name)

@@ -24,7 +24,7 @@ __all__ = ("Arrow", "Box", "Drawing", "Shape", "draw", "printable")
 
 
 class Shape(Enum):
-    """The kind of a box."""
+    """The kind of the object that a box represents; output languages draw a shape for each."""
 
     SOURCE = "source"
     PROCESSOR = "processor"
@@ -57,7 +57,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes by group, boxes outside groups, and arrows; all in a deterministic order."""
+    """The boxes of each group, the boxes outside groups, and the arrows, in a fixed order."""
 
     title: str
     groups: tuple[tuple[str, tuple[Box, ...]], ...]
@@ -66,7 +66,7 @@ class Drawing:
 
 
 def draw(topology: Topology) -> Drawing:
-    """Create the drawing of a topology. Box ids are numbered, so equal topologies look equal."""
+    """Create the drawing of a topology; equal topologies give equal drawings."""
     ids = {name: f"n{number}" for number, name in enumerate(topology.nodes)}
     topics = {name: f"t{number}" for number, name in enumerate(_topics(topology))}
     stores = {spec.name: f"s{number}" for number, spec in enumerate(topology.stores)}

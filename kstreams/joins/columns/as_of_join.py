@@ -31,8 +31,9 @@ _AT_ONCE = -1
 class AsOfColumns(LookUps):
     """The columnar form of `AsOfJoin`.
 
-    A waiting record is joined at the batch position of the record that ends its wait, any other
-    record at its own position. Records that still wait when their batch ends are stored.
+    A record is joined with the table as of a batch position: a waiting record as of the position of
+    the record that ends its wait, any other record as of its own position. Records that still wait
+    when their batch ends are stored.
 
     Args:
         store: The store of the table.
@@ -115,7 +116,14 @@ class AsOfColumns(LookUps):
             self._join_at(_rows_of(stored, self._spec.key), lefts, moments)
 
     def _join_at(self, rows: pa.Table, lefts: list[Any], moments: pa.Table) -> None:
-        """Join records as of the batch positions in `moments`."""
+        """Join records with the table, each as of a batch position.
+
+        Args:
+            rows: The keys, timestamps and headers of the records.
+            lefts: The values of the records.
+            moments: For each record, the position in the batch at which it is joined, and the
+                stream time at this position, unless it is the end of the batch.
+        """
         for name in moments.column_names:
             rows = rows.append_column(name, moments.column(name))
         rows = rows.append_column("value", pa.nulls(rows.num_rows))
@@ -132,7 +140,14 @@ class AsOfColumns(LookUps):
         return taken
 
     def _put(self, table: pa.Table, values: list[Any], waits: Bools, until: int) -> None:
-        """Store the records that still wait when the batch ends."""
+        """Store the records that still wait when the batch ends.
+
+        Args:
+            table: The records of the batch.
+            values: The values of the records.
+            waits: The mask of records that had to wait when they arrived.
+            until: The time (ms) up to which records no longer wait.
+        """
         times = table.column("timestamp").to_numpy()
         numbers = np.cumsum(waits) - 1
         stay = np.flatnonzero(waits & (times > until))

@@ -185,7 +185,7 @@ class BatchJoin:
         """Return three masks of the batch's records, and the number of late records.
 
         The masks select records that are forwarded unmatched now, wait for a partner, and are
-        stored.
+        stored. `paired` is the mask of the batch's records that have a partner.
         """
         came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
@@ -208,9 +208,10 @@ class BatchJoin:
         return gone
 
     def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
-        """Return the tail's records that the batch may need, and `keys` with their other keys.
+        """Return `keys` with further keys appended, and the tail's records that the batch needs.
 
-        These are records with one of the keys, and unmatched ones whose window closes now.
+        These are the records with one of `keys`, and unmatched records of other keys whose window
+        closes in this batch.
         """
         codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
         codes = codes.astype(np.int64)
@@ -225,7 +226,10 @@ class BatchJoin:
         return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
 
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
-        """Return all keys of the batch and of the due entries; and the entries' key numbers."""
+        """Return the distinct keys of the batch and of `due`, and the key number of each `due`.
+
+        `due` contains the stored waiting records whose window closes in this batch, if any.
+        """
         stored = self._came.keys.stored
         if due is None or not due.keys:
             return stored, np.zeros(0, np.int64)
@@ -233,7 +237,10 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows that may contain partners, and the rows of due entries."""
+        """Read the stored rows that may contain partners of the batch's records, or `due` records.
+
+        The other arguments are the results of `_all_keys`.
+        """
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
@@ -271,7 +278,14 @@ class BatchJoin:
     ) -> tuple[Ints, Ints, list[bytes]]:
         """Return the stored records whose window closes in this batch without a partner.
 
-        Returns their indexes, closing times (ms) and headers.
+        Returns their indexes in `there`, closing times (ms) and headers.
+
+        Args:
+            due: The stored waiting records whose window closes in this batch, if any.
+            codes: The key numbers of the due records.
+            stored: The rows that were read.
+            there: The indexes of the records of `stored` that can still have a partner.
+            met: The matched pairs.
         """
         none = np.zeros(0, np.int64)
         elements = stored.elements.take(there)
@@ -288,7 +302,14 @@ class BatchJoin:
         return spots[found], due.closes[found], [due.headers[each] for each in found.tolist()]
 
     def _headers(self, old: list[bytes], near: Near, ended: Bools, fresh: Ints) -> pa.Array:
-        """Return the headers of closed records, in the order: stored rows, tail, batch."""
+        """Return the headers of closed records, in the order: stored rows, tail, batch.
+
+        Args:
+            old: The encoded headers of closed records in stored rows.
+            near: Records of the tail.
+            ended: The mask of closed records of `near`.
+            fresh: The row numbers of closed records of the batch.
+        """
         waited = near.elements.headers
         count = int(ended.sum())
         tail = [b""] * count if waited is None else objects_of(waited.filter(pa.array(ended)))
@@ -296,7 +317,10 @@ class BatchJoin:
         return pa.concat_arrays([known, self._came.headers(fresh)])
 
     def _settle(self, stored: Stored, there: Ints, settled: Bools) -> None:
-        """Mark stored records as matched, except in rows that have expired."""
+        """Mark the `settled` records of `there` as matched, except in rows that have expired.
+
+        `there` contains indexes of records of `stored`, and `settled` one bool per index.
+        """
         elements = stored.elements
         fates = elements.fates.copy()
         fates[there[settled]] = SETTLED
@@ -322,6 +346,14 @@ class BatchJoin:
         """Add the batch's records to the tail, and remove records that have expired.
 
         Records that expire in the batch are never stored.
+
+        Args:
+            tail: The tail as read for this batch.
+            near: Records of the tail.
+            settled: The mask of records of `near` that have a partner.
+            remembered: The mask of the batch's records that are stored.
+            waits: The mask of the batch's records that wait for a partner.
+            clocks: The join's `Clocks` after the batch.
         """
         came, own = self._came, self._own
         numbers = np.cumsum(remembered) - 1 + self._clocks.number
@@ -345,7 +377,7 @@ class BatchJoin:
         self._tail.advance(tail, partnered, fresh, clocks)
 
     def _advanced(self, count: int) -> Clocks:
-        """Store and return the join's progress after a batch that stores `count` records."""
+        """Store and return the join's `Clocks` after a batch that stores `count` records."""
         clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):

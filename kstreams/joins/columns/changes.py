@@ -103,7 +103,7 @@ def put_rows(
     A row is None if it does not exist.
 
     Args:
-        table: The table, without pending puts.
+        table: The table; all earlier puts must have been written to its store.
         keys: The keys, in a form in which equal keys compare equal.
         values: The values; None deletes.
         times: The times, ms.
@@ -149,7 +149,7 @@ class ChangesProcessor(ColumnProcessor):
         self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
-        """Return a table with its keys converted to their Arrow type."""
+        """Return a table with its keys decoded to the `arrow_type` of the source's key serde."""
         return replaced(table, key=source.key.to_arrow(table.column("key").combine_chunks()))
 
 

@@ -138,7 +138,14 @@ class LookUps(EachRow):
     def _results(
         self, table: pa.Table, lefts: Values, rights: list[Any], numbers: Ints
     ) -> pa.Array:
-        """Return the column of results; a ready-made joiner function is not called per row."""
+        """Return the column of results; a ready-made joiner function is not called per row.
+
+        Args:
+            table: The records; an error names the key and timestamp of the failed record.
+            lefts: The values of the records.
+            rights: The values of the found table rows.
+            numbers: For each record, the index of its table row in `rights`.
+        """
         function: object = self._joiner.function
         if function is left_value:
             return self.held.column(lefts) if isinstance(lefts, list) else lefts

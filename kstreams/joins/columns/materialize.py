@@ -53,7 +53,7 @@ class MaterializeColumns(ColumnProcessor):
         )
 
     def advance(self, stream_time_ms: int) -> None:
-        """Write the pending puts to the store, after the joins of the batch have read them."""
+        """Write the buffered puts of the batch to the store, after the joins have read them."""
         self._settle()
 
     def _settle(self) -> None:

@@ -132,7 +132,16 @@ def ended_results(
 
 
 class _Values:
-    """Reads values by index: first of known records, then of records with null keys."""
+    """Reads the values of records by index.
+
+    The first indexes are those of `Outcome.known`; the records with null keys follow.
+
+    Args:
+        came: The records of the batch.
+        outcome: The outcome of the join.
+        nulls: The row numbers, in `came`, of the records with null keys.
+        sources: The inputs of the records.
+    """
 
     def __init__(
         self,
@@ -172,7 +181,7 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return a sequence number for each record of the batch, higher than all stored numbers."""
+    """Return sequence numbers for records at batch positions, above those of stored records."""
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -21,7 +21,10 @@ class SelfJoinColumns(RemembersStreams):
     """The columnar form of `SelfJoin`; both sides have the same source."""
 
     def init(self, context: BatchContext) -> None:
-        """Open the store, and delete waiting entries that an earlier outer join left."""
+        """Open the store, and delete its list of waiting records.
+
+        The list has entries only if the node was an outer join in an earlier version of the app.
+        """
         super().init(context)
         self._rows.drop_open(FAR_MS)  # those of an outer join before
 

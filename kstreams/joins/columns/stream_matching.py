@@ -109,6 +109,13 @@ def meet(
     forwarded unmatched when its window closed is not matched again. Pairs with a record whose
     window has closed are rare; they are checked one by one, because earlier pairs decide whether
     the record was forwarded.
+
+    Args:
+        arrivals: The records of the batch.
+        known: The stored records and the records of the batch.
+        setup: The time spans of the join.
+        clocks: The progress of the join before the batch.
+        keeps: Whether unmatched records of the left and of the right side are forwarded.
     """
     left, right = _candidates(known, setup)
     is_later = known.places[left] > known.places[right]
@@ -178,7 +185,16 @@ def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
 
 
 def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints:
-    """Return, for each stream time and side, the time (ms) before which records' windows closed."""
+    """Return a time (ms) for each stream time: the join windows of earlier records have closed.
+
+    Earlier records without a partner have therefore been forwarded.
+
+    Args:
+        stream: The stream times, ms.
+        sides: The side that belongs to each stream time: 0 left, 1 right.
+        setup: The time spans of the join.
+        clocks: The progress of the join before the batch.
+    """
     delays = np.array([setup.close(0, 0), setup.close(1, 0)])
     known = np.array([clocks.final_left, clocks.final_right])
     finals: Ints = np.maximum(stream - delays[sides], known[sides])

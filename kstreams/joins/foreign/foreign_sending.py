@@ -112,7 +112,15 @@ class ForeignSending:
                 self._say_alone(steps, rows[start : start + _AT_ONCE], self._terms.alone)
 
     def _subscribe(self, steps: Steps, names: ForeignNames, rows: Ints, stays: Bools) -> None:
-        """Send the subscriptions of rows that refer to a foreign key, or no longer refer to one."""
+        """Send the subscriptions of rows that refer to a foreign key, or no longer refer to one.
+
+        Args:
+            steps: The changes of the left rows.
+            names: The encoded foreign keys by number.
+            rows: For each subscription, the index of its change in `steps`.
+            stays: The mask of subscriptions to the new foreign key of a row; the others
+                remove the row from its old foreign key.
+        """
         was, now = steps.was[rows], steps.now[rows]
         comes = np.where((was >= 0) & (was != now), MOVE, ENTER)
         leaves = np.where(self._inner & (now < 0), LEAVE_RESULT, LEAVE)

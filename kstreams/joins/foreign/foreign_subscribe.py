@@ -102,7 +102,7 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
 
 
 def _columns(steps: Sequence[_Step]) -> tuple[Steps, ForeignNames]:
-    """Return the net change of each row over all of its steps, and the encoded foreign keys."""
+    """Return the net change of each row over all of its changes, and the encoded foreign keys."""
     last = {step.own: step for step in steps}
     first = {step.own: step for step in reversed(steps)}
     ends, begins = list(last.values()), [first[own] for own in last]

@@ -68,7 +68,12 @@ class ForeignSubscribeColumns(ChangesProcessor):
         return (None if value is None else by(key, value) for key, value in pairs)
 
     def _data(self, now: Sequence[Any], news: Sequence[Any]) -> pa.Array:
-        """Return left values if there is a foreign key, otherwise results; both encoded."""
+        """Encode the left value of each row with a foreign key, and the result of other rows.
+
+        Args:
+            now: The new foreign keys; None for no foreign key.
+            news: The new left values; None for a deleted row.
+        """
         terms = self._terms
         pairs = list(zip(now, news, strict=True))
         data = terms.value.serialize_many([None if key is None else new for key, new in pairs])

@@ -14,7 +14,7 @@ __all__ = ("AnswerCache", "cache_of")
 
 
 class AnswerCache(Generic[Q, A]):
-    """An LRU cache of answers and misses, with times to live.
+    """An LRU cache of answers and of misses (questions without an answer), with times to live.
 
     Args:
         settings: The size of the cache, and the times to live.
@@ -29,7 +29,7 @@ class AnswerCache(Generic[Q, A]):
     def known(self, questions: Iterable[Q], now_ms: int) -> dict[Q, tuple[A, ...]]:
         """Return, by question, a tuple with the cached answer; empty for a cached miss.
 
-        Questions that are not in the cache, or have expired, are omitted.
+        Questions that are not in the cache, or have expired by `now_ms`, are omitted.
         """
         found: dict[Q, tuple[A, ...]] = {}
         for question in questions:

@@ -112,7 +112,11 @@ class _Asking(ClosureProcessor[K, V, K, VO]):
         return process
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """Call the service, and forward the results in the order of the records."""
+        """Call the service for the buffered records, and forward the results in record order.
+
+        Args:
+            held: Each buffered record, with its question (None for no question) and its origin.
+        """
         questions = list(dict.fromkeys(question for _, question, _ in held))
         known, failed = self._known([q for q in questions if q is not None])
         join, inner = self._definition.joiner.function, self._definition.joiner.how == "inner"

@@ -51,7 +51,8 @@ class Closing:
     Attributes:
         keeps: Whether the left and the right side have unmatched results.
         setup: The join's time spans.
-        forgets_at: For each side, a time (ms): records of this time or later expire further rows.
+        forgets_at: For each side, the earliest time (ms) of a new record that makes more stored
+            rows of this side expire.
         next: Stream time (ms) up to which no window closes.
     """
 
@@ -78,7 +79,13 @@ class Closing:
         self.next = -FAR_MS if any(self.keeps) else FAR_MS
 
     def wait(self, side: int, number: int, record: Record[Any, Any]) -> None:
-        """Add an entry for a waiting record, which is in the store."""
+        """Add an entry for a stored record that waits for a partner.
+
+        Args:
+            side: 0 for left, 1 for right.
+            number: The record's number in the store.
+            record: The record.
+        """
         time = record.timestamp
         close = time + self._delays[side]
         entry = (close, side, time, number, next(self._count), record.key, record.headers)

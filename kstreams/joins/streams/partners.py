@@ -124,7 +124,8 @@ def _chosen(
 ) -> bool:
     """Append to `found` the elements from `first` to `last` (ms) that can be matched.
 
-    Returns whether any of these elements waits for a partner.
+    Returns whether any of these elements waits for a partner. Waiting elements before the time
+    `final` (ms) cannot be matched, because they were forwarded unmatched.
     """
     waits = False
     for element in elements:

@@ -142,7 +142,13 @@ def _step(aggregator: InvertibleAggregator[Any, Any, Any, Any]) -> _Step:
 
 
 def _counting(step: _Step) -> _Changed:
-    """Return a step that keeps a group's number of rows as the group's entry; None for no rows."""
+    """Return a function that applies a change to a group that stores only its number of rows.
+
+    The function takes and returns the number (None for no rows) and the group's state.
+
+    Args:
+        step: Applies a change to a number of rows and a state.
+    """
 
     def counting(
         kept: int | None, state: object, change: Change[Any], record: Record[Any, Any]
@@ -154,9 +160,14 @@ def _counting(step: _Step) -> _Changed:
 
 
 def _rounding(step: _Step, rounded: Callable[[Any], Any]) -> _Changed:
-    """Return a step that keeps the number of rows and the exact state as a group's entry.
+    """Return a function that applies a change to a group that stores its row count and exact state.
 
-    The step returns rounded states.
+    The function returns the new count and exact state as a pair, and the rounded state; None for
+    both if the group has no rows.
+
+    Args:
+        step: Applies a change to a number of rows and an exact state.
+        rounded: Rounds an exact state.
     """
 
     def rounding(

@@ -51,8 +51,8 @@ class StageRules:
         start: The id of the query's start; None for a bounded DataFrame, whose tasks run once and
             keep no state.
         timers: Whether Spark calls tasks at the times that they request.
-        cleaning: The policy for the removal of unnamed objects.
-        fork: The initial state of tasks that the checkpoint does not have; None: empty.
+        cleaning: The policy for the removal of objects that no version references.
+        fork: The initial state of a task that is not in the checkpoint; None: tasks begin empty.
     """
 
     number: int

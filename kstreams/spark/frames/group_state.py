@@ -1,4 +1,4 @@
-"""A stage as `applyInPandasWithState`, Python's `mapGroupsWithState`: for any state store."""
+"""Runs a stage with `applyInPandasWithState`, which works with any state store of Spark."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class Ownership:
     """A worker's knowledge of the owners of states.
 
     Attributes:
-        since_ms: By state name and start, the wall time of the first batch that the worker ran for
-            it.
+        since_ms: The wall time of the first batch that the worker ran, by the name of the state
+            and the id of the query's start; ms since the epoch.
     """
 
     since_ms: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -56,7 +56,7 @@ class Pack:
         stage: The stage of the source.
         entry: The name of the source node.
         topic: The name of its topic.
-        carried: The topic: its serdes and its partitioner.
+        carried: The topic, with its serdes and its partitioner, pickled for workers.
         errors: The channel of errors to the driver.
         all_tasks: Whether to call all tasks, also those without records: to get the time of their
             next wall-clock work, or to copy their initial state.

@@ -145,7 +145,11 @@ def rows_of_topic(frame: DataFrame, topic: str) -> DataFrame:
 
 
 def _topics(topology: Topology, of_dropped: str) -> frozenset[str] | None:
-    """Return the topics of the results; None if records choose their topics."""
+    """Return the topics of the results; None if records choose their topics.
+
+    Raises:
+        CompileError: The topology writes to `of_dropped`, the topic of drop counts.
+    """
     targets = [sink.target for sink in topology.sinks]
     policies = [
         *(entry.on_error for group in topology.groups for entry in group.inputs),

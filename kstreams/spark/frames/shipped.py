@@ -132,7 +132,13 @@ class Carried(Generic[T]):
 
 @dataclass
 class _Present:
-    """The loaded modules of this process, not those of its parent."""
+    """The user's modules that this process has loaded, without those of its parent process.
+
+    Attributes:
+        name: The name of the modules; None before any are loaded.
+        folder: The folder on the import path with the modules.
+        held: Removes unpacked modules from the disk.
+    """
 
     name: str | None = None
     folder: Path | None = None

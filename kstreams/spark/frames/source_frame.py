@@ -127,15 +127,23 @@ class _Columns:
         required: bool = False,
         given: bool = True,
     ) -> str | None:
-        """Return a column as SQL, cast to the required type; None without the column."""
+        """Return a column as SQL, cast to the required type; None without the column.
+
+        Args:
+            role: The name of the column in the result: `key`, `value`, `partition`, ...
+            types: The accepted Spark types of the column.
+            target: The SQL type of the result.
+            required: Whether a missing column is an error.
+            given: False leaves the column out.
+        """
         found = self._cast(role, types, target, required=required) if given else None
         return None if found is None else f"{found} AS {role}"
 
     def headers(self) -> str | None:
         """Return the column of headers as SQL, with an empty list for a row without headers.
 
-        For each row that Spark sends to Python, it fills in the ends of the null lists before the
-        row, so that ten thousand null lists would take seconds.
+        Null lists would be slow: when Spark sends a row to Python, it fills in the offsets of all
+        null lists before the row, so that ten thousand null lists take seconds.
         """
         found = self._cast("headers", (ArrayType,), _HEADERS)
         return (

@@ -106,7 +106,16 @@ _SAID = "host string, seen boolean"
 
 @dataclass(frozen=True)
 class _Probe:
-    """A `mapInArrow` function that uses the log; returns the host and whether the object exists."""
+    """A `mapInArrow` function that writes, reads or deletes a test object in the durable log.
+
+    Yields a row with the host, and whether the object was found with its content.
+
+    Attributes:
+        log: The settings of the durable log.
+        name: The name of the test object.
+        what: `write`, `read` or `delete`.
+        errors: The channel of errors to the driver.
+    """
 
     log: Carried[ObjectStoreSettings]
     name: str
@@ -161,5 +170,12 @@ def _asked(
     ask: Callable[[_Batches], Iterator[pa.RecordBatch]],
     said: str,
 ) -> list[Any]:
-    """Run a function in Python workers, one per partition; return the rows of its results."""
+    """Run a `mapInArrow` function once in each of several Spark partitions; return its rows.
+
+    Args:
+        session: The session.
+        width: The number of partitions.
+        ask: The function.
+        said: The schema of its rows, as DDL text.
+    """
     return session.range(0, width, 1, width).mapInArrow(ask, said).collect()

@@ -1,4 +1,4 @@
-"""A stage as `transformWithStateInPandas`, which can be chained, and has wall-clock timers."""
+"""Runs a stage with `transformWithStateInPandas`, which allows chains and has timers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _StageProcessor(StatefulProcessor):
         self._record: ValueState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the state."""
+        """Open the value in Spark's state that holds the record of the task."""
         self._handle = handle
         self._record = handle.getValueState("task", RECORD)
 
@@ -62,7 +62,7 @@ class _StageProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: TimerValues,  # noqa: N803  # Spark's name
     ) -> Iterator[pd.DataFrame]:
-        """Run a task."""
+        """Run the task of a group key on its messages; yield its messages as one frame."""
         yield self._run(int(key[0]), messages_of(rows), timerValues)
 
     def handleExpiredTimer(  # noqa: N802  # Spark's name
@@ -71,7 +71,7 @@ class _StageProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803  # Spark's name
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803  # as above
     ) -> Iterator[pd.DataFrame]:
-        """Run a task's wall-clock work."""
+        """Run the wall-clock work of the task of a group key; yield its messages as one frame."""
         yield self._run(int(key[0]), (), timerValues, is_timer=True)
 
     def close(self) -> None:

@@ -134,7 +134,10 @@ def _is_no_record_s(exc: KStreamsError) -> bool:
 def _failing(
     column: pa.Array, serde: Serde[Any], first: int = 0
 ) -> Iterator[tuple[int, KStreamsError]]:
-    """Yield the rows that cannot be encoded, with errors; halves the column to find them."""
+    """Yield the numbers of the rows that cannot be encoded, each with its error.
+
+    The column is halved repeatedly to find them. `first` is the number of its first row.
+    """
     try:
         encoded(column, serde)
     except KStreamsError as exc:

@@ -29,7 +29,7 @@ def all_covered(ranges: Sequence[KeyRange], keys: Sequence[bytes]) -> list[bool]
 
 
 def without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pair]:
-    """Return the pairs without deletions of single keys that lie in the deleted ranges."""
+    """Return the pairs, except pairs with the value None whose keys lie in the deleted ranges."""
     key, kept, done = itemgetter(0), list[Pair](), 0
     for start, end in ranges:
         low, high = bisect_left(pairs, start, key=key), bisect_left(pairs, end, key=key)

@@ -1,8 +1,9 @@
 """The in-memory working store: the fastest kind, also for tests.
 
-It keeps a task's state in dictionaries. A closed store stays in the process, by its directory.
-The directory itself is empty and shows other processes that the version exists; they restore it
-from the durable log. If the parent directory does not exist, nothing is written to the disk.
+It keeps a task's state in dictionaries. The process keeps the contents of closed stores in memory,
+by the path of their directory. The directory itself is empty and shows other processes that the
+version exists; they restore it from the durable log. If the parent directory does not exist,
+nothing is written to the disk.
 """
 
 from __future__ import annotations

@@ -67,7 +67,10 @@ class SortedKeys:
 
 
 def _spans(low: int, high: int, *, reverse: bool) -> Iterator[tuple[int, int]]:
-    """Yield ranges of positions that together cover `low` to `high`; the ranges grow."""
+    """Yield adjacent ranges of positions that cover `low` to `high`, each longer up to a limit.
+
+    With `reverse`, the ranges begin at `high`.
+    """
     size = _FIRST_KEYS
     while low < high:
         if reverse:

@@ -152,7 +152,10 @@ class MergedRows:
                 yield pair
 
     def _pair(self, data: bytes, stored: bytes | None) -> tuple[Any, Any] | None:
-        """Return an encoded key's pair of key and current value; None if the key has no value."""
+        """Return an encoded key's pair of key and current value; None if the key has no value.
+
+        `data` is the encoded key, `stored` its encoded value in the backend, or None.
+        """
         key = self._order.handle(data, _MISSING) if self._by_object else _MISSING
         if key is _MISSING:
             key = self._coding.key(data)

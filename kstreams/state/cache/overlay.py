@@ -32,7 +32,7 @@ class CachedRows:
     """The cached rows of one store at one version, for the next overlay at that version.
 
     Attributes:
-        key: The serde of the keys, which determines the handles.
+        key: The serde of the keys; it determines the handles, see `StoreOverlay`.
         value: The serde of the values.
         rows: Values by handle; None for a key that is known to be absent.
         encoded: Whether handles and values are bytes, regardless of the serdes.
@@ -178,7 +178,7 @@ class Overlay:
         return found
 
     def forget_read(self) -> None:
-        """Drop the rows that were read from the cache; keep the changes."""
+        """Drop the cached rows of reads and the `Resident` data; keep the uncommitted changes."""
         for name, known in self._cached.items():
             known.rows.clear()
             self._cached[name] = replace(known, resident=None)

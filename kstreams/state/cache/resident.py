@@ -1,4 +1,4 @@
-"""Data that a store keeps in memory between batches, in any form that its kind defines."""
+"""Data that a store keeps in memory between batches, in a form that its store kind defines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ("Resident", "ResidentSlot")
 
 
 class Resident(Protocol):
-    """Data of a store that its kind keeps in memory between batches, such as decoded rows."""
+    """Data that a kind of store keeps in memory between batches, such as decoded rows."""
 
     @property
     def size_bytes(self) -> int:

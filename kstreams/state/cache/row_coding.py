@@ -25,7 +25,7 @@ class RowCoding:
 
     Args:
         store: Name of the store.
-        key: The serde of the keys whose bytes have the order of the store.
+        key: The serde of the keys; the store is sorted by the bytes that this serde writes.
         value: Serde of the values.
     """
 

@@ -85,7 +85,7 @@ class StoreOverlay:
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
     def _arrange(self) -> None:
-        """Create the key order of puts and the merged scans, for the current form of handles."""
+        """Create `_order` (sorted keys of the puts) and `merged` (scans of puts and backend)."""
         self._order = WrittenKeys(self.dirty, self._coding.encode_keys if self._by_object else None)
         self.merged = MergedRows(
             self.dirty,
@@ -171,7 +171,7 @@ class StoreOverlay:
         return self._opened(found, key)
 
     def _load(self, key: Any, handle: Any) -> Any:  # noqa: ANN401  # as above
-        """Read an uncached key from the backend, cache its value and return the cached form."""
+        """Read an uncached key from the backend; cache and return its value (object or bytes)."""
         encoded = self._coding.encode_key(key) if self._by_object else handle
         data = self.stored.get(encoded)
         found = data if data is None or not self._objects else self._coding.value(data, key)
@@ -388,7 +388,7 @@ class StoreOverlay:
             self._coding.encode_value(value, key)
 
     def _opened(self, found: Any, key: Any) -> Any:  # noqa: ANN401  # as above
-        """Return a cached value as an object: decoded if values are cached as bytes."""
+        """Return the cached value `found` as an object; decode it if values are cached as bytes."""
         return found if self._objects or found is None else self._coding.value(found, key)
 
 

@@ -16,9 +16,9 @@ class WrittenKeys:
     """The encoded keys of put rows, in order; keys are only sorted when they are read.
 
     Args:
-        cache: The put rows by handle, in the order of first puts. The owner calls `forget` after it
-            has removed rows.
-        encode: Returns the bytes of handles; None if handles are bytes.
+        cache: The put rows by handle (see `StoreOverlay`), in the order of first puts. The owner
+            calls `forget` after it has removed rows.
+        encode: Returns the encoded keys of handles; None if handles are encoded keys.
     """
 
     def __init__(

@@ -132,7 +132,7 @@ class Commit:
 
     @property
     def sent(self) -> tuple[LoopPart, ...]:
-        """The parts of records that the batch's tasks sent to loops or staged for topics."""
+        """The `LoopPart`s of records that the batch's tasks sent to loops or staged for topics."""
         return (*self.loops, *self.staged.parts)
 
     def pointers(self) -> dict[TaskId, Pointer]:
@@ -262,7 +262,7 @@ class CommitLog:
         The log may have commits before a gap; their state may be deleted.
 
         Raises:
-            LogMismatchError: The log is not the one that was begun.
+            LogMismatchError: The log is known to exist, but its first object is missing.
         """
         found = self.numbers()
         first = len(found) - 1
@@ -274,7 +274,7 @@ class CommitLog:
         """Return the numbers of all batches that have a commit in the log, ascending.
 
         Raises:
-            LogMismatchError: The log is not the one that was begun.
+            LogMismatchError: The log is known to exist, but its first object is missing.
         """
         return [self._batch(name) for name in self._names()]
 
@@ -282,7 +282,7 @@ class CommitLog:
         """Return the newest commit, or None before the first.
 
         Raises:
-            LogMismatchError: The log is not the one that was begun.
+            LogMismatchError: The log is known to exist, but its first object is missing.
             StateCorruptError: The commit is damaged.
         """
         names = self._names()

@@ -136,7 +136,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
 
 
 def _decompressed(frame: memoryview, count: int) -> bytes:
-    """Decompress a frame; a `ValueError` if its header does not have this uncompressed size."""
+    """Decompress a zstd frame; raise `ValueError` unless its header has the size `count`."""
     if count != _content_bytes(frame):
         raise ValueError(f"expected a zstd frame of {count!r} bytes of content")
     found: bytes = pa.Codec(_CODEC).decompress(frame, count, asbytes=True)

@@ -195,7 +195,11 @@ class DirectoryObjectStore(ObjectStore):
 
     @contextmanager
     def _unfinished(self, data: bytes) -> Iterator[Path]:
-        """Write a temporary file, with a lock that shows other processes that its writer runs."""
+        """Write a temporary file and hold a lock on it.
+
+        Yields the path of the complete file, and removes the file on exit. The lock shows other
+        processes that the writer still runs.
+        """
         aside = self._root / _UNFINISHED
         aside.mkdir(exist_ok=True)
         if not self._swept:
@@ -219,7 +223,13 @@ class DirectoryObjectStore(ObjectStore):
 
 
 def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
-    """Yield names below a directory in sorted order, without symbolic links."""
+    """Yield names below a directory in sorted order, without symbolic links.
+
+    Args:
+        directory: The directory.
+        base: The path of the directory from the root, with a slash at its end; empty for the root.
+        prefix: The prefix of the object names to yield.
+    """
     try:
         entries = [entry for entry in os.scandir(directory) if not entry.is_symlink()]
         names = sorted(f"{base}{entry.name}{'/' * entry.is_dir()}" for entry in entries)
@@ -237,7 +247,7 @@ def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
 
 
 def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
-    """Create and lock a new file in a directory; return the open file and its path.
+    """Create and lock a new file in the directory `aside`; return the open file and its path.
 
     Retries if another process removed the file before it was locked.
     """
@@ -251,7 +261,7 @@ def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
 
 
 def _remove_abandoned(aside: Path) -> None:
-    """Remove the temporary files of killed writers."""
+    """Remove the temporary files of killed writers from the directory `aside`."""
     for path in aside.iterdir():
         try:
             with path.open("rb") as file:

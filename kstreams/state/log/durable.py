@@ -117,7 +117,15 @@ class DurableLog:
     def ref(
         self, data: bytes, version: int, attempt: Attempt, kind: str, level: int = 0
     ) -> ObjectRef:
-        """Return the reference to an encoded object that an attempt is about to write."""
+        """Return the reference to an encoded object that an attempt is about to write.
+
+        Args:
+            data: The encoded object.
+            version: The version that the object results in.
+            attempt: The attempt.
+            kind: The kind of content: `delta`, `run` or `chunk`.
+            level: The number of times that the content has been merged.
+        """
         name = f"{self.task.prefix}{version:020d}-{attempt.name}.{kind}"
         return ObjectRef(name, short_digest(data), len(data), level)
 
@@ -132,7 +140,10 @@ class DurableLog:
         first: int = 0,
         version_id: str = "",
     ) -> bytes:
-        """Return the bytes of an object with these changes; its header names this task."""
+        """Return the bytes of an object with these changes; its header names this task.
+
+        The arguments are described in `DeltaHeader`.
+        """
         header = DeltaHeader(
             self.task.app,
             self.task.group,

@@ -119,7 +119,10 @@ class Fields:
 
 
 def checked_integer(value: object, what: str, *, least: int = 0) -> int:
-    """Return the value if it is an integer from `least` to `MOST`; else raise `WrongFieldError`."""
+    """Return the value if it is an integer from `least` to `MOST`; else raise `WrongFieldError`.
+
+    `what` names the value in the error message.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:
@@ -128,14 +131,20 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
 
 
 def checked_text(value: object, what: str) -> str:
-    """Return the value if it is a string; raise `WrongFieldError` for any other value."""
+    """Return the value if it is a string; raise `WrongFieldError` for any other value.
+
+    `what` names the value in the error message.
+    """
     if not isinstance(value, str):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a string")
     return value
 
 
 def checked_digest(value: object, what: str) -> str:
-    """Return the value if it is a SHA-256 in 64 hex digits; else raise `WrongFieldError`."""
+    """Return the value if it is a SHA-256 in 64 hex digits; else raise `WrongFieldError`.
+
+    `what` names the value in the error message.
+    """
     text = checked_text(value, what)
     if not _DIGEST.fullmatch(text):
         raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256 digest of 64 hex digits")

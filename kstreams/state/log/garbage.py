@@ -110,7 +110,9 @@ class _Ages:
 
 
 def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
-    """Return the objects in `doubtful` that a note of `min_age` ago lists; write a note if due.
+    """Return the objects in `doubtful` that a note at least `min_age` old lists.
+
+    The function also writes a note that lists `doubtful`, if the newest note is old enough.
 
     A note from the future was written before the clock was set back. Its age cannot be known,
     so it is deleted.

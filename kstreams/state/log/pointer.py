@@ -102,7 +102,10 @@ class Pointer:
         return replace(self, meta=dict(meta))
 
     def with_delta(self, delta: ObjectRef, digest: bytes, stores: tuple[str, ...]) -> Pointer:
-        """Return the next version after a delta; `digest` is the delta's full SHA-256."""
+        """Return the next version after a delta; `digest` is the delta's full SHA-256.
+
+        `stores` are the stores that the delta changes.
+        """
         return replace(
             self,
             version=self.version + 1,

@@ -1,4 +1,4 @@
-"""The receipts in a commit: the names of the results that tasks staged for sinks (no topics)."""
+"""The receipts in a commit: the names of results that tasks staged for sinks other than topics."""
 
 from __future__ import annotations
 

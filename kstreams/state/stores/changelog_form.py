@@ -140,6 +140,8 @@ def stamped_record(key: bytes, value: bytes | None, time_ms: int) -> ChangelogRe
 def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, ...]]:
     """Split a changelog record's key; return the key's bytes, and the numbers after these bytes.
 
+    `form` is the binary layout of the numbers.
+
     Raises:
         DeserializationError: `key` is shorter than the numbers.
     """

@@ -60,7 +60,7 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
 
     Raises:
         StoreKindError: No kind has this name, or an entry point is not a kind of store. The
-            hint names the missing part.
+            hint suggests a similar name, or a topology or package that may define the kind.
         PluginError: Several packages offer a kind with this name.
         ImportError: The package that offers the kind needs another package.
     """

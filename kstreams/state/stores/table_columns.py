@@ -95,6 +95,8 @@ class PresentColumns(TableColumns):
     def among(columns: TableColumns, store: str) -> PresentColumns:
         """Return `columns` if they are `PresentColumns`, whose rows can be written at once.
 
+        `store` is the name of the store, for the error.
+
         Raises:
             TopologyError: The columns are of another class.
         """
@@ -114,7 +116,14 @@ class PresentColumns(TableColumns):
         self._put_many(keys, rows)
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Add pending rows."""
+        """Buffer the changed rows of a batch until `settle` writes them.
+
+        Args:
+            keys: The key of each row; a key may occur several times.
+            values: The value of each row; None deletes the row of the key.
+            times: The timestamp of each row, in ms since the epoch.
+            places: The position of each row in the batch, for `rows_at`.
+        """
         found = keys.dictionary_encode()
         codes = found.indices.to_numpy().astype(np.int64)
         self._keys, self._known = keys, found.dictionary

@@ -41,7 +41,7 @@ class Place:
         versions: The versions of the task on this worker.
         directory: The directory of the attempt.
         log: The durable log.
-        upkeep: The intervals of merges and snapshots.
+        upkeep: The settings for merging deltas and creating snapshots.
         backend: The backend of the working store.
         background: The background upkeep; None leaves upkeep to commits.
         open_versions: The versions that stay open for the next batch; None closes all versions.

@@ -88,7 +88,7 @@ def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
 def _home(
     backend: StateBackend | None, app: str, checkpoint_id: str
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return the directory that other users may share, and the names on the path below it."""
+    """Return a shared parent directory, and the names of the private directories below it."""
     named = None if backend is None else backend.directory
     if named:
         return Path(named), (app, checkpoint_id)

@@ -235,6 +235,6 @@ class OpenVersions:
 
 
 def _close_all(kept: dict[Path, _Kept], process: int) -> None:
-    """Close the versions that this process keeps; does nothing in another process."""
+    """Close versions in the process that opened them, whose id is `process`; else do nothing."""
     while kept and process == os.getpid():
         kept.popitem()[1].version.close()

@@ -67,9 +67,20 @@ def private_directory(base: Path, *steps: str) -> Path:
 
 
 def _own(above: int, step: str, path: Path, *, last: bool) -> int:
-    """Open the directory `step` in a directory; create it if missing, and check its owner.
+    """Open a directory, after creating it if missing, and make it private to this user.
 
-    Returns a file descriptor of the directory.
+    Args:
+        above: The file descriptor of the parent directory.
+        step: The name of the directory in its parent.
+        path: The path of the directory, for messages.
+        last: Whether the directory is the last one of `private_directory`. Others must not be able
+            to read it, and it is replaced by an empty one if they could write to it.
+
+    Returns:
+        The file descriptor of the directory.
+
+    Raises:
+        ForeignDirectoryError: The directory belongs to another user, or is a link.
     """
     found = _opened(above, step, path)
     mode = os.fstat(found).st_mode
@@ -103,7 +114,10 @@ def _opened(above: int, step: str, path: Path) -> int:
 
 
 def _set_aside(above: int, step: str, path: Path) -> None:
-    """Replace a directory that others could write to by an empty one; only one process does so."""
+    """Replace a directory that others could write to by an empty one; only one process does so.
+
+    The arguments are those of `_own`.
+    """
     fcntl.flock(above, fcntl.LOCK_EX)
     try:
         found = os.stat(step, dir_fd=above, follow_symlinks=False)

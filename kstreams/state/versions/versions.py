@@ -50,7 +50,7 @@ class TaskVersions:
         log: The durable log.
         task: The task.
         stores: The names of the task's stores. Stores that are no longer named keep their content.
-        upkeep: The intervals of merges and snapshots.
+        upkeep: The settings for merging deltas and creating snapshots.
         background: The background upkeep; None leaves upkeep to commits.
         open_versions: The versions that stay open from batch to batch; None closes all versions.
     """
@@ -113,7 +113,7 @@ class TaskVersions:
         )
 
     def _kept(self, pointer: Pointer, stores: Sequence[str]) -> OpenVersion | None:
-        """Return the version that an earlier batch has left open, or None."""
+        """Return the version of a pointer if an earlier batch has left it open, or None."""
         if self._open_versions is None:
             return None
         return self._open_versions.take(self._local.home, pointer, self._backend, stores)
@@ -149,7 +149,7 @@ class TaskVersions:
         return opened
 
     def _branch(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> _Branched | None:
-        """Copy and open the local version; return None without a usable local version."""
+        """Copy and open a pointer's local version; return None if it is missing or unusable."""
         with self._local.exclusive():
             directory = self._local.begin(attempt)
             try:
@@ -179,7 +179,7 @@ class TaskVersions:
         return source is not None and self._backend.branch(source, directory.directory)
 
     def _restore(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> None:
-        """Create the local version from an earlier local version and deltas, or from the log."""
+        """Create the local version of a pointer: from an earlier local version, or from the log."""
         try:
             if self._restored_after(pointer, f"{attempt}-base", stores):
                 return
@@ -190,7 +190,10 @@ class TaskVersions:
         self._complete(pointer, base, stores, after=None)
 
     def _restored_after(self, pointer: Pointer, name: str, stores: Sequence[str]) -> bool:
-        """Restore the local version from an earlier local version; return False without one."""
+        """Restore the local version from an earlier local version; return False without one.
+
+        Copies the earlier version to a new attempt, `name`, and applies the deltas after it.
+        """
         with self._local.exclusive():
             found = self._local.find_base(pointer.version, pointer.version_id)
             if found is None or found[1] < pointer.base:

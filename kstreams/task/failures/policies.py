@@ -40,7 +40,7 @@ class Policies:
         sinks: The sinks with their own policy.
         loop_ends: The ends of loops; the policy of the loop applies to them.
         cursor: The position of the task.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
         folder: The folder for dead letters that exceed the memory limit.
     """
 
@@ -108,7 +108,7 @@ class Policies:
             self._cursor.drop(sink.name, "refused-skip")
 
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
-        """Apply the policy to a record that exceeds the maximum passes of a loop.
+        """Apply the policy to a record that exceeds the `max_hops` of a loop.
 
         The policy `fail` raises the error.
         """

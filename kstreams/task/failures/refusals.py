@@ -25,7 +25,7 @@ class Refusals:
     Args:
         sink: The sink.
         output: The output of the task; `settle` adds dead letters and counts to it.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
     """
 
     def __init__(self, sink: SinkNode, output: TaskOutput, limits: Limits) -> None:

@@ -37,7 +37,7 @@ class Changelogs:
         ends: By store, the end of the task's partition of the topic before the attempt; 0 if
             unknown.
         ids: By store, the current topic id; empty if topics have no ids.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Outlet:
 
     Args:
         node: The sink.
-        limits: The limits of topics.
+        limits: Returns the limits of a topic, such as the maximum size of a record.
         cursor: The wall time.
         refused: Applies the policy to rejected results.
     """

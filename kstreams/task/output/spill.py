@@ -109,7 +109,7 @@ class OutputRows:
         return [pa.ipc.open_stream(pages.slice(begin)).read_all() for begin in begins]
 
     def _take_back(self) -> pa.Table:
-        """Remove and return the last block of the file."""
+        """Return the last table of the file, after removing it from the file."""
         if self._file is None:
             raise IndexError("the spill file has no rows")
         begin = self._begins.pop()

@@ -15,7 +15,7 @@ RecordFailed = Callable[[Queue, int, object, BaseException], None]
 
 
 class _RowOrigin:
-    """The origin of items that come from a row of a queue."""
+    """The origin of records and held items (`BatchHold`) that a row of a queue has caused."""
 
     def __init__(self, queue: Queue, row: int, key: object, failed: RecordFailed) -> None:
         self._row = queue, row, key
@@ -27,7 +27,7 @@ class _RowOrigin:
 
 
 class _NoOrigin:
-    """The origin of items without a record, such as those of a punctuator."""
+    """The origin of records and held items that no input record, but a punctuator has caused."""
 
     def fail(self, error: BaseException) -> None:
         """Raise the error, which fails the batch."""

@@ -145,7 +145,12 @@ class Flows:
         self._told[node] = count
 
     def of(self, node: ProcessorNode, hands_on: HandsOn) -> NodeFlow:
-        """Return the counters of a processor, after those of its children are registered."""
+        """Return the counters of a processor, after those of its children are registered.
+
+        Args:
+            node: The node of the processor.
+            hands_on: The way in which the processor forwards records, from `hands_on_of`.
+        """
         name = node.name
         children = list(dict.fromkeys(child.name for child in self._children[name]))
         known = {

@@ -130,7 +130,15 @@ def typed(entry: Entry, queue: Queue) -> pa.Table:
 
 
 def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
-    """Return a queue as a table of the given form."""
+    """Return a queue as a table for the receivers of a form.
+
+    Args:
+        entry: The entry with the serdes.
+        queue: The queue.
+        form: `typed` decodes keys and values, as the function `typed`. Otherwise keys stay bytes:
+            `values` keeps values as bytes or decodes them, see `carried`; `keys` replaces values by
+            nulls.
+    """
     if form == "typed":
         return typed(entry, queue)
     key, value = serdes_of(entry)

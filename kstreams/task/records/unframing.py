@@ -37,7 +37,7 @@ class Unframing:
     handled in order, like rows whose headers cannot be read.
 
     Args:
-        entries: The entries by name.
+        entries: The sources, repartition edges and loops of the task, by name.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
@@ -48,7 +48,7 @@ class Unframing:
         }
 
     def plain(self, queues: Sequence[Queue]) -> list[Queue]:
-        """Return queues with plain keys and values.
+        """Return queues whose keys and values have no frames.
 
         All schemas that frames refer to are requested before any row is converted.
 
@@ -113,7 +113,17 @@ def _frames(topic: Topic[object, object]) -> bool:
 def _converted(
     serde: Serde[object], part: str, data: pa.Array, first: int, wrong: dict[int, str]
 ) -> Iterator[pa.Array]:
-    """Yield the plain bytes of rows; after an error, convert each half, down to the wrong rows."""
+    """Yield keys or values without frames; a row that cannot be converted becomes null.
+
+    After an error, each half of the rows is converted separately, until the invalid rows are found.
+
+    Args:
+        serde: The serde with the frame.
+        part: `key` or `value`, for reasons.
+        data: The keys or values.
+        first: The row number of the first of them in the queue.
+        wrong: Gets the reason for each invalid row, by row number.
+    """
     try:
         yield serde.to_plain(data)
     except RegistryUnavailableError:

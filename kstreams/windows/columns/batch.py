@@ -56,7 +56,7 @@ class Batch:
 
     @cached_property
     def lateness_times(self) -> Ints:
-        """The time by which the lateness of each record is determined, ms."""
+        """For each record, the time that decides which windows are closed, ms."""
         return lateness_time(self.stream, self._close_time)
 
     def values(self) -> ValueColumn:

@@ -63,8 +63,8 @@ class RecordFallback:
         plan: The aggregation.
         source: The source of the records.
         form: Converts states to results.
-        bind: Takes an emitter of states and a receiver of late records; returns the function that
-            aggregates a record, whose second argument is the last closed end (ms).
+        bind: Takes an emitter of states and a receiver of late records; returns a function that
+            takes a record and the last closed end (ms), and aggregates the record.
     """
 
     def __init__(

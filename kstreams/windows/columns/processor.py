@@ -131,7 +131,13 @@ class WindowedColumns(ColumnProcessor):
         return self.source.key.ordered.to_arrow(pa.array(keys, pa.binary()))
 
     def forward_updates(self, batch: Batch, rows: Ints, results: Results) -> None:
-        """Forward results with the headers and the stream time of their records."""
+        """Forward results with the headers and the stream time of their records.
+
+        Args:
+            batch: The records.
+            rows: The row number of each result's record.
+            results: The results.
+        """
         if len(results):
             headers = batch.headers_of(rows)
             self.forward(results.table(headers=headers, stream_times=batch.stream[rows]))

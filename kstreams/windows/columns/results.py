@@ -60,7 +60,12 @@ class Results:
     def table(
         self, *, headers: pa.Array | None = None, stream_times: Ints | None = None
     ) -> pa.Table:
-        """Return the results as a table to forward."""
+        """Return the results as a table to forward.
+
+        Args:
+            headers: The headers of each result; None for no headers.
+            stream_times: The stream time of each result, ms; None for no column of stream times.
+        """
         kind = WindowedType(self.keys.type)
         columns = {
             "key": kind.of(self.keys, pa.array(self.starts), pa.array(self.ends)),
@@ -92,7 +97,7 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def by_place(parts: Sequence[Placed]) -> Placed:
-    """Concatenate results, and sort them by position."""
+    """Concatenate parts, each of sort positions and results, and sort them by position."""
     places = np.concatenate([place for place, _ in parts])
     order = np.argsort(places, kind="stable")
     return places[order], joined([results for _, results in parts]).take(order)

@@ -156,7 +156,15 @@ class SessionWindowColumns(WindowedColumns):
         keys: KeyCodes,
         closed: int,
     ) -> Sequence[Results]:
-        """Write the sessions of keys; return ended sessions with `on_close()`, else nothing."""
+        """Write the sessions of keys; return ended sessions with `on_close()`, else nothing.
+
+        Args:
+            handles: The store key of each key, by key number.
+            timers: The stored timer of each key, by key number.
+            parts: The stored sessions that were already closed, and the merged sessions.
+            keys: The keys.
+            closed: Sessions that end at this time (ms) or before have ended.
+        """
         passed, found = parts
         whole = Sessions(
             np.concatenate((passed.rows, found.rows)),
@@ -182,7 +190,13 @@ class SessionWindowColumns(WindowedColumns):
         )
 
     def _changes(self, before: Sessions, found: Joined, keys: KeyCodes) -> Results:
-        """Return deletions of merged sessions, then the changed sessions."""
+        """Return deletions of replaced sessions, then the changed sessions.
+
+        Args:
+            before: The stored sessions before the batch.
+            found: The sessions after the batch.
+            keys: The keys.
+        """
         after = found.sessions
         same = (before.starts == after.starts[found.owner]) & (
             before.ends == after.ends[found.owner]
@@ -197,6 +211,13 @@ class SessionWindowColumns(WindowedColumns):
 
         The records of each key must be in time order and later than its stored sessions, so a run
         continues at most one session.
+
+        Args:
+            rows: The row numbers of the records in the batch.
+            runs: The runs of the records.
+            before: The stored sessions before the batch.
+            found: The sessions after the batch.
+            keys: The keys.
         """
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
         base = self._base(before, found)

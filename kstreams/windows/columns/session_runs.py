@@ -55,7 +55,15 @@ class Joined:
 def session_runs(
     form: ColumnForm, codes: Ints, times: Ints, lifted: Columns, gap_ms: int
 ) -> SessionRuns:
-    """Divide records (at least one) into runs."""
+    """Divide records (at least one) into runs.
+
+    Args:
+        form: Merges states.
+        codes: The key number of each record.
+        times: The time of each record, ms.
+        lifted: The states of the records, one per record.
+        gap_ms: The inactivity gap, ms.
+    """
     low = int(times.min())
     order = grouped(codes, times - low, int(times.max()) - low + 1).order
     codes, times = codes[order], times[order]
@@ -101,7 +109,14 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
 
 
 def _breaks(codes: Ints, starts: Ints, ends: Ints, gap_ms: int) -> Ints:
-    """Return the indexes at which a new session begins, for spans sorted by key and start."""
+    """Return the indexes at which a new session begins, for spans sorted by key and start.
+
+    Args:
+        codes: The key number of each span.
+        starts: The start of each span, ms.
+        ends: The end of each span, ms.
+        gap_ms: The inactivity gap, ms.
+    """
     # Ends become ranks, so that one running maximum serves all keys.
     each, ranks = np.unique(ends, return_inverse=True)
     furthest = np.maximum.accumulate(codes * len(each) + ranks) - codes * len(each)

@@ -131,7 +131,13 @@ class SlidingWindowColumns(WindowedColumns):
     def _forward_each(
         self, batch: Batch, merged: MergedSlices | None, by_record: Placed | None
     ) -> None:
-        """Forward the results after each record, in the order of arrival."""
+        """Forward the results after each record, in the order of arrival.
+
+        Args:
+            batch: The records.
+            merged: The slices of keys that are aggregated by columns; None if there are none.
+            by_record: The results of all other keys, which were aggregated record by record.
+        """
         if merged is None:
             if by_record is not None:
                 self.forward_updates(batch, *by_record)
@@ -152,7 +158,7 @@ class SlidingWindowColumns(WindowedColumns):
         slices: SliceRows,
         closed: int,
     ) -> None:
-        """Write the slices of the keys for which `which` is true."""
+        """Write the slices of the keys for which `which` is true; see `_write`."""
         own = np.flatnonzero(which)
         ranks = np.cumsum(which) - 1
         names = own.tolist()
@@ -166,6 +172,12 @@ class SlidingWindowColumns(WindowedColumns):
 
         The stored timer of a key is kept unless it is later than needed, so the timer index is not
         updated while the key gets more slices.
+
+        Args:
+            handles: The store key of each key.
+            timers: The stored timer of each key (ms); None for a new key.
+            slices: The slices of the keys.
+            closed: Windows that end at this time (ms) or before are closed.
         """
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))

@@ -90,7 +90,7 @@ class TimeColumns(WindowedColumns):
             context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Aggregate a table; if its records are in many windows, aggregate one part at a time."""
+        """Aggregate a table, in slices with a limited number of pairs of record and window."""
         rows = max(1, _PAIRS_AT_ONCE // self._assigner.most)
         for first in range(0, table.num_rows, rows):
             super().process_batch(table.slice(first, rows))
@@ -276,7 +276,12 @@ class TimeColumns(WindowedColumns):
         return Changes(now, pairs.starts, pairs.ends, codes, batch.keys, state)
 
     def _forward_pending(self, taken: Taken, seen: Ints) -> None:
-        """Forward buffered results, each with its stream time."""
+        """Forward buffered results.
+
+        Args:
+            taken: The starts, ends, keys and states of the windows.
+            seen: The stream time of each result, ms.
+        """
         starts, ends, keys, state = taken
         results = Results(keys, starts, ends, self._form.result(state), state[0])
         self.forward(results.table(stream_times=seen))

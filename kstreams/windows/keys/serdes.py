@@ -82,7 +82,7 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
         return Windowed(self._key.deserialize(data[:-8]), start, self._end(start))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode a column of windowed keys; ends are checked only if it has another Arrow type."""
+        """Encode a column of windowed keys; checks their ends unless it is a `WindowedType`."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, _ = column.storage.flatten()

@@ -18,11 +18,11 @@ LateCall = Callable[[Record[Any, Any], int, int], None]
 
 
 class LatenessClock(Protocol):
-    """A clock that shows the time by which lateness is determined (`rules.lateness_time`)."""
+    """A clock that shows the time that decides which windows are closed: `rules.lateness_time`."""
 
     @property
     def stream_time(self) -> int:
-        """The time by which lateness is determined, ms since the epoch."""
+        """The time that decides which windows are closed, ms since the epoch."""
         ...
 
 

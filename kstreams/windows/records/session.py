@@ -116,7 +116,10 @@ def session_join(
 def _divided(
     sessions: tuple[_Session, ...], time: int, gap: int, closed: int
 ) -> tuple[Sequence[_Session], Sequence[_Session]]:
-    """Return the open sessions within the inactivity gap of a time, and all other sessions."""
+    """Return the open sessions within the inactivity gap of a time, and all other sessions.
+
+    Sessions that end at `closed` (ms) or before are not open.
+    """
     earliest, latest = time - gap, time + gap
     if earliest <= closed:
         earliest = closed + 1

@@ -126,7 +126,10 @@ class _HeldRecords:
         self._next = -FAR_MS  # a lower bound of all places, which saves reads of the buffer
 
     def put(self, record: Record[Any, Any], time_ms: int) -> None:
-        """Buffer a record; if its key already has a record, the key keeps its base time."""
+        """Buffer a record with the base time `time_ms`, or replace the record of its key.
+
+        A replaced record's base time stays.
+        """
         self._next = min(self._next, self._buffer.put(record, time_ms))
 
     def release(self, now: int) -> None:

@@ -1,4 +1,4 @@
-"""The two libraries: librdkafka's public functions, and the kernel of compiled loops."""
+"""The two libraries: librdkafka's public functions, and the library of compiled loops."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _FOR_THE_KERNEL = (  # in the order of `functions` in kernel.c
 
 
 class KernelSizes(ctypes.Structure):
-    """The struct `sizes` of kernel.c."""
+    """The numbers of rows, bytes and nulls in fetched messages: the struct `sizes` of kernel.c."""
 
     rows: int
     key_bytes: int
@@ -118,7 +118,7 @@ class KernelSizes(ctypes.Structure):
 
 
 class KernelColumns(ctypes.Structure):
-    """The struct `columns` of kernel.c: addresses of buffers."""
+    """The addresses of Arrow buffers to fill with messages: the struct `columns` of kernel.c."""
 
     _fields_ = [
         *((name, _P) for name in ("offset", "timestamp", "topic", "partition")),
@@ -130,13 +130,13 @@ class KernelColumns(ctypes.Structure):
 
 
 class KernelBinary(ctypes.Structure):
-    """The struct `binary` of kernel.c."""
+    """The buffers of a binary Arrow column to read: the struct `binary` of kernel.c."""
 
     _fields_ = [("at", _P), ("data", _P), ("valid", _P), ("valid_from", _I64)]
 
 
 class KernelOutgoing(ctypes.Structure):
-    """The struct `outgoing` of kernel.c."""
+    """The Arrow buffers and the ids of rows to produce: the struct `outgoing` of kernel.c."""
 
     _fields_ = [
         ("topics", _P),

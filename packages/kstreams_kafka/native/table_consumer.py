@@ -133,7 +133,16 @@ class NativeTableConsumer(TableConsumer):
     def _runs(
         self, topics: pa.Array, partitions: pa.Array, table: pa.Table
     ) -> Iterator[tuple[Place, pa.Table]]:
-        """Divide records into runs of one topic and partition."""
+        """Divide records into runs of consecutive records of one partition.
+
+        Args:
+            topics: The topic of each record, as a key of `self._topics`.
+            partitions: The partition of each record.
+            table: The records.
+
+        Yields:
+            Topic and partition, and the records of the run.
+        """
         topic, partition = topics.to_numpy(), partitions.to_numpy()
         changed = (partition[1:] != partition[:-1]) | (topic[1:] != topic[:-1])
         starts = [0, *(np.flatnonzero(changed) + 1).tolist()]
@@ -215,7 +224,14 @@ def _headers(rows: int, count: int, buffers: Sequence[pa.Buffer]) -> pa.Array:
 
 
 def _with_bad_names(headers: pa.Array, names: Sequence[bytes]) -> pa.Array:
-    """Replace a record's headers by one header without a name, if a name is not UTF-8."""
+    """Return a column of headers, without the headers of records that have a name outside of UTF-8.
+
+    Such a record gets one header without a name, whose value is that name.
+
+    Args:
+        headers: The headers of each record.
+        names: The names of all headers, as bytes.
+    """
     values: list[bytes | None] = objects_of(headers.values.field(1))
     ends = headers.offsets.to_pylist()
     rows: list[list[tuple[str | None, bytes | None]]] = []

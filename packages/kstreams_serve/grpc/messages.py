@@ -97,14 +97,21 @@ def committed(standing: Standing) -> pb.Committed:
 
 
 def page_rows(reads: StoreReads[Any], *, as_json: bool) -> Make[pb.Row]:
-    """Return a function that converts a row to a message."""
+    """Return a function that converts a row to a message, and returns its size in bytes too.
+
+    With `as_json`, a message also has the row as JSON text.
+    """
     return _Rows(reads, columns_of(reads), as_json=as_json).made
 
 
 def key_rows(
     reads: StoreReads[Any], *, as_json: bool
 ) -> Callable[[list[Row]], tuple[list[pb.Row], int]]:
-    """Return a function that converts the rows of a key to messages."""
+    """Return a function that converts the rows of a key to messages.
+
+    The function also returns their total size in bytes. With `as_json`, messages also have the
+    rows as JSON text.
+    """
     rows = _Rows(reads, ("key", *reads.spec.kind.columns_of_key), as_json=as_json)
 
     def made(found: list[Row]) -> tuple[list[pb.Row], int]:

@@ -29,7 +29,15 @@ _PARTITIONS = 50
 
 @dataclass(frozen=True)
 class _Bar:
-    """A batch in a time line."""
+    """The bar of a batch in a time line.
+
+    Attributes:
+        number: The number of the batch.
+        start: The position where the bar starts, as a share of the time line.
+        part: The length of the bar, as a share of the time line.
+        phases: The phases of the batch, as parts of the bar.
+        label: The description of the batch.
+    """
 
     number: int
     start: float

@@ -218,7 +218,14 @@ def _nearest(reads: StoreReads[Any], key: object) -> Iterator[_KeyRow]:
 
 
 def _commands(app: str, store: str, text: str, form: str) -> list[str]:
-    """Return the commands with the same output as the page."""
+    """Return the shell commands that print the rows of a key: `curl`, and `kstreams` if possible.
+
+    Args:
+        app: The app id.
+        store: The name of the store.
+        text: The key, as in the request.
+        form: The form of the key: `text`, `json` or `base64`.
+    """
     query = urlencode({"key": text, **({"key_format": form} if form != "text" else {})},
                       quote_via=quote)  # fmt: skip
     path = f"/v1/apps/{quote(app, safe='')}/stores/{quote(store, safe='')}/key?{query}"

@@ -52,7 +52,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Placed:
-    """A rectangle, in pixels."""
+    """The position and the size of an item or a frame, in pixels; `id` is its id or name."""
 
     id: str
     x: int

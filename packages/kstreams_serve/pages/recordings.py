@@ -116,7 +116,7 @@ def _recording(app: ServedApp) -> Recording:
 
 
 def _or(absent: T, read: Callable[[], T]) -> T:
-    """Return the result of a read; the default if it fails."""
+    """Return the result of a read; log the error and return `absent` if the read fails."""
     try:
         return read()
     except (KStreamsError, OSError) as exc:

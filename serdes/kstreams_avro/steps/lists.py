@@ -44,7 +44,13 @@ class _BlocksStep(Step):
         return offsets, items
 
     def _walk(self, cursor: Cursor, rounds: list[pa.Array] | None, owners: list[Ints]) -> None:
-        """Read all blocks; append columns of items to `rounds`, if given, and rows to `owners`."""
+        """Read all blocks, one item of each row per round.
+
+        Args:
+            cursor: The position in each row.
+            rounds: Gets a column with the items of each round; None to skip the items.
+            owners: Gets the row numbers of the items of each round.
+        """
         waiting = np.zeros(len(cursor), np.int64)
         active = np.arange(len(cursor))
         begun = cursor.some(active)
@@ -65,7 +71,16 @@ class _BlocksStep(Step):
             waiting[active] -= 1
 
     def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
-        """Read the next block's count for rows without items; return the rows that continue."""
+        """Read the item count of the next block in rows whose current block has been read.
+
+        Args:
+            cursor: The position in each row.
+            active: The numbers of the rows that have not ended.
+            waiting: The number of unread items in the current block of each row.
+
+        Returns:
+            The numbers of the rows that have further items.
+        """
         done = active[waiting[active] == 0]
         if not len(done):
             return active
@@ -82,7 +97,15 @@ class _BlocksStep(Step):
         rounds: list[pa.Array] | None,
         owners: list[Ints],
     ) -> None:
-        """Read all items of a few rows again from their start, replacing their items so far."""
+        """Read all items of a few rows again, value by value, and replace their items so far.
+
+        Args:
+            cursor: The position in each row; moved to the end of these rows' items.
+            begun: The start of each row's items.
+            rows: The numbers of the rows to read.
+            rounds: The columns of items, as for `_walk`; None to skip the items.
+            owners: The row numbers of these items, as for `_walk`.
+        """
         if rounds is not None:
             for number, owner in enumerate(owners):
                 kept = ~np.isin(owner, rows)
@@ -104,7 +127,7 @@ class _BlocksStep(Step):
         cursor.follow(rows, ahead)
 
     def _items(self, data: bytes) -> tuple[list[Any], int]:
-        """Read the items of one value."""
+        """Read all items of one array or map; return the items and the offset after them."""
         read, least = self._item.read, self._item.least
         items: list[Any] = []
         place = 0
@@ -122,7 +145,10 @@ class _BlocksStep(Step):
 
 
 def _counts(cursor: Cursor, least: int) -> Ints:
-    """Read the number of items in the next block of each row."""
+    """Read the number of items in the next block of each row.
+
+    `least` is the minimum number of bytes of an item.
+    """
     counts = cursor.longs()
     sized = np.flatnonzero(counts < 0)
     if len(sized):

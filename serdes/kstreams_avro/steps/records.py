@@ -95,7 +95,13 @@ class RecordStep(Step):
         return all(step.passable for _, place, step in self._parts or () if place < 0)
 
     def read(self, data: bytes, place: int, depth: int) -> tuple[Any, int]:
-        """Return a record."""
+        """Read the record at an offset; return the record and the offset after it.
+
+        Args:
+            data: The bytes.
+            place: The offset where the record begins.
+            depth: The number of enclosing records.
+        """
         if depth >= MAX_DEPTH:
             raise TooDeepError
         depth += 1

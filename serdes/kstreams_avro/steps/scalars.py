@@ -48,7 +48,7 @@ class NullStep(Step):
 
     @staticmethod
     def read(_: bytes, place: int, __: int) -> tuple[None, int]:
-        """Return None."""
+        """Return None and the unchanged offset, because null takes no bytes."""
         return None, place
 
     @override
@@ -67,7 +67,11 @@ class BooleanStep(Step):
 
     @staticmethod
     def read(data: bytes, place: int, _: int) -> tuple[bool, int]:
-        """Return the bool; raises `Malformed` for other bytes than 0 and 1."""
+        """Return the bool at an offset, and the offset after it.
+
+        Raises:
+            Malformed: The byte is neither 0 nor 1.
+        """
         octet = data[place]
         if octet > 1:
             raise Malformed(f"expected 0 or 1 as the byte of a boolean, got {octet}")

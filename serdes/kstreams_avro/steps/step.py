@@ -22,7 +22,7 @@ class Step(ABC):
     """Reads values of one kind.
 
     Attributes:
-        read: Reads one value.
+        read: Reads one value: a function of the type `Read`.
         least: The minimum number of bytes of a value.
         arrow: The type of the columns; None if values can only be read one by one.
         passable: Whether `skip` can skip many values at once.

@@ -26,7 +26,7 @@ OPENING = (
     ],
     ids=["lost", "forced", "vhost down"],
 )
-def test_error_of_a_stopping_or_starting_node_is_temporary(
+def test_broker_error_while_node_stops_or_starts_is_temporary(
     kind: type[Exception], reason: Exception
 ) -> None:
     exc = kind(repr(reason))
@@ -44,7 +44,7 @@ def test_error_of_a_stopping_or_starting_node_is_temporary(
         "queue 'q' in vhost '/' process is stopped by supervisor",
     ],
 )
-def test_error_of_an_existing_queue_that_is_down_is_temporary(said: str) -> None:
+def test_broker_error_of_existing_queue_that_is_down_is_temporary(said: str) -> None:
     assert may_pass(exceptions.ChannelClosedByBroker(404, f"NOT_FOUND - {said}"))
 
 
@@ -62,5 +62,5 @@ def test_error_of_an_existing_queue_that_is_down_is_temporary(said: str) -> None
     ],
     ids=["no queue", "no right", "no vhost", "no such user"],
 )
-def test_refusal_is_permanent(exc: Exception) -> None:
+def test_error_that_refuses_request_is_permanent(exc: Exception) -> None:
     assert not may_pass(exc)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.connectors
 LONG = timedelta(seconds=20)
 
 
-def test_message_has_id_time_and_headers(place: Place) -> None:
+def test_published_message_has_id_time_and_headers(place: Place) -> None:
     record = Record("a", 1, 5_500, (("kind", b"new"),))
     write(place.exchange(content_type="text/plain"), GivenResults([record]), commit_of(7))
     ((properties, body),) = place.messages()
@@ -52,7 +52,7 @@ def test_unroutable_message_is_refused_and_others_are_published(place: Place) ->
     ],
     ids=["routing key", "surrogate", "name of a header", "headers of one name"],
 )
-def test_message_that_amqp_cannot_carry_is_refused(
+def test_record_with_invalid_routing_key_or_headers_is_refused(
     place: Place, record: Record[str, int], said: str
 ) -> None:
     sink = place.exchange(
@@ -63,7 +63,7 @@ def test_message_that_amqp_cannot_carry_is_refused(
     assert said in refused.reason
 
 
-def test_results_without_a_body_are_left_out(place: Place) -> None:
+def test_exchange_sink_skips_results_without_body(place: Place) -> None:
     sink = place.exchange(body=lambda key, value: f"{key}={value}".encode() if value else None)
     assert write(sink, given(("a", 0), ("b", 2))) == []
     assert place.seen() == [("b", 2)]
@@ -87,7 +87,7 @@ def test_connection_closed_between_batches_is_reopened(place: Place) -> None:
     assert place.seen() == [("a", 1), ("a", 2)]
 
 
-def test_tasks_write_concurrently(place: Place) -> None:
+def test_tasks_publish_to_exchange_concurrently(place: Place) -> None:
     failures: list[BaseException] = []
 
     def task(number: int) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.connectors
 AT_ONCE = timedelta(0)
 
 
-def test_properties_and_headers_are_in_the_record(place: Place, tmp_path: Path) -> None:
+def test_record_has_properties_and_headers_of_message(place: Place, tmp_path: Path) -> None:
     place.publish(
         ("id-1", b"body"),
         timestamp=1_700_000_000,
@@ -52,7 +52,9 @@ def test_properties_and_headers_are_in_the_record(place: Place, tmp_path: Path) 
     assert place.messages() == []
 
 
-def test_poison_message_is_dead_lettered_and_stops_nothing(place: Place, tmp_path: Path) -> None:
+def test_unreadable_message_is_dead_lettered_and_intake_continues(
+    place: Place, tmp_path: Path
+) -> None:
     one = INT64.serialize(1)
     place.publish(("a", b"none"), ("b", one), ("c", b""), ("d", one))
     place.publish(("e", one), timestamp=2**60)
@@ -129,7 +131,7 @@ def test_broker_that_dies_and_restarts_loses_no_message(tmp_path: Path) -> None:
         assert place.messages() == []
 
 
-def test_deleted_queue_ends_the_intake(place: Place, tmp_path: Path) -> None:
+def test_deleted_queue_stops_the_intake_with_an_error(place: Place, tmp_path: Path) -> None:
     def look(report: IntakeReport) -> bool:
         if report.received == 1:
             place.act(lambda channel: channel.queue_delete(place.queue))
@@ -148,7 +150,7 @@ def test_deleted_queue_ends_the_intake(place: Place, tmp_path: Path) -> None:
         ({"url": ("guest:guest", "guest:wr0ng-one")}, "refuses"),
     ],
 )
-def test_permanent_error_is_reported_at_once(
+def test_permanent_error_of_queue_is_raised_at_open_without_retry(
     place: Place, change: dict[str, Any], said: str
 ) -> None:
     url = place.url.replace(*change["url"]) if "url" in change else place.url
@@ -167,6 +169,6 @@ def test_unreachable_broker_is_reported_without_the_password(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("url", ["", "http://h/", "amqp://", "amqp://h:port/", "amqp://[::1/"])
-def test_invalid_url_is_refused(url: str) -> None:
+def test_invalid_amqp_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="expected amqp://"):
         AmqpQueue(url, "q")

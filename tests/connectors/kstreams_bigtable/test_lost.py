@@ -49,7 +49,9 @@ def test_server_that_dies_fails_the_batch() -> None:
                 writer.write(given(("a", 2)), commit_of(1))
 
 
-def test_unreachable_server_and_invalid_credentials_show_no_secret(tmp_path: Path) -> None:
+def test_errors_of_unreachable_server_and_invalid_credentials_show_no_secret(
+    tmp_path: Path,
+) -> None:
     (port,) = free_ports(1)
     gone: BigtableRows[str, int] = BigtableRows(
         "tests", "main", "t", row=small, endpoint=f"127.0.0.1:{port}", give_up_after=SHORT

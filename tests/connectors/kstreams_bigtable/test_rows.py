@@ -20,7 +20,7 @@ def _as_it_is(_key: object, value: Any) -> Any:
     return value
 
 
-def test_values_are_encoded_by_type_and_omitted_columns_stay(place: Place) -> None:
+def test_values_are_encoded_by_type_and_omitted_columns_are_unchanged(place: Place) -> None:
     sink = place.sink(_as_it_is)
     first = {"sums:text": "é", "sums:raw": b"\0\xff", "more:n": -2, "more:": "x"}
     assert write(sink, given(("a", first), (7, {"sums:n": 1})), commit_of(1)) == []
@@ -37,7 +37,7 @@ def test_values_are_encoded_by_type_and_omitted_columns_stay(place: Place) -> No
     }
 
 
-def test_last_result_of_a_key_counts(place: Place) -> None:
+def test_last_result_of_key_in_batch_is_written(place: Place) -> None:
     sink = place.sink(_as_it_is)
     one, two = {"sums:a": "1"}, {"sums:a": "2"}
     write(sink, given(("a", one), ("a", two), ("b", one), ("b", None), ("c", None), ("c", two)))
@@ -69,7 +69,7 @@ def test_rows_without_a_valid_form_are_refused_and_all_others_are_written(
     assert set(place.values()) == {b"a", b"z"}
 
 
-def test_row_of_an_unknown_family_is_refused_alone(place: Place) -> None:
+def test_row_with_unknown_column_family_is_refused_and_others_are_written(place: Place) -> None:
     rows = given(
         ("a", {"sums:a": "1"}),
         ("b", {"nobody:a": "1"}),
@@ -82,13 +82,13 @@ def test_row_of_an_unknown_family_is_refused_alone(place: Place) -> None:
     assert place.values() == {b"a": {"sums:a": b"1"}, b"c": {"sums:a": b"1"}}
 
 
-def test_policy_fail_writes_nothing(place: Place) -> None:
+def test_policy_fail_writes_no_row_of_batch_with_invalid_row(place: Place) -> None:
     with pytest.raises(RecordRefusedError, match="too large"):
         write(place.sink(), given(("a", 1), ("b", 5_000), fails=True))
     assert place.values() == {}
 
 
-def test_late_older_batch_changes_nothing(place: Place) -> None:
+def test_late_write_of_older_batch_changes_no_row(place: Place) -> None:
     sink = place.sink(lambda _key, n: None if n == 0 else small(_key, n))
     write(sink, given(("a", 1), ("b", 1)), commit_of(4))
     write(sink, given(("a", 2), ("b", 0)), commit_of(5))
@@ -99,14 +99,14 @@ def test_late_older_batch_changes_nothing(place: Place) -> None:
     assert place.totals() == {"a": 3}
 
 
-def test_new_epoch_overwrites_existing_rows(place: Place) -> None:
+def test_first_batch_of_a_new_epoch_overwrites_existing_rows(place: Place) -> None:
     sink = place.sink()
     write(sink, given(("a", 1), ("b", 1)), commit_of(900, epoch="one"))
     write(sink, given(("a", 2)), commit_of(0, epoch="two"))
     assert place.totals() == {"a": 2, "b": 1}
 
 
-def test_times_of_cells_are_near_the_present(place: Place) -> None:
+def test_cell_timestamps_are_near_present_time(place: Place) -> None:
     write(place.sink(), given(("a", 1)))
     ((at, _),) = place.cells()[b"a"].values()
     now = datetime.fromtimestamp(SystemClock().now_ms() / 1_000, timezone.utc)

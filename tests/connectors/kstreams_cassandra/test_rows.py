@@ -17,7 +17,9 @@ from tests.support.sinks.sink_writes import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_last_row_of_a_key_counts_omitted_columns_stay_and_none_deletes(place: Place) -> None:
+def test_last_row_of_key_is_written_omitted_columns_are_unchanged_and_none_deletes(
+    place: Place,
+) -> None:
     place.make("word text PRIMARY KEY, total int, kept text")
     rows = given(("a", {"total": 1, "kept": "x"}), ("b", 1), ("b", 2), ("c", 3), ("c", None))
     assert write(place.sink(), rows, commit_of(1)) == []
@@ -39,7 +41,7 @@ def test_values_of_several_types_are_written_to_their_columns(place: Place) -> N
     assert found == ("s", Decimal("1.5"), {"x"}, b"\0")
 
 
-def test_refused_row_affects_no_other_and_is_refused_again(place: Place) -> None:
+def test_refused_row_affects_no_other_row_and_is_refused_at_retry(place: Place) -> None:
     place.make()
     bad: list[tuple[Any, Any]] = [
         ("bits", 1 << 40),
@@ -59,7 +61,7 @@ def test_refused_row_affects_no_other_and_is_refused_again(place: Place) -> None
     assert place.rows() == [("a", 1), ("z", 2)]
 
 
-def test_older_commit_overwrites_nothing_and_a_later_epoch_does(place: Place) -> None:
+def test_write_of_older_commit_changes_no_row_and_write_of_later_epoch_does(place: Place) -> None:
     place.make()
     place.insert("word, total", "'before', 1")
     write(place.sink(), given(("a", 5), ("b", 5), ("before", 2)), commit_of(5))
@@ -74,7 +76,7 @@ def test_older_commit_overwrites_nothing_and_a_later_epoch_does(place: Place) ->
     assert place.rows() == [("a", 0), ("b", 0), ("before", 2)]
 
 
-def test_epochs_have_increasing_write_times_whatever_the_clock(place: Place) -> None:
+def test_write_times_increase_with_epochs_whatever_the_clock(place: Place) -> None:
     place.make()
     sink = place.sink(epochs=f"lives_{place.name}".lower())
     sink.prepare()
@@ -88,7 +90,7 @@ def test_epochs_have_increasing_write_times_whatever_the_clock(place: Place) -> 
     assert at == ahead + 60_000_000 + 64
 
 
-def test_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+def test_previous_row_of_key_is_written_if_its_last_row_is_refused(place: Place) -> None:
     place.make("word text, day text, total int, PRIMARY KEY (word, day)")
     sink = place.sink(key=("word", "day"))
     rows = given((("a", "x"), 1), (("a", "x"), 1 << 40), (("b", "x"), 1 << 40), (("", "x"), 1))

@@ -48,7 +48,7 @@ def _totals(place: Path, rows: Any = Total, **options: Any) -> DeltaTable[Any, A
     return DeltaTable(str(place), rows, row=_row, **options)
 
 
-def test_rows_of_partitions_are_read_unchanged(tmp_path: Path) -> None:
+def test_partitioned_rows_are_read_as_written(tmp_path: Path) -> None:
     sink: DeltaTable[str, Any] = DeltaTable(
         str(tmp_path), Sale, row=_row, partition_by=("shop", "day", "open", "number")
     )
@@ -65,7 +65,7 @@ def test_rows_of_partitions_are_read_unchanged(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.parquet"))) == 3
 
 
-def test_empty_text_is_no_partition_value(tmp_path: Path) -> None:
+def test_row_with_empty_text_as_partition_value_is_refused(tmp_path: Path) -> None:
     sink = _totals(tmp_path, partition_by=("word",))
     refused = write(sink, given(("a", Total("", 1)), ("b", Total("b", 2))))
     assert [(row.row, row.reason.split(",")[0]) for row in refused] == [
@@ -74,7 +74,7 @@ def test_empty_text_is_no_partition_value(tmp_path: Path) -> None:
     assert rows_of(str(tmp_path)) == [{"word": "b", "total": 2}]
 
 
-def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: Path) -> None:
+def test_rows_that_violate_column_types_of_an_existing_table_are_refused(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("word", pa.string()), pa.field("total", pa.int32())])
     deltalake.DeltaTable.create(str(tmp_path), deltalake.Schema.from_arrow(schema))
     rows = [Total("a", 1), Total("b", 1 << 40), {"word": "c", "totals": 1}, 5, None, {"word": "d"}]
@@ -83,7 +83,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: 
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}, {"word": "d", "total": None}]
 
 
-def test_new_column_fails_or_is_added(tmp_path: Path) -> None:
+def test_new_column_fails_batch_or_is_added_by_option(tmp_path: Path) -> None:
     write(_totals(tmp_path), given(("a", Total("a", 1))))
     wider = _totals(tmp_path, Wider)
     with pytest.raises(SinkError, match="the table has no column 'price'"):
@@ -101,7 +101,7 @@ def test_new_column_fails_or_is_added(tmp_path: Path) -> None:
     ]
 
 
-def test_constraint_added_while_running_fails_the_publishing(
+def test_constraint_added_while_running_fails_publish(
     tmp_path: Path,
 ) -> None:
     sink = _totals(tmp_path)
@@ -114,7 +114,7 @@ def test_constraint_added_while_running_fails_the_publishing(
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}]
 
 
-def test_table_with_other_partitions_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_prepare_refuses_a_table_with_other_partition_columns(tmp_path: Path) -> None:
     _totals(tmp_path, partition_by=("word",)).prepare()
     with pytest.raises(SinkError, match=r"'word',\), not by partition_by=\('total',\)"):
         _totals(tmp_path, partition_by=("total",)).prepare()
@@ -134,7 +134,7 @@ def test_invalid_partition_columns_are_refused(tmp_path: Path, options: Any, why
         _totals(tmp_path, **options)
 
 
-def test_files_have_statistics_for_readers(tmp_path: Path) -> None:
+def test_delta_files_have_column_statistics(tmp_path: Path) -> None:
     sink = _totals(tmp_path)
     write(sink, given(("a", Total("tea", 5)), ("b", Total("x" * 50, -1))))
     (found,) = pa.table(deltalake.DeltaTable(str(tmp_path)).get_add_actions()).to_pylist()
@@ -142,7 +142,7 @@ def test_files_have_statistics_for_readers(tmp_path: Path) -> None:
     assert found["min"].get("word") is None  # long texts are not truncated in statistics
 
 
-def test_sink_pickles_without_open_connections_and_shows_no_secret(tmp_path: Path) -> None:
+def test_delta_sink_can_be_pickled_after_use_and_shows_no_secret(tmp_path: Path) -> None:
     sink = _totals(tmp_path, options={"secret_access_key": "s3cret"})
     write(sink, given(("a", Total("a", 1))))
     again = pickle.loads(pickle.dumps(sink))  # made in this test
@@ -153,7 +153,7 @@ def test_sink_pickles_without_open_connections_and_shows_no_secret(tmp_path: Pat
     assert "s3cret" not in str(told.value)
 
 
-def test_unavailable_storage_is_reported_without_the_secret(
+def test_unavailable_delta_storage_is_reported_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: Storage) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.connectors
 PAIRS = [(f"k{n}", n) for n in range(150)]
 
 
-def test_connection_lost_at_any_step_leaves_all_items_and_one_fence(
+def test_connection_lost_at_any_step_writes_all_items_and_one_fence_item(
     tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.make("word")
@@ -44,7 +44,7 @@ def test_connection_lost_at_any_step_leaves_all_items_and_one_fence(
     assert str(fence["position"]).startswith(f"{batch}:0:{len(PAIRS)}:")
 
 
-def test_concurrent_writers_of_one_item_wait_for_each_other(tables: Tables) -> None:
+def test_concurrent_writers_of_same_item_all_succeed(tables: Tables) -> None:
     tables.make("word")
     sink = tables.sink()
     sink.prepare()

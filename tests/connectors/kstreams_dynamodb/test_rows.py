@@ -15,7 +15,7 @@ from tests.support.sinks.sink_writes import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_values_are_encoded_by_type_and_replace_each_other(tables: Tables) -> None:
+def test_items_have_values_encoded_by_type_and_replace_earlier_items(tables: Tables) -> None:
     tables.make("word")
     row = {"n": 0.1, "d": Decimal("1.50"), "b": b"\0", "l": [1, {"x": None}], "t": True}
     write(tables.sink(), given(("a", row), ("b", {"s": {"x", "y"}}), ("c", 3)), commit_of(1))
@@ -64,7 +64,7 @@ def test_items_without_a_valid_form_are_refused_and_all_others_are_written(
     assert sorted(str(item["word"]) for item in tables.items()) == ["a", "z"]
 
 
-def test_items_over_the_limit_of_a_transaction_are_written(tables: Tables) -> None:
+def test_batch_with_more_items_than_a_transaction_allows_is_written(tables: Tables) -> None:
     tables.make("word")
     pairs = [(f"k{n}", n) for n in range(250)]
     assert write(tables.sink(), given(*pairs, ("k0", -1), ("k1", None))) == []
@@ -72,7 +72,9 @@ def test_items_over_the_limit_of_a_transaction_are_written(tables: Tables) -> No
     assert found == {**dict(pairs[2:]), "k0": -1}
 
 
-def test_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one_key(tables: Tables) -> None:
+def test_key_of_two_attributes_needs_a_tuple_and_equal_numbers_are_the_same_key(
+    tables: Tables,
+) -> None:
     tables.make("shop", "day", types="SN")
     sink = tables.sink(key=("shop", "day"))
     rows = given(
@@ -85,7 +87,7 @@ def test_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one_key(tables: 
     assert [item["shop"] for item in tables.items()] == ["t"]
 
 
-def test_policy_fail_writes_nothing(tables: Tables) -> None:
+def test_policy_fail_writes_no_item_of_batch_with_invalid_item(tables: Tables) -> None:
     tables.make("word")
     with pytest.raises(RecordRefusedError, match="ValueError"):
         write(tables.sink(), given(("a", 1), ("b", math.inf), fails=True))

@@ -72,7 +72,9 @@ def test_event_stream_reconnects_after_the_last_event_id(events: EventServer) ->
         assert receiver.gaps.count == 0
 
 
-def test_new_process_continues_where_the_topic_ends(events: EventServer, tmp_path: Path) -> None:
+def test_restarted_intake_resumes_event_stream_after_last_event_in_topic(
+    events: EventServer, tmp_path: Path
+) -> None:
     stream = EventStream(events.url, pause=SOON)
     events.send([(str(number), b"%d" % number) for number in range(5)])
     run(stream, tmp_path, lambda report: report.appended == 5)
@@ -86,7 +88,7 @@ def test_new_process_continues_where_the_topic_ends(events: EventServer, tmp_pat
     assert sorted(map(bytes, filter(None, values))) == [b"%d" % number for number in range(7)]
 
 
-def test_event_stream_without_ids_counts_its_gaps(events: EventServer) -> None:
+def test_event_stream_without_ids_counts_disconnections_as_gaps(events: EventServer) -> None:
     last = LastMessage(None, AWAY)
     with EventStream(events.url, pause=SOON).open(last) as receiver:
         assert (receiver.gaps.count, receiver.gaps.seconds >= 100) == (1, True)
@@ -97,7 +99,7 @@ def test_event_stream_without_ids_counts_its_gaps(events: EventServer) -> None:
         assert receiver.gaps.count == 2
 
 
-def test_websocket_counts_its_gaps(sockets: SocketServer) -> None:
+def test_websocket_counts_disconnections_as_gaps(sockets: SocketServer) -> None:
     socket = WebSocket(sockets.url, pause=SOON, greetings=('{"subscribe": 1}',))
     with socket.open(LastMessage("a", AWAY)) as receiver:
         assert (receiver.gaps.count, receiver.gaps.seconds >= 100) == (1, True)
@@ -114,7 +116,7 @@ def test_websocket_counts_its_gaps(sockets: SocketServer) -> None:
     assert sockets.greetings == [{"subscribe": 1}] * 2
 
 
-def test_message_given_back_to_a_websocket_is_received_again(sockets: SocketServer) -> None:
+def test_message_returned_to_websocket_receiver_is_received_again(sockets: SocketServer) -> None:
     with WebSocket(sockets.url).open(None) as receiver:
         sockets.send(["1"])
         came = list(receiver.receive(1, timedelta(seconds=20)))
@@ -149,7 +151,7 @@ def test_receiver_buffers_at_most_prefetch_messages(
     ],
     ids=str,
 )
-def test_response_that_is_no_event_stream_is_an_error(
+def test_response_of_other_content_type_than_event_stream_raises_intake_error(
     events: EventServer, change: dict[str, Any], error: type[Exception]
 ) -> None:
     vars(events).update(change)
@@ -165,7 +167,9 @@ def test_response_that_is_no_event_stream_is_an_error(
     [[b"data: " + b"x" * 5_000], [b"data: " + b"x" * 900 + b"\n"] * 2, [b":" + b"x" * 5_000]],
     ids=["endless line", "endless event", "endless comment"],
 )
-def test_endless_event_is_an_error(events: EventServer, raw: list[bytes]) -> None:
+def test_event_longer_than_max_bytes_raises_intake_error(
+    events: EventServer, raw: list[bytes]
+) -> None:
     events.raw = raw
     with (
         EventStream(events.url, max_bytes=1_000).open(None) as receiver,
@@ -175,7 +179,7 @@ def test_endless_event_is_an_error(events: EventServer, raw: list[bytes]) -> Non
     assert not isinstance(caught.value, IntakeUnavailableError)
 
 
-def test_too_large_message_closes_the_websocket(sockets: SocketServer) -> None:
+def test_websocket_message_above_max_bytes_raises_intake_error(sockets: SocketServer) -> None:
     with WebSocket(sockets.url, max_bytes=1_000).open(None) as receiver:
         sockets.send([b"x" * 1_001])
         with pytest.raises(IntakeError, match="too large") as caught:
@@ -195,13 +199,13 @@ def test_unreachable_server_is_reported_without_the_secret(kind: Any) -> None:
     "url", ["", "ftp://h/", "http://", "http://u:p@h/", "ws://u@h/", "http://h:port/"]
 )
 @pytest.mark.parametrize("kind", [EventStream, WebSocket])
-def test_invalid_url_is_refused(kind: Any, url: str) -> None:
+def test_invalid_event_stream_or_websocket_url_is_refused(kind: Any, url: str) -> None:
     with pytest.raises(ValueError, match="url= is not valid"):
         kind(url)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1_000])
-def test_events_are_parsed_by_the_standard(size: int) -> None:
+def test_events_are_parsed_as_in_html_standard(size: int) -> None:
     text = (
         b"\xef\xbb\xbf: a comment\r\nid: 1\r\ndata: a\r\ndata:  b\r\n\r\n"
         b"event: paid\rdata\rdata:c:d\r\r"

@@ -107,7 +107,7 @@ def test_temporary_failure_is_retried_with_the_same_idempotency_key(receiver: Re
     ]
 
 
-def test_refused_result_affects_no_other(receiver: Receiver) -> None:
+def test_refused_result_affects_no_other_result_of_batch(receiver: Receiver) -> None:
     sink: HttpPost[str, Any] = HttpPost(receiver.url, body=_value)
     receiver.refuses = [2]
     refused = write(sink, given(("a", 1), ("b", 2), ("c", math.nan), ("d", object()), ("e", 5)))
@@ -118,7 +118,7 @@ def test_refused_result_affects_no_other(receiver: Receiver) -> None:
         write(sink, given(("b", 2), fails=True))
 
 
-def test_batch_is_posted_in_one_request_and_halved_if_refused(receiver: Receiver) -> None:
+def test_batch_is_posted_in_one_request_and_split_in_halves_if_refused(receiver: Receiver) -> None:
     def body(records: Sequence[Record[str, int]]) -> list[int]:
         return [record.value for record in records]
 
@@ -159,7 +159,7 @@ def test_busy_or_unreachable_server_is_reported_without_the_secret(receiver: Rec
 @pytest.mark.parametrize(
     "url", ["ftp://h/s3cret", "s3cret", "http://h:s3cret/", "http://h/s3cret\r\nX: y", "http:///x"]
 )
-def test_invalid_url_is_refused_without_its_text(url: str) -> None:
+def test_error_of_invalid_url_does_not_contain_the_url(url: str) -> None:
     with pytest.raises(ValueError, match="the url is invalid") as told:
         HttpPost[str, int](url, body=_value)
     assert "s3cret" not in str(told.value)

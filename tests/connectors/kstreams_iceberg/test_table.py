@@ -67,7 +67,7 @@ def _shown(sale: Sale) -> dict[str, Any]:
     return {**vars(sale), "lines": lines, "extra": list(sale.extra.items())}
 
 
-def test_rows_of_partitions_are_read_unchanged(catalog: dict[str, str], tmp_path: Path) -> None:
+def test_partitioned_rows_are_read_as_written(catalog: dict[str, str], tmp_path: Path) -> None:
     sink = _totals(catalog, Sale, partition_by=("shop", "day"))
     assert write(sink, given(*((f"k{n}", sale) for n, sale in enumerate(_sales())))) == []
     assert sorted(rows_of(catalog), key=repr) == sorted(map(_shown, _sales()), key=repr)
@@ -98,7 +98,7 @@ def test_rows_follow_the_current_partition_spec_of_the_table(
         assert only.num_rows == 1
 
 
-def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
+def test_rows_that_violate_column_types_of_an_existing_table_are_refused(
     catalog: dict[str, str],
 ) -> None:
     schema = Schema(
@@ -120,7 +120,7 @@ def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
     assert rows_of(catalog) == [{"word": "a", "total": 1}, {"word": "d", "total": None}]
 
 
-def test_new_column_fails_or_is_added(catalog: dict[str, str]) -> None:
+def test_new_column_fails_batch_or_is_added_by_option(catalog: dict[str, str]) -> None:
     write(_totals(catalog), given(("a", Total("a", 1))))
     with pytest.raises(SinkError, match="the table has no column 'price'"):
         _totals(catalog, Wider).prepare()
@@ -137,7 +137,9 @@ def test_new_column_fails_or_is_added(catalog: dict[str, str]) -> None:
     ]
 
 
-def test_expired_snapshot_does_not_repeat_its_batch(catalog: dict[str, str]) -> None:
+def test_batch_published_again_after_its_snapshot_expired_is_not_repeated(
+    catalog: dict[str, str],
+) -> None:
     sink = _totals(catalog)
     sink.prepare()
     staged = sink.open().write(given(("a", Total("a", 1))), commit_of(0))
@@ -164,12 +166,12 @@ def test_table_with_another_file_format_is_refused_at_the_start(catalog: dict[st
 
 
 @pytest.mark.parametrize("name", ["totals", "shop.", ".totals", ""])
-def test_name_without_a_namespace_is_refused(catalog: dict[str, str], name: str) -> None:
+def test_table_name_without_namespace_is_refused(catalog: dict[str, str], name: str) -> None:
     with pytest.raises(ValueError, match=r"expected namespace\.table"):
         IcebergTable(name, Total, row=_row, catalog=catalog)
 
 
-def test_missing_objects_are_reported_without_the_secret(
+def test_missing_table_column_namespace_or_catalog_is_reported_without_the_secret(
     catalog: dict[str, str], tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="rows= has only the columns"):
@@ -186,14 +188,14 @@ def test_missing_objects_are_reported_without_the_secret(
     assert "s3cret" not in str(told.value) + repr(gone) + gone.label
 
 
-def test_sink_pickles_without_open_connections(catalog: dict[str, str]) -> None:
+def test_iceberg_sink_can_be_pickled_after_use(catalog: dict[str, str]) -> None:
     sink = _totals(catalog)
     write(sink, given(("a", Total("a", 1))))
     again = pickle.loads(pickle.dumps(sink))  # made in this test
     assert set(vars(again)) <= set(IcebergTable.__dataclass_fields__)
 
 
-def test_catalog_that_does_not_reply_is_retried(
+def test_request_to_catalog_that_does_not_reply_is_retried(
     catalog: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, left = Storage.open, [OSError("reset")]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.connectors
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
 
 
-def test_last_row_of_a_key_replaces_the_document_and_none_deletes(place: Place) -> None:
+def test_last_row_of_key_replaces_document_and_none_deletes_it(place: Place) -> None:
     row = {"n": 0.5, "at": NOW, "list": [1, {"x": None}], "raw": b"\0"}
     write(place.sink(), given(("a", row), ("b", 1), ("b", 2), ("c", 3), ("c", None)), commit_of(1))
     assert place.documents() == {"a": row, "b": {"total": 2}}
@@ -48,7 +48,7 @@ def test_rows_without_a_valid_form_are_refused_and_all_others_are_written(
     assert "b" not in place.documents()
 
 
-def test_row_refused_by_the_server_affects_no_other_and_is_refused_again(place: Place) -> None:
+def test_row_refused_by_server_affects_no_other_row_and_is_refused_at_retry(place: Place) -> None:
     place.totals.create_index("total", unique=True)
     pairs = [(f"k{n}", n) for n in range(50)]
     pairs[20:22] = [("x", 3), ("y", 4)]
@@ -61,7 +61,9 @@ def test_row_refused_by_the_server_affects_no_other_and_is_refused_again(place: 
     assert place.documents()["new"] == {"total": 1_000}  # the row before the refused one
 
 
-def test_older_commit_overwrites_nothing_and_another_epoch_does(place: Place) -> None:
+def test_write_of_older_commit_changes_no_document_and_write_of_later_epoch_does(
+    place: Place,
+) -> None:
     write(place.sink(), given(("a", 5), ("b", None)), commit_of(5))
     write(place.sink(), given(("a", 4), ("c", 4)), commit_of(4))
     write(place.sink(), given(("a", 6)), commit_of(5, revision=1))
@@ -71,7 +73,7 @@ def test_older_commit_overwrites_nothing_and_another_epoch_does(place: Place) ->
     assert place.documents() == {"a": {"total": 0}}
 
 
-def test_driver_that_hung_during_a_write_overwrites_nothing_newer(
+def test_driver_that_hung_during_write_overwrites_no_newer_document(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its fence was claimed before; the documents compare versions themselves."""
@@ -82,7 +84,7 @@ def test_driver_that_hung_during_a_write_overwrites_nothing_newer(
     assert place.documents() == {"a": {"total": 6}, "b": {"total": 6}, "c": {"total": 5}}
 
 
-def test_documents_of_others_are_replaced_and_equal_numbers_are_one_id(place: Place) -> None:
+def test_existing_documents_are_replaced_and_equal_numbers_are_one_id(place: Place) -> None:
     place.totals.insert_one({"_id": 1, "mine": True, "kstreams": {}})
     assert write(place.sink(), given((1.0, 1), (1, 2), (2.5, 3))) == []
     assert place.documents() == {1: {"total": 2}, 2.5: {"total": 3}}
@@ -91,7 +93,7 @@ def test_documents_of_others_are_replaced_and_equal_numbers_are_one_id(place: Pl
     assert place.totals.find_one({"_id.shop": "s"}) is not None
 
 
-def test_rows_over_the_limit_of_a_request_are_written(place: Place) -> None:
+def test_batch_with_more_rows_than_a_request_allows_is_written(place: Place) -> None:
     pairs = [(n, n) for n in range(1_200)]
     assert write(place.sink(), given(*pairs)) == []
     assert len(place.documents()) == 1_200

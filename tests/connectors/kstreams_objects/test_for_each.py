@@ -81,7 +81,7 @@ HOSTILE = (
 )
 
 
-def test_path_outside_the_place_refuses_its_record(tmp_path: Path) -> None:
+def test_record_with_path_outside_of_sink_directory_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "place"
     pairs = [("fine", b"1"), *((name, b"0") for name in HOSTILE), ("below/fine", b"2")]
     refused = write(_any(place), given(*pairs))
@@ -89,7 +89,7 @@ def test_path_outside_the_place_refuses_its_record(tmp_path: Path) -> None:
     assert _files(tmp_path) == {"place/fine": b"1", "place/below/fine": b"2"}
 
 
-def test_path_blocked_by_a_file_or_directory_refuses_its_record(tmp_path: Path) -> None:
+def test_record_with_path_blocked_by_file_or_directory_is_refused(tmp_path: Path) -> None:
     """After the commit nothing can be refused, and the app would stop."""
     write(_any(tmp_path), given(("a", b"1"), ("b/c", b"2")))
     pairs = [("a/x", b"0"), ("b", b"0"), ("d", b"3"), ("d/x", b"0"), ("e/x", b"4"), ("e", b"0")]
@@ -101,7 +101,7 @@ def test_path_blocked_by_a_file_or_directory_refuses_its_record(tmp_path: Path) 
     assert _files(tmp_path) == {"a": b"1", "b/c": b"2", "d": b"3", "e/x": b"4"}
 
 
-def test_last_file_written_to_a_path_wins_and_no_other_path_is_lost(tmp_path: Path) -> None:
+def test_last_file_of_a_path_is_kept_and_files_of_other_paths_too(tmp_path: Path) -> None:
     write(_any(tmp_path), given(("a", b"1"), ("a", b"2"), ("b", None), ("c", b"")))
     assert _files(tmp_path) == {"a": b"2", "c": b""}
     refused = write(_any(tmp_path), given(("a", b"3"), ("d", "text")), commit_of(1))
@@ -110,7 +110,9 @@ def test_last_file_written_to_a_path_wins_and_no_other_path_is_lost(tmp_path: Pa
     assert not [path for path in (tmp_path / "_staged").rglob("*") if path.is_file()]
 
 
-def test_directory_that_blocks_a_path_after_the_commit_is_an_error(tmp_path: Path) -> None:
+def test_directory_that_blocks_path_after_commit_fails_publish_until_removed(
+    tmp_path: Path,
+) -> None:
     sink = _any(tmp_path)
     receipts = sink.open().write(given(("a", b"1")), commit_of())
     (tmp_path / "a").mkdir()
@@ -121,7 +123,7 @@ def test_directory_that_blocks_a_path_after_the_commit_is_an_error(tmp_path: Pat
     assert _files(tmp_path) == {"a": b"1"}
 
 
-def test_file_for_each_file_with_its_path_in_a_header(tmp_path: Path) -> None:
+def test_each_source_file_is_written_to_path_in_its_record_header(tmp_path: Path) -> None:
     """The path stays in a header whatever the record's key becomes; in an archive, the member's."""
     import zipfile
 

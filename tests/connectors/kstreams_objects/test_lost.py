@@ -31,7 +31,7 @@ def test_unwritable_directory_fails_the_batch(tmp_path: Path) -> None:
         write(sink, given(("a", 1)))
 
 
-def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
+def test_publish_does_not_overwrite_an_existing_file(tmp_path: Path) -> None:
     sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
     receipts = sink.open().write(given(("a", 1)), commit_of())
     taken = tmp_path / json.loads(receipts[0])[1]
@@ -42,14 +42,14 @@ def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("receipt", ["", "[]", "{}", '["a", "../b"]', '["a", 5]'])
-def test_receipt_of_another_sink_is_refused(tmp_path: Path, receipt: str) -> None:
+def test_publish_refuses_receipt_of_another_sink(tmp_path: Path, receipt: str) -> None:
     sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
     with pytest.raises(SinkError, match="where a staged file was expected"):
         sink.publish({commit_of(): [receipt]})
 
 
 @pytest.mark.parametrize("place", ["", "s3://key:s3cret@bucket", "file:///x"])
-def test_url_is_refused_as_a_directory(place: str) -> None:
+def test_url_given_as_directory_of_objects_sink_is_refused(place: str) -> None:
     with pytest.raises(ValueError, match="not the path of a directory") as told:
         Objects[str, int](place, format=JsonLines(), row=_row)
     assert "s3cret" not in str(told.value)
@@ -70,7 +70,7 @@ def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
 @pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
-def test_request_lost_at_any_step_shows_each_file_once(
+def test_request_lost_at_any_step_publishes_each_file_once(
     bucket: Bucket, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     prefix = uuid.uuid4().hex

@@ -31,7 +31,7 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
-def test_json_lines_keep_the_order_and_refuse_values_without_json(tmp_path: Path) -> None:
+def test_json_lines_keep_the_order_and_refuse_values_that_json_lacks(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     rows: list[Any] = [
         {"a": "é\n", "b": [1, {"c": None}]},
@@ -48,7 +48,7 @@ def test_json_lines_keep_the_order_and_refuse_values_without_json(tmp_path: Path
     assert path.read_text() == '{"a":"é\\n","b":[1,{"c":null}]}\n{"a":2}\n'
 
 
-def test_csv_quotes_fills_missing_columns_and_refuses_unknown_ones(tmp_path: Path) -> None:
+def test_csv_quotes_texts_fills_missing_columns_and_refuses_unknown_columns(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=CsvTable(("a", "b")), row=_columns)
     rows: list[Any] = [{"a": 'x,"y"\n', "b": 1}, {"c": 1}, {"b": Decimal("1.50")}, {"a": [1]}]
     refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
@@ -61,7 +61,9 @@ def test_csv_quotes_fills_missing_columns_and_refuses_unknown_ones(tmp_path: Pat
         assert list(csv.reader(file)) == [["a", "b"], ['x,"y"\n', "1"], ["", "1.50"]]
 
 
-def test_parquet_has_one_schema_and_refuses_rows_that_violate_it(tmp_path: Path) -> None:
+def test_parquet_file_has_the_given_schema_and_rows_that_violate_it_are_refused(
+    tmp_path: Path,
+) -> None:
     schema = pa.schema([pa.field("n", pa.int16(), nullable=False), pa.field("t", pa.string())])
     sink: Objects[str, Any] = Objects(str(tmp_path), format=Parquet(schema), row=_columns)
     rows: list[Any] = [{"n": n} for n in range(100)]
@@ -75,7 +77,9 @@ def test_parquet_has_one_schema_and_refuses_rows_that_violate_it(tmp_path: Path)
     assert json.loads(refused[0].letter.value or b"") == {"n": 1 << 20}
 
 
-def test_each_folder_gets_a_file_and_no_name_leads_outside(tmp_path: Path) -> None:
+def test_rows_are_written_to_one_file_per_folder_and_folder_outside_of_place_is_refused(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "place"
     sink: Objects[Any, int] = Objects(
         str(place), format=JsonLines(), row=lambda _k, n: {"n": n}, folder=lambda key, _n: key
@@ -111,7 +115,7 @@ def test_empty_batch_makes_no_file(tmp_path: Path) -> None:
     assert _files(tmp_path) == []
 
 
-def test_files_of_a_task_sort_by_batch_and_differ_between_tasks_and_epochs(
+def test_file_names_sort_by_batch_and_differ_between_tasks_and_epochs(
     tmp_path: Path,
 ) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
@@ -123,7 +127,7 @@ def test_files_of_a_task_sort_by_batch_and_differ_between_tasks_and_epochs(
     assert len(_files(tmp_path)) == 5
 
 
-def test_published_file_that_was_removed_is_not_written_again(tmp_path: Path) -> None:
+def test_publish_again_does_not_rewrite_a_file_that_was_removed(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     receipts = sink.open().write(given(("a", {"n": 1})), commit_of())
     sink.publish({commit_of(): receipts})
@@ -148,7 +152,7 @@ def test_csv_needs_column_names() -> None:
         CsvTable(("a", "a"))
 
 
-def test_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
+def test_objects_sink_accepts_path_or_storage_as_place(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(tmp_path, format=JsonLines(), row=_columns)
     assert sink.label == f"files in {tmp_path}"
     write(sink, given(("k", {"a": 1})))

@@ -17,7 +17,7 @@ from tests.support.sinks.sink_writes import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_last_row_of_a_key_replaces_the_document_and_none_deletes(index: Index) -> None:
+def test_last_row_of_key_replaces_document_and_none_deletes_it(index: Index) -> None:
     rows = given(("a", {"n": [1, {"x": "é"}]}), ("b", 1), ("b", 2), ("c", 3), ("c", None), (5, 5))
     assert write(index.sink(), rows, commit_of(1, epoch="one")) == []
     assert index.documents() == {"a": {"n": [1, {"x": "é"}]}, "b": {"total": 2}, "5": {"total": 5}}
@@ -26,7 +26,7 @@ def test_last_row_of_a_key_replaces_the_document_and_none_deletes(index: Index) 
     assert index.documents() == {"a": {"m": 1}, "d/../é?": {"total": 4}}
 
 
-def test_refused_row_affects_no_other_and_is_refused_again(index: Index) -> None:
+def test_refused_row_affects_no_other_row_and_is_refused_at_retry(index: Index) -> None:
     bad: list[tuple[Any, Any]] = [
         ("nan", math.nan),
         ("object", {"n": object()}),
@@ -49,7 +49,9 @@ def test_refused_row_affects_no_other_and_is_refused_again(index: Index) -> None
     assert index.documents() == {"a": {"total": 3}, "z": {"total": 2}}
 
 
-def test_older_commit_overwrites_nothing_and_a_later_epoch_does(index: Index) -> None:
+def test_write_of_older_commit_changes_no_document_and_write_of_later_epoch_does(
+    index: Index,
+) -> None:
     write(index.sink(), given(("a", 5), ("b", 5)), commit_of(5, epoch="first"))
     write(index.sink(), given(("b", None)), commit_of(6, epoch="first"))
     write(index.sink(), given(("a", 4), ("b", 4), ("c", 4)), commit_of(4, epoch="first"))
@@ -59,7 +61,7 @@ def test_older_commit_overwrites_nothing_and_a_later_epoch_does(index: Index) ->
     assert index.documents() == {"a": {"total": 0}}
 
 
-def test_driver_that_hung_during_a_write_overwrites_and_restores_nothing(
+def test_driver_that_hung_during_write_changes_no_newer_or_deleted_document(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its fence was claimed before; the documents compare versions themselves, deleted ones too."""
@@ -76,14 +78,14 @@ def test_driver_that_hung_during_a_write_overwrites_and_restores_nothing(
     assert index.documents() == {"a": {"total": 6}}
 
 
-def test_epoch_overwritten_by_another_is_an_error(index: Index) -> None:
+def test_epoch_whose_documents_another_epoch_overwrote_raises_sink_error(index: Index) -> None:
     write(index.sink(), given(("a", 1), ("b", 1)), commit_of(1, epoch="origin"))
     write(index.sink(), given(("a", 2)), commit_of(0, epoch="fork"))
     with pytest.raises(SinkError, match="that no commit of epoch 'origin' wrote"):
         write(index.sink(), given(("a", 3)), commit_of(2, epoch="origin"))
 
 
-def test_rows_over_the_limit_of_a_request_are_written(index: Index) -> None:
+def test_batch_with_more_rows_than_a_request_allows_is_written(index: Index) -> None:
     pairs = [(f"k{n}", n) for n in range(1_200)]
     assert write(index.sink(), given(*pairs), commit_of(epoch="many")) == []
     assert len(index.documents()) == 1_200
@@ -97,7 +99,7 @@ def test_missing_index_is_reported_at_the_start(index: Index) -> None:
     index.ask("PUT", "")
 
 
-def test_versions_increase_up_to_their_limit() -> None:
+def test_document_versions_increase_with_commits_and_raise_at_their_limit() -> None:
     commits = [(0, 0, 0), (0, 0, 255), (0, 1, 0), (0, 2**36 - 1, 0), (1, 0, 0), (2**19 - 1, 5, 0)]
     versions = [version_of(n, commit_of(batch, revision=r)) for n, batch, r in commits]
     assert versions == sorted(set(versions))

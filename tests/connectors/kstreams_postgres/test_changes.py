@@ -64,14 +64,14 @@ def test_snapshot_rows_are_followed_by_changes(shop: Shop) -> None:
     assert abs(found[4].time - SystemClock().now_ms()) < 60_000
 
 
-def test_log_without_a_snapshot_begins_with_its_slot(shop: Shop) -> None:
+def test_log_without_snapshot_begins_with_changes_after_slot_creation(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin(snapshot=False)
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)")
     assert _change_rows(log) == [(2, "insert", None, MILK)]
 
 
-def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
+def test_full_replica_identity_adds_old_rows_to_changes(shop: Shop) -> None:
     shop.execute(FULL)
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -84,7 +84,7 @@ def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
-def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -> None:
+def test_update_of_key_is_read_as_deletion_and_insertion(shop: Shop, identity: str) -> None:
     shop.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -100,7 +100,7 @@ def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -
     assert [each.key for part in parts for each in part] == [1, 1, 7]
 
 
-def test_key_may_have_several_columns(shop: Shop) -> None:
+def test_changes_of_table_with_key_of_several_columns_are_read(shop: Shop) -> None:
     shop.execute("CREATE TABLE stock (place text, item int, n int, PRIMARY KEY (item, place))")
     log = shop.begin(table="stock", row=dict, key=TupleSerde(INT64, TEXT))
     shop.execute("INSERT INTO stock VALUES ('here', 7, 1)", "DELETE FROM stock")
@@ -180,7 +180,7 @@ VALUES = r"""
 """
 
 
-def test_values_have_the_types_of_their_fields(shop: Shop) -> None:
+def test_change_values_have_types_of_dataclass_fields(shop: Shop) -> None:
     shop.execute("CREATE TYPE mood AS ENUM ('fine')", f"CREATE TABLE every ({COLUMNS})")
     shop.execute(f"INSERT INTO every VALUES ({VALUES})")  # noqa: S608  # as above
     log = shop.begin(table="every", row=Everything)
@@ -244,7 +244,7 @@ BOOKS = (
 )
 
 
-def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> None:
+def test_update_that_omits_an_unchanged_long_value_is_an_unreadable_record(shop: Shop) -> None:
     shop.execute(*BOOKS)
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -262,7 +262,7 @@ def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> No
     ]
 
 
-def test_full_replica_identity_gives_long_values(shop: Shop) -> None:
+def test_full_replica_identity_adds_unchanged_long_values_to_changes(shop: Shop) -> None:
     shop.execute(*BOOKS, "ALTER TABLE books REPLICA IDENTITY FULL")
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -285,7 +285,7 @@ def test_truncated_table_is_an_unreadable_record(shop: Shop) -> None:
     assert "truncated" in str(truncated.unreadable)
 
 
-def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
+def test_added_and_dropped_columns_are_ignored_and_a_renamed_column_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("ALTER TABLE orders DROP count", "ALTER TABLE orders ADD more text DEFAULT 'x'")
@@ -302,7 +302,7 @@ def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
         all_of(log)
 
 
-def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
+def test_changes_of_other_tables_in_the_publication_are_left_out(shop: Shop) -> None:
     shop.execute("CREATE TABLE other (id int PRIMARY KEY)")
     shop.execute(f"CREATE PUBLICATION {shop.slot}_both FOR TABLE orders, other")
     log = shop.begin(publication=f"{shop.slot}_both")
@@ -310,7 +310,9 @@ def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
     assert _change_rows(log) == [(1, "insert", None, TEA)]
 
 
-def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_transaction_is_decoded_by_server_once(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders SELECT n, 'tea', n FROM generate_series(1, 12000) n")
     shop.execute("INSERT INTO orders VALUES (0, 'milk', 3)")
@@ -330,7 +332,7 @@ def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.Monke
     assert len(asked) == 2
 
 
-def test_names_of_table_and_state_table_are_quoted(shop: Shop) -> None:
+def test_log_quotes_names_of_table_and_state_table(shop: Shop) -> None:
     name = 'we"ird; DROP TABLE kept; --'
     quoted = name.replace('"', '""')
     shop.execute(

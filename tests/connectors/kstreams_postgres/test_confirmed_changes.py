@@ -81,7 +81,7 @@ def test_committed_changes_are_confirmed_and_offsets_continue(shop: Shop) -> Non
     assert [(each.offset, each.key) for each in all_of(log)] == [(6, 7)]
 
 
-def test_partly_read_transaction_is_not_confirmed(shop: Shop) -> None:
+def test_partly_read_transaction_is_not_confirmed_to_server(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders SELECT n, 'tea', n FROM generate_series(4, 9) n")
     with closing(log.contents()) as contents:
@@ -112,7 +112,7 @@ def test_plan_is_read_again_unchanged_until_its_changes_are_confirmed(
         read_pieces(log, [Piece(0, 3, 5, "elsewhere")])
 
 
-def test_idle_table_does_not_hold_back_the_slot(shop: Shop) -> None:
+def test_slot_of_idle_table_is_advanced(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     with closing(log.contents()) as contents:
@@ -136,7 +136,7 @@ def test_idle_table_does_not_hold_back_the_slot(shop: Shop) -> None:
     assert [each.key for each in all_of(log)] == [4]
 
 
-def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
+def test_slot_refuses_a_second_reader_until_it_is_released(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -150,7 +150,7 @@ def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
         assert [each.key for each in read(log, fork, 2, fork.ends()[0])] == [3]
 
 
-def test_dropped_log_begins_again_with_another_id(shop: Shop) -> None:
+def test_dropped_log_can_be_created_again_and_has_another_id(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         contents.claim(READER)
@@ -167,7 +167,7 @@ def test_dropped_log_begins_again_with_another_id(shop: Shop) -> None:
         contents.claim("another.000000000000.query")
 
 
-def test_death_during_slot_creation_leaves_no_partial_copy(
+def test_process_killed_during_slot_creation_leaves_no_partial_snapshot(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def dies(*_: object) -> int:
@@ -181,7 +181,7 @@ def test_death_during_slot_creation_leaves_no_partial_copy(
     assert [each.key for each in all_of(shop.log())] == [1, 2, 3, 4]
 
 
-def test_missing_slot_is_an_error(shop: Shop) -> None:
+def test_missing_replication_slot_raises_error(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         plan = list(contents.pieces(0, 0, contents.ends()[0]))
@@ -207,7 +207,7 @@ def test_slot_moved_by_another_client_is_an_error(shop: Shop, how: str) -> None:
         all_of(log)
 
 
-def test_kept_reports_retained_bytes_and_remaining_room(shop: Shop) -> None:
+def test_log_reports_bytes_retained_by_slot_and_bytes_left_until_limit(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -232,7 +232,7 @@ def test_kept_reports_retained_bytes_and_remaining_room(shop: Shop) -> None:
         _alter_system(shop, "RESET max_slot_wal_keep_size")
 
 
-def test_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
+def test_slot_that_exceeded_the_retained_wal_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -275,7 +275,7 @@ def _alter_system(shop: Shop, what: str) -> None:
     ],
     ids=["no-key", "no-identity", "other-identity", "no-table", "no-column"],
 )
-def test_table_without_readable_changes_is_refused(
+def test_unsupported_table_of_change_log_is_refused_with_reason(
     shop: Shop, statements: tuple[str, ...], problem: str
 ) -> None:
     shop.execute("DELETE FROM orders")
@@ -284,7 +284,7 @@ def test_table_without_readable_changes_is_refused(
         shop.begin()
 
 
-def test_replaced_table_is_an_error(shop: Shop) -> None:
+def test_table_dropped_and_recreated_raises_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("ALTER TABLE orders DROP CONSTRAINT orders_pkey")
     shop.execute("ALTER TABLE orders ADD PRIMARY KEY (id, item)")
@@ -295,7 +295,7 @@ def test_replaced_table_is_an_error(shop: Shop) -> None:
         all_of(log)
 
 
-def test_publications_and_slots_of_others_are_refused(shop: Shop) -> None:
+def test_missing_or_foreign_publications_and_slots_are_refused(shop: Shop) -> None:
     with pytest.raises(SourceError, match="publication 'none' does not exist"):
         shop.begin(publication="none")
     shop.begin()
@@ -325,7 +325,7 @@ def test_unreachable_database_is_reported_without_the_secret(shop: Shop) -> None
     assert "geheim" not in f"{caught.value}{log!r}{log.label}"
 
 
-def test_invalid_names_are_refused() -> None:
+def test_invalid_names_of_slots_and_tables_are_refused() -> None:
     for name, table in (("a/b", "orders"), ("Orders", "orders"), ("orders", "")):
         with pytest.raises(CompileError):
             changes(name, "postgresql://h/d", table, TEXT, Order)

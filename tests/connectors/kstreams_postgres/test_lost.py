@@ -73,7 +73,7 @@ def test_connection_lost_at_any_step_writes_each_row_once(
     assert [row.row for row in results.refused] == [2]
 
 
-def test_lost_reply_to_a_commit_writes_nothing_twice(
+def test_retry_after_lost_reply_to_commit_writes_no_row_twice(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.execute("CREATE TABLE adds (n int)")
@@ -106,7 +106,7 @@ def test_lost_reply_to_a_commit_writes_nothing_twice(
     assert place.execute("SELECT count(*) FROM adds") == [(1,)]
 
 
-def test_concurrent_attempts_write_once(place: Place) -> None:
+def test_concurrent_attempts_of_batch_write_rows_once(place: Place) -> None:
     place.execute("CREATE TABLE list (word text)")
     sink: PostgresTable[str, int] = PostgresTable(
         place.url, "list", key=(), row=lambda word, _: {"word": word}, visible="at-write"
@@ -156,7 +156,7 @@ def test_tasks_with_the_same_keys_in_different_orders_do_not_deadlock(
     assert len(place.rows()) == 300
 
 
-def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
+def test_table_lock_held_beyond_time_limit_fails_batch(place: Place) -> None:
     sink = place.totals(
         lock_timeout=timedelta(milliseconds=100), give_up_after=timedelta(seconds=1)
     )
@@ -170,7 +170,7 @@ def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
     assert place.rows() == [("a", 1)]
 
 
-def test_lock_that_is_released_is_waited_for(place: Place) -> None:
+def test_write_succeeds_after_table_lock_is_released_within_time_limit(place: Place) -> None:
     sink = place.totals(lock_timeout=timedelta(milliseconds=100), give_up_after=LONG)
     sink.prepare()
     holder = psycopg.connect(place.url)
@@ -203,7 +203,7 @@ def test_unreachable_database_is_reported_without_the_password() -> None:
         ("password=s3cret nonsense", "no connection string"),
     ],
 )
-def test_invalid_url_shows_no_secret(url: str, why: str) -> None:
+def test_error_of_invalid_url_contains_no_secret(url: str, why: str) -> None:
     sink = PostgresTable(
         url, "totals", key=("word",), row=total_row, give_up_after=timedelta(milliseconds=100)
     )
@@ -212,7 +212,7 @@ def test_invalid_url_shows_no_secret(url: str, why: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_error_of_a_wrong_password_shows_no_secret(place: Place) -> None:
+def test_error_of_wrong_password_contains_no_secret(place: Place) -> None:
     url = place.url.replace("pw-of-tests", "wr0ng-one")
     sink = PostgresTable(
         url, "totals", key=("word",), row=total_row, give_up_after=timedelta(milliseconds=100)

@@ -127,7 +127,9 @@ def test_row_with_a_lower_id_that_commits_later_is_read(events: Events) -> None:
         assert _new(log) == [*seen, "low", "in a savepoint", "later"]
 
 
-def test_transaction_numbered_after_its_sequence_value_is_read(events: Events) -> None:
+def test_row_of_transaction_that_got_its_number_after_its_sequence_value_is_read(
+    events: Events,
+) -> None:
     log = events.log()
     events.add("first")  # a transaction that uses a sequence first gets a number for it
     with psycopg.connect(events.url) as slow:
@@ -139,7 +141,7 @@ def test_transaction_numbered_after_its_sequence_value_is_read(events: Events) -
     assert _new(log) == ["first", "quick", "slow"]
 
 
-def test_committed_rows_may_be_deleted_and_offsets_continue(events: Events) -> None:
+def test_offsets_continue_after_committed_rows_are_deleted_from_the_table(events: Events) -> None:
     log = events.log()
     for texts in (("a", "b"), ("c",), ("d", "e")):
         events.add(*texts)
@@ -159,7 +161,7 @@ def test_committed_rows_may_be_deleted_and_offsets_continue(events: Events) -> N
         assert _texts(log, list(contents.pieces(0, 5, 6))) == ["f"]
 
 
-def test_uncommitted_rows_that_change_are_an_error(
+def test_change_of_row_in_uncommitted_batch_raises_error(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = events.log()
@@ -181,7 +183,7 @@ def test_uncommitted_rows_that_change_are_an_error(
         _texts(log, [Piece(0, 0, 1, "elsewhere")])
 
 
-def test_many_rows_are_divided_between_transactions(
+def test_plan_of_many_rows_is_split_between_transactions(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(poll, "_MARK_ROWS", 4)
@@ -195,7 +197,7 @@ def test_many_rows_are_divided_between_transactions(
         assert _texts(log, pieces) == [str(number) for number in range(16)]
 
 
-def test_polled_table_has_one_reader(events: Events) -> None:
+def test_polled_table_refuses_a_second_reader(events: Events) -> None:
     log = events.log()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -203,7 +205,7 @@ def test_polled_table_has_one_reader(events: Events) -> None:
             fork.claim("fork.000000000001.query")
 
 
-def test_wrapped_transaction_numbers_are_an_error_except_with_64_bits(
+def test_wrapped_transaction_numbers_are_an_error_unless_they_have_64_bits(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events.add("a")
@@ -216,7 +218,7 @@ def test_wrapped_transaction_numbers_are_an_error_except_with_64_bits(
         assert "xid8 DEFAULT pg_current_xact_id()" in caught.value.hint
 
 
-def test_table_that_cannot_be_polled_is_refused(database: str) -> None:
+def test_unsupported_polled_table_is_refused_with_reason(database: str) -> None:
     place = Place(database)
     events = Events(database, "xmin")
     _new(events.log())
@@ -236,7 +238,7 @@ def test_table_that_cannot_be_polled_is_refused(database: str) -> None:
         _new(events.log())
 
 
-def test_row_without_a_time_is_an_unreadable_record(database: str) -> None:
+def test_row_with_null_in_time_column_is_unreadable_record(database: str) -> None:
     events = Events(database, "xmin")
     events.execute("INSERT INTO events (text, at) VALUES ('a', NULL), ('b', now())")
     log = events.log()

@@ -23,7 +23,7 @@ def place(database: str) -> Place:
     return Place(database)
 
 
-def test_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
+def test_last_row_of_key_is_written_and_none_deletes(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int, kept int DEFAULT 7)")
     sink = place.totals()
     write(sink, given(("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None), ("d", None)), 1)
@@ -33,7 +33,7 @@ def test_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
     assert place.rows() == [("a", 9, 8), ("b", 5, 7)]
 
 
-def test_each_bad_row_is_refused_with_its_reason_and_all_others_are_written(place: Place) -> None:
+def test_each_bad_row_is_refused_with_its_reason_and_others_are_written(place: Place) -> None:
     place.execute(
         "CREATE TABLE totals (word varchar(5) PRIMARY KEY, total smallint NOT NULL CHECK "
         "(total <> 13))"
@@ -60,14 +60,14 @@ def test_each_bad_row_is_refused_with_its_reason_and_all_others_are_written(plac
     assert letter.timestamp == 1_007
 
 
-def test_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+def test_previous_row_of_key_is_written_if_its_last_row_is_refused(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     refused = write(place.totals(), given(("a", 1), ("a", 500), ("b", 500), ("a", 600)))
     assert refused_rows(refused) == [(1, "23514"), (2, "23514"), (3, "23514")]
     assert place.rows() == [("a", 1)]
 
 
-def test_repeated_commit_refuses_the_same_rows(place: Place) -> None:
+def test_retried_commit_refuses_the_same_rows(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     pairs = (("a", 1), ("b", 500), ("nul\0", 7))
     first = write(place.totals(), given(*pairs))
@@ -108,7 +108,7 @@ def test_too_large_integer_is_refused_instead_of_truncated(place: Place, kind: s
     assert place.rows() == [*whole, ("f", 5)]
 
 
-def test_value_of_a_column_does_not_depend_on_other_rows(place: Place) -> None:
+def test_encoding_of_column_value_does_not_depend_on_other_rows(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, doc jsonb, yes bool, n int)")
 
     def row(_word: str, columns: Columns) -> Columns:
@@ -144,7 +144,7 @@ def test_rows_may_have_different_columns_and_unknown_columns_are_refused(place: 
     assert place.rows() == [("a", 1, 6), ("b", 5, 2), ("c", 5, 6)]
 
 
-def test_row_that_cannot_be_made_is_refused(place: Place) -> None:
+def test_record_whose_row_function_fails_is_refused(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def row(_word: str, total: int) -> Mapping[str, object]:
@@ -156,7 +156,7 @@ def test_row_that_cannot_be_made_is_refused(place: Place) -> None:
     assert place.rows() == [("a", 2)]
 
 
-def test_error_of_a_batch_function_fails_the_batch(place: Place) -> None:
+def test_error_of_the_rows_function_of_of_batches_fails_the_batch(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def rows(_records: object) -> list[tuple[object, Columns | None]]:
@@ -170,7 +170,9 @@ def test_error_of_a_batch_function_fails_the_batch(place: Place) -> None:
     assert place.rows() == []
 
 
-def test_key_of_several_columns_is_a_tuple_and_contradicting_rows_are_refused(place: Place) -> None:
+def test_key_of_several_columns_is_a_tuple_and_rows_with_other_key_values_are_refused(
+    place: Place,
+) -> None:
     place.execute("CREATE TABLE totals (shop text, day date, n int, PRIMARY KEY (day, shop))")
     sink = place.totals(key=("shop", "day"), row=lambda _key, row: row)
     day = NOW.date()
@@ -187,7 +189,7 @@ def test_key_of_several_columns_is_a_tuple_and_contradicting_rows_are_refused(pl
     assert place.rows() == [("s", day, 2)]
 
 
-def test_any_names_are_quoted(place: Place) -> None:
+def test_names_with_quotes_spaces_and_percent_signs_are_quoted(place: Place) -> None:
     place.execute('CREATE TABLE "to""tals; --" ("wo rd" text PRIMARY KEY, "%s" int)')
     sink: PostgresTable[str, int] = PostgresTable(
         place.url,
@@ -201,7 +203,7 @@ def test_any_names_are_quoted(place: Place) -> None:
     assert place.execute('SELECT * FROM "to""tals; --"') == [("a'; --", 1)]
 
 
-def test_keys_equal_in_the_database_are_written_in_order(place: Place) -> None:
+def test_keys_that_are_equal_only_in_the_database_are_written_in_order(place: Place) -> None:
     place.execute("CREATE TABLE totals (word numeric PRIMARY KEY, total int)")
     refused = write(place.totals(), given(("1", 1), ("1.0", 2), ("2", 3)))
     assert refused == []
@@ -228,7 +230,7 @@ def test_rows_refused_by_trigger_foreign_key_or_deferred_constraint_are_dead_let
     assert place.rows() == [("a", 1)]
 
 
-def test_policy_fail_writes_nothing_and_the_commit_can_be_repeated(place: Place) -> None:
+def test_policy_fail_writes_no_row_and_commit_can_be_repeated(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     with pytest.raises(RecordRefusedError, match="violates check constraint"):
         write(place.totals(), given(("a", 1), ("b", 500), fails=True))
@@ -237,7 +239,7 @@ def test_policy_fail_writes_nothing_and_the_commit_can_be_repeated(place: Place)
     assert place.rows() == [("a", 1), ("b", 5)]
 
 
-def test_appended_rows_keep_their_order_and_none_is_left_out(place: Place) -> None:
+def test_table_without_key_appends_rows_in_order_and_skips_none(place: Place) -> None:
     place.execute("CREATE TABLE totals (id serial, word text, total int)")
 
     def row(word: str, total: int | None) -> Columns | None:
@@ -249,7 +251,7 @@ def test_appended_rows_keep_their_order_and_none_is_left_out(place: Place) -> No
     assert [found[1:] for found in place.rows()] == [("a", 1), ("a", 2), ("a", 3)]
 
 
-def test_smaller_plan_replaces_a_larger_one(place: Place) -> None:
+def test_rows_of_smaller_plan_replace_rows_of_larger_plan_of_same_batch(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
     write(place.totals(), given(("a", 1), ("b", 2)), 4)
     write(place.totals(), given(("a", 1)), 4, revision=1)
@@ -290,7 +292,7 @@ def quoted(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", WEIRD)
-def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None:
+def test_hostile_table_and_column_names_are_quoted(place: Place, name: str) -> None:
     place.execute("CREATE TABLE kept (n int)")
     place.execute(
         f"CREATE TABLE {quoted(name)} ({quoted(name)} text PRIMARY KEY, {quoted(name + '2')} int)"
@@ -308,7 +310,9 @@ def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ['total" = 1; DROP TABLE totals; --', "nul\0", "%s"])
-def test_column_name_from_a_row_is_quoted(place: Place, name: str) -> None:
+def test_row_with_an_unknown_column_name_is_refused_without_running_its_sql(
+    place: Place, name: str
+) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def row(word: str, total: int) -> Mapping[str, object]:

@@ -43,7 +43,7 @@ def test_bodies_are_values_and_application_properties_are_headers(place: Place) 
     assert (second["key"], second["value"], second["headers"]) == (None, b"x" * 300, None)
 
 
-def test_messages_of_any_kind_are_read_or_reported() -> None:
+def test_message_of_decodes_each_kind_of_amqp_body_or_gives_a_reason() -> None:
     def fields_of(**given: Any) -> tuple[bytes, str]:
         found = message_of(bytes(AMQPMessage(**given)))
         return found.body, found.wrong
@@ -90,7 +90,7 @@ def test_messages_deleted_by_retention_before_reading_are_counted(place: Place) 
     assert len(rows(log)) > 10
 
 
-def test_recreated_stream_is_another_log(place: Place) -> None:
+def test_recreated_stream_has_another_log_id(place: Place) -> None:
     log = place.log()
     place.add(b"a", b"b")
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -116,7 +116,7 @@ def test_missing_stream_is_a_source_error(place: Place) -> None:
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_connection_lost_at_any_step_changes_nothing(
+def test_connection_lost_at_any_step_does_not_change_read_rows(
     place: Place, monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
     place.add(*(b"%d" % n for n in range(30)))
@@ -131,7 +131,7 @@ def test_connection_lost_at_any_step_changes_nothing(
     raise AssertionError("it asks more often than was thought")
 
 
-def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
+def test_errors_of_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = RabbitStreamLog(
         f"rabbitmq-stream://app:s3cr%40t@127.0.0.1:{port}",
@@ -162,7 +162,7 @@ def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 @pytest.mark.parametrize("looks", [1, 3])
-def test_stream_with_a_starting_leader_is_read_again(
+def test_log_reads_a_stream_again_until_its_starting_leader_shows_all_messages(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int, most: int
 ) -> None:
     """The broker replies, and shows nothing of the stream yet, or only a part."""
@@ -187,7 +187,7 @@ def test_stream_with_a_starting_leader_is_read_again(
             assert reader.read(piece, max_bytes=ALL).num_rows == 2
 
 
-def test_stream_that_stays_shorter_than_before_is_an_error(
+def test_stream_that_remains_shorter_than_before_raises_data_loss_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.add(b"a", b"b")

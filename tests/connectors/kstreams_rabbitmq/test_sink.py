@@ -33,7 +33,7 @@ def test_committed_results_are_in_order_with_their_headers(place: Place) -> None
     assert [(h["key"], h["value"]) for h in found[0]["headers"]] == list(headers)
 
 
-def test_smaller_plan_replaces_a_larger_one(place: Place) -> None:
+def test_results_of_smaller_plan_replace_results_of_larger_plan_of_same_batch(place: Place) -> None:
     sink = place.sink()
     sink.prepare()
     with closing(sink.open()) as writer:
@@ -101,7 +101,7 @@ def test_connection_lost_at_any_step_appends_each_result_once(
 
 
 @pytest.mark.parametrize("looks", range(1, 5))
-def test_stream_with_a_starting_leader_shows_a_batch_once(
+def test_batch_is_appended_once_while_stream_leader_starts(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int
 ) -> None:
     sink = place.sink()
@@ -113,7 +113,7 @@ def test_stream_with_a_starting_leader_shows_a_batch_once(
     assert place.seen() == [(key, batch) for batch in range(2) for key in "ab"]
 
 
-def test_missing_staged_results_are_an_error(place: Place) -> None:
+def test_publish_raises_if_staged_results_are_missing(place: Place) -> None:
     sink = place.sink(give_up_after=SHORT)
     sink.prepare()
     with closing(sink.open()) as writer:
@@ -126,7 +126,7 @@ def test_missing_staged_results_are_an_error(place: Place) -> None:
         sink.publish({commit_of(): ["nonsense"]})
 
 
-def test_limits_of_the_broker_are_checked_before_writing(place: Place) -> None:
+def test_broker_limits_are_checked_before_results_are_written(place: Place) -> None:
     with pytest.raises(SinkError, match="StreamDoesNotExist"):
         place.sink(stream="nobody-made-it").prepare()
     with pytest.raises(SinkError, match=r"stream\.frame_max"):
@@ -136,7 +136,7 @@ def test_limits_of_the_broker_are_checked_before_writing(place: Place) -> None:
         writer.write(given(("a", 1)), commit_of(task=200))
 
 
-def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
+def test_errors_of_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = place.sink(give_up_after=SHORT)
     gone = RabbitStream(

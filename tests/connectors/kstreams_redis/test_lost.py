@@ -62,7 +62,7 @@ def test_connection_lost_at_any_step_writes_each_entry_once(
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("nth", range(2))
-def test_connection_lost_while_keys_are_written_leaves_all_of_them(
+def test_connection_lost_while_keys_are_written_leaves_all_keys_written(
     redis: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
 ) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_number, prefix="p:", give_up_after=LONG)
@@ -97,7 +97,7 @@ def _asked(url: str, *command: str) -> Any:
         return asked.execute_command(*command)
 
 
-def test_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
+def test_errors_of_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
     (port,) = free_ports(1)
     gone = RedisKeys[str, int](
         f"redis://app:s3cr%40t@127.0.0.1:{port}/0", value=_number, give_up_after=SHORT
@@ -121,7 +121,7 @@ def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
     assert "s3cret" not in str(told.value)
 
 
-def test_full_server_fails_the_batch(redis: Place) -> None:
+def test_server_without_memory_fails_the_batch(redis: Place) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_number, give_up_after=SHORT)
     redis.ask("CONFIG", "SET", "maxmemory", "1")
     try:
@@ -132,7 +132,7 @@ def test_full_server_fails_the_batch(redis: Place) -> None:
     assert write(sink, given(("a", 1))) == []
 
 
-def test_missing_staged_entries_are_an_error(redis: Place) -> None:
+def test_publish_raises_if_staged_entries_are_missing(redis: Place) -> None:
     sink: RedisStream[str, int] = RedisStream(redis.url, stream="s", fields=_entry)
     with closing(sink.open()) as writer:
         receipts = writer.write(given(("a", 1)), commit_of())

@@ -21,7 +21,7 @@ def _as_it_is(_key: object, value: Any) -> Any:
     return value
 
 
-def test_values_are_encoded_by_type_and_replace_each_other(redis: Place) -> None:
+def test_redis_values_are_encoded_by_type_and_replace_earlier_values(redis: Place) -> None:
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     rows = (("a", "é"), ("b", b"\0\xff"), ("c", 7), ("d", 0.1), ("e", {"x": 1, "y": "z"}), (8, 9))
     assert write(sink, given(*rows), commit_of(1)) == []
@@ -61,14 +61,14 @@ def test_results_without_a_valid_form_are_refused_and_all_others_are_written(
     assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:epoch/out/0"}
 
 
-def test_policy_fail_writes_nothing(redis: Place) -> None:
+def test_policy_fail_writes_no_key_of_batch_with_invalid_value(redis: Place) -> None:
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is)
     with pytest.raises(RecordRefusedError, match="list"):
         write(sink, given(("a", 1), ("b", []), fails=True))
     assert redis.ask("KEYS", "*") == []
 
 
-def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) -> None:
+def test_keys_beyond_limit_of_one_script_are_written_and_expire(redis: Place) -> None:
     sink: RedisKeys[str, Any] = RedisKeys(
         redis.url, value=_as_it_is, prefix="p:", expire_after=timedelta(hours=1)
     )
@@ -80,7 +80,7 @@ def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) ->
     assert redis.ask("PTTL", "kstreams:epoch/out/0") == -1
 
 
-def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
+def test_entries_of_smaller_plan_replace_entries_of_larger_plan_of_same_batch(redis: Place) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     write(sink, given(("a", 1), ("b", 2)), commit_of(4))
     write(sink, given(("a", 3)), commit_of(4, revision=1))
@@ -88,7 +88,7 @@ def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
     assert [redis.ask("GET", f"p:{key}") for key in "ab"] == ["3", "2"]
 
 
-def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
+def test_key_function_builds_redis_key(redis: Place) -> None:
     sink: RedisKeys[tuple[str, int], int] = RedisKeys(
         redis.url, key=lambda key: f"{key[0]}:{key[1]}", value=_as_it_is
     )
@@ -96,7 +96,7 @@ def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
     assert redis.ask("GET", "a:1") == "5"
 
 
-def test_stream_keeps_the_order_and_leaves_no_staged_entries(redis: Place) -> None:
+def test_stream_sink_keeps_order_and_leaves_no_staged_entries(redis: Place) -> None:
     sink: RedisStream[str, Any] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: None if n == 3 else {"n": n, "": b"\0"}
     )
@@ -106,7 +106,7 @@ def test_stream_keeps_the_order_and_leaves_no_staged_entries(redis: Place) -> No
     assert sorted(redis.ask("KEYS", "*")) == ["kstreams:epoch/out/0", "s"]
 
 
-def test_uncommitted_entries_are_removed_by_a_later_batch(redis: Place) -> None:
+def test_staged_entries_of_uncommitted_batch_are_removed_by_later_batch(redis: Place) -> None:
     sink: RedisStream[str, int] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: {"n": n}
     )

@@ -83,7 +83,7 @@ def numbers(log: RedisStreamLog[Any, Any], start: int | None = None) -> dict[int
     return {row["offset"]: int(row["value"]) for row in rows(log, start)}
 
 
-def test_fields_become_key_value_and_headers(redis: Place) -> None:
+def test_entry_fields_become_key_value_and_headers(redis: Place) -> None:
     redis.ask("XADD", "s", "5-1", "k", "a", "v", "1", "trace", "t")
     redis.ask("XADD", "s", "7-0", "v", "2", "k", "b")
     found = rows(log_of(redis.url, key="k", value="v"))
@@ -132,7 +132,7 @@ def test_entries_trimmed_before_reading_are_counted(redis: Place) -> None:
         rows(log, 3)
 
 
-def test_deleted_entry_is_an_error_or_left_out_by_option(
+def test_deleted_entry_raises_data_loss_error_or_is_skipped_by_option(
     redis: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     add(redis, *range(6))
@@ -148,7 +148,9 @@ def test_deleted_entry_is_an_error_or_left_out_by_option(
     assert "1 entries of stream 's'" in caplog.text
 
 
-def test_entries_trimmed_before_they_were_numbered_are_an_error(redis: Place) -> None:
+def test_entries_trimmed_before_their_offsets_are_assigned_raise_data_loss_error(
+    redis: Place,
+) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     assert numbers(log) == {0: 0, 1: 1}
@@ -160,7 +162,7 @@ def test_entries_trimmed_before_they_were_numbered_are_an_error(redis: Place) ->
 
 
 @pytest.mark.connectors
-def test_lost_entries_are_counted_exactly_if_the_server_counts_additions(
+def test_trimmed_entries_are_counted_exactly_if_server_counts_added_entries(
     counting_server: RedisServer,
 ) -> None:
     place = Place(counting_server.url)
@@ -183,7 +185,7 @@ def test_lost_entries_are_counted_exactly_if_the_server_counts_additions(
     assert numbers(log_of(place.url, deleted="pass"), 0) == {}
 
 
-def test_recreated_stream_is_another_log(redis: Place) -> None:
+def test_recreated_stream_has_another_log_id(redis: Place) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -200,7 +202,7 @@ def test_recreated_stream_is_another_log(redis: Place) -> None:
 
 
 @pytest.mark.parametrize("lost", ["the numbers", "entries"])
-def test_stream_restored_from_a_backup_is_another_log(redis: Place, lost: str) -> None:
+def test_stream_restored_from_backup_has_another_log_id(redis: Place, lost: str) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     assert numbers(log) == {0: 0, 1: 1}
@@ -218,7 +220,7 @@ def test_stream_restored_from_a_backup_is_another_log(redis: Place, lost: str) -
     assert numbers(log) == {0: 0, 1: 1}
 
 
-def test_index_of_numbers_covers_many_entries_and_shrinks_with_them(redis: Place) -> None:
+def test_offset_index_covers_many_entries_and_shrinks_when_stream_is_trimmed(redis: Place) -> None:
     log = log_of(redis.url)
     script = "for i = 0, 12499 do redis.call('XADD', KEYS[1], '*', 'n', i) end"
     redis.ask("EVAL", script, 1, "s")
@@ -231,14 +233,14 @@ def test_index_of_numbers_covers_many_entries_and_shrinks_with_them(redis: Place
         rows(log, 500, 1_500)
 
 
-def test_consumer_groups_of_others_are_not_affected(redis: Place) -> None:
+def test_reading_the_log_does_not_affect_consumer_groups(redis: Place) -> None:
     add(redis, 0, 1)
     redis.ask("XGROUP", "CREATE", "s", "theirs", "0")
     assert numbers(log_of(redis.url)) == {0: 0, 1: 1}
     assert len(redis.ask("XREADGROUP", "GROUP", "theirs", "me", "STREAMS", "s", ">")[0][1]) == 2
 
 
-def test_connection_lost_at_any_step_changes_no_number(
+def test_connection_lost_at_any_step_changes_no_offset(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     struck = True
@@ -265,7 +267,7 @@ def test_key_that_is_no_valid_stream_is_a_source_error(redis: Place) -> None:
         rows(log_of(redis.url))
 
 
-def test_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
+def test_errors_of_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
     (port,) = free_ports(1)
     gone = log_of(f"redis://app:s3cr%40t@127.0.0.1:{port}/0", give_up_after=SHORT)
     wrong = log_of(redis.url.replace("pw-of-tests", "s3cr%40t"), give_up_after=SHORT)

@@ -51,7 +51,7 @@ ORDER = pa.schema(
 )
 
 
-def test_fields_are_columns() -> None:
+def test_schema_of_returns_columns_of_dataclass_fields() -> None:
     assert schema_of(Order) == ORDER
     assert schema_of(ORDER) is ORDER
 
@@ -81,12 +81,12 @@ class Nothing:
         (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "different names"),
     ],
 )
-def test_type_without_columns_is_refused(rows: type, why: str) -> None:
+def test_schema_of_refuses_type_without_columns(rows: type, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         schema_of(rows)
 
 
-def test_rows_are_objects_or_mappings() -> None:
+def test_rows_may_be_objects_or_mappings() -> None:
     line = Line("tea", 2)
     assert ToColumns(schema_of(Line))(line) == {"item": "tea", "count": 2}
     nested = pa.schema([pa.field("line", LINE)])
@@ -102,7 +102,7 @@ def test_rows_are_objects_or_mappings() -> None:
             ToColumns(nested)(wrong)
 
 
-def test_table_may_have_other_integer_widths_and_more_columns() -> None:
+def test_check_columns_accepts_other_integer_widths_and_additional_columns() -> None:
     table = pa.schema(
         [
             pa.field("item", pa.large_string()),
@@ -113,7 +113,7 @@ def test_table_may_have_other_integer_widths_and_more_columns() -> None:
     check_columns(schema_of(Line), table, "t")
 
 
-def test_all_problems_of_a_table_are_in_one_error() -> None:
+def test_check_columns_reports_all_problems_in_one_error() -> None:
     table = pa.schema(
         [
             pa.field("count", pa.string()),
@@ -143,7 +143,9 @@ def test_all_problems_of_a_table_are_in_one_error() -> None:
         (pa.time32("s"), pa.time32("s"), False),
     ],
 )
-def test_types_match_by_their_kind(own: pa.DataType, has: pa.DataType, fits: bool) -> None:
+def test_check_columns_accepts_types_of_same_kind(
+    own: pa.DataType, has: pa.DataType, fits: bool
+) -> None:
     try:
         check_columns(pa.schema([("a", own)]), pa.schema([("a", has)]), "t")
     except SinkError:

@@ -55,7 +55,7 @@ def test_retried_commit_continues_after_the_last_written_row() -> None:
         assert place.rows == rows
 
 
-def test_older_commit_writes_nothing_and_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_older_commit_writes_no_row_and_logs_warning(caplog: pytest.LogCaptureFixture) -> None:
     place = _Place()
     write_once(place, commit_of(3, revision=1), ["a"])
     with caplog.at_level(logging.WARNING):
@@ -65,7 +65,7 @@ def test_older_commit_writes_nothing_and_logs_a_warning(caplog: pytest.LogCaptur
     assert caplog.text.count("older than the fence") == 2
 
 
-def test_smaller_plan_is_written_from_its_beginning() -> None:
+def test_smaller_plan_of_partly_written_batch_is_written_from_first_row() -> None:
     place = _Place(dies_after=2)
     with pytest.raises(ConnectionError):
         write_once(place, commit_of(3), list("abcdef"))
@@ -85,7 +85,7 @@ def test_partly_written_commit_of_another_topology_continues_with_a_warning(
     assert "written by another topology (one, this one is two)" in caplog.text
 
 
-def test_concurrent_attempts_write_each_row_once() -> None:
+def test_concurrent_attempts_of_commit_write_each_row_once() -> None:
     for seed in range(20):
         place = _Shared(chance=random.Random(seed))
         attempts = [
@@ -117,11 +117,11 @@ class _Shared(_Place):
 
 
 @pytest.mark.parametrize("text", ["", "1:2", "a:b:c:", "1:2:x:print"])
-def test_invalid_fence_is_an_error(text: str) -> None:
+def test_invalid_fence_text_raises_sink_error(text: str) -> None:
     with pytest.raises(SinkError, match="position of a task is invalid"):
         Position.of(text)
 
 
-def test_fingerprint_may_be_any_text() -> None:
+def test_fence_position_accepts_any_text_as_fingerprint() -> None:
     at = Position(1, 2, 3, "a:b:c")
     assert Position.of(str(at)) == at

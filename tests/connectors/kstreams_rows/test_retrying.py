@@ -51,7 +51,7 @@ def test_temporary_error_becomes_unavailable_after_the_time_limit() -> None:
     assert work.raised
 
 
-def test_refusal_is_raised_at_once() -> None:
+def test_refusal_is_raised_without_retry() -> None:
     work = _Work(ValueError("no such table"))
     with pytest.raises(SinkError, match="the place refuses: no such table") as told:
         retried(work, FAULTS, SOON, work.forget)
@@ -59,7 +59,7 @@ def test_refusal_is_raised_at_once() -> None:
     assert told.value.hint == "look at it."
 
 
-def test_any_error_closes_the_connection() -> None:
+def test_error_of_any_kind_closes_connection() -> None:
     work = _Work(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         retried(work, FAULTS, SOON, work.forget)

@@ -71,7 +71,7 @@ def test_file_names_may_have_any_bytes(folder: Folder, index: Directory) -> None
     assert sorted(values(lines(folder, index))) == ["latin", "odd", "plain"]
 
 
-def test_growing_file_is_left_for_later(
+def test_growing_file_is_read_by_later_scan(
     folder: Folder, index: Directory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An upload continues during the first scan; the next app finds the file complete."""
@@ -115,7 +115,7 @@ def test_file_that_changes_after_it_was_planned_is_an_error(
                 contents.ends()
 
 
-def test_change_is_detected_while_a_file_is_read(folder: Folder, index: Directory) -> None:
+def test_file_that_changes_while_it_is_read_is_an_error(folder: Folder, index: Directory) -> None:
     path = folder.put("a", "one\ntwo\n")
     log = lines(folder, index)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -132,7 +132,7 @@ def test_change_is_detected_while_a_file_is_read(folder: Folder, index: Director
 @pytest.mark.parametrize(
     "name", ["../secret", "/etc/passwd", "a/../../secret", "", "_index", "a//b"]
 )
-def test_open_refuses_names_outside_the_folder(folder: Folder, index: Directory, name: str) -> None:
+def test_open_refuses_names_outside_of_folder(folder: Folder, index: Directory, name: str) -> None:
     with pytest.raises(SourceError, match="outside the folder"):
         lines(folder, index).files.open(FileInfo(name, "1-2", 2, 1_000))
 
@@ -160,7 +160,7 @@ def test_large_file_is_read_by_many_requests(folder: Folder, index: Directory) -
     assert values(lines(folder, index)) == rows
 
 
-def test_missing_folder_is_named(folder: Folder, index: Directory) -> None:
+def test_error_of_missing_folder_names_it(folder: Folder, index: Directory) -> None:
     place = folder.server.settings("none", give_up_after=timedelta(seconds=5))
     log = sftp_folder("lines", place, Gzip(Lines(TEXT)), index=index)
     with pytest.raises(SftpError, match="/none: "), closing(log.contents()) as contents:
@@ -206,7 +206,7 @@ class ListingServer:
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "a\0b"])
-def test_listed_names_outside_the_folder_are_refused(
+def test_file_names_listed_by_the_server_that_lead_outside_are_refused(
     folder: Folder, index: Directory, name: str
 ) -> None:
     files: Any = lines(folder, index).files

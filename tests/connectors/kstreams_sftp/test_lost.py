@@ -64,7 +64,9 @@ HANDSHAKE = (0, 15, 900, 1_300, 1_500, 1_700, 1_900, 2_100, 2_300)
 
 
 @pytest.mark.connectors  # takes half a minute
-def test_connection_lost_at_any_step_shows_each_file_once(folder: Folder, proxy: CutProxy) -> None:
+def test_connection_lost_at_any_step_publishes_each_file_once(
+    folder: Folder, proxy: CutProxy
+) -> None:
     """Cut from the greeting to the last rename, and after it, where no connection is lost."""
     batch = cuts = 0
     steps = iter([*HANDSHAKE, *range(2_400, 9_000, 290)])
@@ -195,7 +197,7 @@ def test_unreachable_server_is_reported_without_the_secret(folder: Folder) -> No
     _refused(place, SftpUnavailableError, "cannot list")
 
 
-def test_server_without_a_greeting_times_out(folder: Folder) -> None:
+def test_connection_to_server_without_greeting_times_out(folder: Folder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = folder.place(
             port=silent.getsockname()[1], give_up_after=SHORT, connect_timeout=SHORT
@@ -242,9 +244,9 @@ def test_invalid_url_is_refused_without_the_secret(url: str, options: dict[str, 
         ("sftp://app@host/in%20here", "/in here"),
     ],
 )
-def test_url_names_a_directory(url: str, root: str) -> None:
+def test_sftp_url_has_root_directory_and_user(url: str, root: str) -> None:
     assert (Sftp(url).root, Sftp(url).user) == (root, "app")
 
 
-def test_unavailable_error_is_a_store_and_a_source_error() -> None:
+def test_sftp_unavailable_error_is_sftp_error_and_source_unavailable_error() -> None:
     assert issubclass(SftpUnavailableError, (SftpError, SourceUnavailableError))

@@ -111,7 +111,7 @@ def same(one: Any, other: Any) -> bool:
 
 @cases
 @given(rows=rows_of)
-def test_aggregator_result_equals_result_of_python(name: str, rows: Rows) -> None:
+def test_aggregator_result_equals_python_expression(name: str, rows: Rows) -> None:
     aggregator, expected = CASES[name]
     assert same(aggregator.result(state_of(aggregator, rows)), expected(rows))
 
@@ -129,7 +129,7 @@ def test_merged_states_give_same_result_as_one_state(name: str, rows: Rows, cuts
 
 @cases
 @given(rows=rows_of)
-def test_states_survive_serialization(name: str, rows: Rows) -> None:
+def test_aggregator_state_survives_serialization(name: str, rows: Rows) -> None:
     aggregator, _ = CASES[name]
     state = state_of(aggregator, rows)
     serde = aggregator.state

@@ -31,7 +31,7 @@ def driver_of(windows: Any, aggregator: Any, on_error: Any) -> tuple[TopologyTes
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_key_above_bound_fails_and_other_keys_are_aggregated(make: Any) -> None:
+def test_record_of_key_with_max_values_fails_and_other_keys_are_aggregated(make: Any) -> None:
     driver, store = driver_of(TumblingWindows(milliseconds(99)), make(INT64, max_values=2), "skip")
     with driver:
         driver.pipe_batch(IN, [Record(key, n, n) for n in range(4) for key in "ab"])
@@ -42,7 +42,7 @@ def test_key_above_bound_fails_and_other_keys_are_aggregated(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_merged_states_have_same_bound(make: Any) -> None:
+def test_merged_sessions_with_more_than_max_values_raise_processing_error(make: Any) -> None:
     windows = SessionWindows(milliseconds(2), grace=milliseconds(9))
     driver, _ = driver_of(windows, make(INT64, max_values=2), "fail")
     with driver:
@@ -54,7 +54,7 @@ def test_merged_states_have_same_bound(make: Any) -> None:
         assert "max_values" in failed.value.hint
 
 
-def test_repeated_distinct_value_does_not_count_towards_bound() -> None:
+def test_repeated_value_of_count_distinct_does_not_count_towards_max_values() -> None:
     aggregator: Any = count_distinct(INT64, max_values=1)
     state = aggregator.init(Record("a", 7, 0))
     assert aggregator.result(aggregator.add(state, Record("a", 7, 0))) == 1
@@ -64,7 +64,7 @@ def test_repeated_distinct_value_does_not_count_towards_bound() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_default_bound_applies_unless_max_values_is_given(make: Any) -> None:
+def test_aggregator_without_max_values_has_default_limit_of_values(make: Any) -> None:
     aggregator: Any = make(INT64)
     state: Any = type(aggregator.init(Record("a", 0, 0)))(range(MAX_VALUES))
     with pytest.raises(ProcessingError, match="50,001 values, more than 50,000"):

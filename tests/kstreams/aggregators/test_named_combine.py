@@ -81,12 +81,12 @@ def test_named_results_have_attributes_in_order_of_arguments() -> None:
             getattr(found, name)
 
 
-def test_combine_with_class_makes_typed_results() -> None:
+def test_combine_with_class_returns_objects_of_that_class() -> None:
     assert result_of(STATS, 3, 7, 5) == Stats(3, 7)
     assert result_of(combine(Pair, high=max_(INT64), low=min_(INT64)), 3, 7) == Pair(3, 7)
 
 
-def test_state_depends_on_names_and_not_on_their_order() -> None:
+def test_state_of_named_combine_depends_on_names_and_not_on_their_order() -> None:
     one, other = combine(a=max_(INT64), b=min_(INT64)), combine(b=min_(INT64), a=max_(INT64))
     renamed, exchanged = combine(a=max_(INT64), c=min_(INT64)), combine(a=min_(INT64), b=count())
     assert one.state == other.state
@@ -170,7 +170,7 @@ def test_columns_write_named_results_to_topic_of_their_class() -> None:
         (lambda: combine(_hidden=count()), "'_hidden' cannot name a result"),
     ],
 )
-def test_names_that_do_not_fit_class_are_rejected(make: Any, problem: str) -> None:
+def test_combine_rejects_names_that_do_not_match_fields_of_class(make: Any, problem: str) -> None:
     with pytest.raises(TopologyError, match=problem):
         make()
 

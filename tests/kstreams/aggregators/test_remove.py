@@ -105,7 +105,7 @@ def about(one: Any, other: Any) -> bool:
     kept=st.lists(st.integers(-1000, 1000), min_size=1, max_size=6),
     gone=st.lists(st.integers(-1000, 1000), max_size=6),
 )
-def test_remove_gives_result_of_never_adding_value(
+def test_remove_of_added_value_restores_earlier_result(
     name: str, kept: list[int], gone: list[int]
 ) -> None:
     aggregator = INVERTIBLE[name]
@@ -114,7 +114,7 @@ def test_remove_gives_result_of_never_adding_value(
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_aggregators_are_not_invertible(name: str) -> None:
+def test_aggregators_without_remove_are_not_invertible(name: str) -> None:
     assert not is_invertible(OTHERS[name])
     assert not hasattr(OTHERS[name], "remove")
     assert all(map(is_invertible, INVERTIBLE.values()))
@@ -131,7 +131,7 @@ ROUNDING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(data=st.data(), values=st.lists(doubles, min_size=1, max_size=5))
-def test_exact_state_after_removal_equals_state_without_removed_values(
+def test_unrounded_state_after_remove_equals_state_without_removed_values(
     name: str, data: st.DataObject, values: list[float]
 ) -> None:
     exact = unrounded(ROUNDING[name])
@@ -149,7 +149,7 @@ def test_exact_state_after_removal_equals_state_without_removed_values(
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(values=st.lists(st.integers(-1000, 1000).map(float), min_size=1, max_size=8))
-def test_result_of_exact_aggregator_is_state_of_rounding_aggregator(
+def test_result_of_unrounded_aggregator_equals_state_of_rounded_aggregator(
     name: str, values: list[float]
 ) -> None:
     aggregator = ROUNDING[name]
@@ -160,7 +160,7 @@ def test_result_of_exact_aggregator_is_state_of_rounding_aggregator(
     assert about(aggregator.result(state), expected)
 
 
-def test_aggregators_of_integers_have_no_exact_form() -> None:
+def test_unrounded_of_integer_aggregators_is_none() -> None:
     assert unrounded(count()) is None
     assert unrounded(sum_(INT64)) is None
     assert unrounded(combine(count(), over(half, sum_(INT64)))) is None
@@ -170,7 +170,7 @@ def test_aggregators_of_integers_have_no_exact_form() -> None:
 @example([1e308, 1e308, -1e308, -1e308, 5e-324])
 @example([0.1] * 10)
 @example([-0.0])
-def test_exact_sum_is_rounded_once(values: list[float]) -> None:
+def test_exact_sum_of_doubles_is_rounded_once(values: list[float]) -> None:
     total = reduce(ExactSum.plus, values, NOTHING)
     try:
         expected = math.fsum(values)

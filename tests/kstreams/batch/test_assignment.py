@@ -18,14 +18,14 @@ def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
     )
 
 
-def test_small_tasks_are_spread_by_number() -> None:
+def test_small_tasks_are_spread_evenly_by_number_of_tasks() -> None:
     spread = TaskAssignment(4, 2)
     spread.over({0: 90_000, 1: 20_000, 2: 20_000, 3: 20_000})
     homes = list(spread.over({0: 900, 1: 200, 2: 200, 3: 200}))
     assert [homes.count(worker) for worker in (0, 1)] == [2, 2]
 
 
-def test_large_task_has_worker_of_its_own() -> None:
+def test_large_task_is_alone_on_its_worker() -> None:
     homes = TaskAssignment(4, 2).over({0: 440_000, 1: 120_000, 2: 150_000, 3: 190_000})
     assert len(set(homes[1:])) == 1
     assert homes[0] != homes[1]
@@ -47,7 +47,7 @@ def test_tasks_move_only_if_load_becomes_more_even() -> None:
     ),
     width=st.integers(1, 5),
 )
-def test_fullest_partition_is_within_bound_of_optimum(
+def test_largest_load_of_a_worker_is_within_bound_of_optimum(
     batches: list[dict[int, int]], width: int
 ) -> None:
     spread = TaskAssignment(10, width)

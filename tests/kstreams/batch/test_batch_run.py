@@ -145,7 +145,7 @@ class Query:
         return found
 
 
-def test_later_stages_run_only_tasks_that_received_records(tmp_path: Path) -> None:
+def test_later_stage_runs_only_tasks_that_received_records(tmp_path: Path) -> None:
     query = Query(tmp_path)
     query.append(0, "a", "a", "a")  # leaves one task without records
     plan, statuses = query.batch(0)
@@ -169,7 +169,7 @@ def test_state_continues_from_pointers_of_previous_batch(tmp_path: Path) -> None
     assert query.totals() == {"a": 3, "b": 3}
 
 
-def test_refused_plan_is_replaced_by_smaller_plan_on_record(tmp_path: Path) -> None:
+def test_refused_plan_is_replaced_by_smaller_plan_in_plan_log(tmp_path: Path) -> None:
     query = Query(tmp_path, max_bytes=10_000)
     query.append(0, *["a"] * 400)
     plan, _ = query.batch(0)
@@ -181,7 +181,7 @@ def test_refused_plan_is_replaced_by_smaller_plan_on_record(tmp_path: Path) -> N
     assert query.totals() == {"a": smaller.record_count}
 
 
-def test_no_task_of_later_stage_runs_after_refusal(tmp_path: Path) -> None:
+def test_refused_batch_runs_no_task_of_later_stages(tmp_path: Path) -> None:
     query = Query(tmp_path, max_bytes=10_000)
     query.append(0, *["a"] * 400)
     query.append(1, "a", "b")  # the second worker's records fit
@@ -200,7 +200,7 @@ def test_no_task_of_later_stage_runs_after_refusal(tmp_path: Path) -> None:
     assert second in done[-1]
 
 
-def test_second_call_of_same_task_raises_typed_error(tmp_path: Path) -> None:
+def test_second_call_of_same_task_in_a_batch_raises_execution_error(tmp_path: Path) -> None:
     query = Query(tmp_path)
     call = Envelope(0, 0, TaskCall((), 5)).pack()
     run = query.stage_run(query.settings.stages()[0], Plan({}))
@@ -208,7 +208,7 @@ def test_second_call_of_same_task_raises_typed_error(tmp_path: Path) -> None:
         list(run.messages([call, call]))
 
 
-def test_interrupted_worker_names_record_in_process(tmp_path: Path) -> None:
+def test_error_of_interrupted_worker_names_record_in_progress(tmp_path: Path) -> None:
     def interrupted(key: str, value: str) -> tuple[str, str]:
         raise KeyboardInterrupt
 
@@ -229,7 +229,7 @@ def test_interrupted_worker_names_record_in_process(tmp_path: Path) -> None:
     assert (where.node, where.topic, where.partition, where.offset) == ("stop", "in", 1, 0)
 
 
-def test_stage_has_only_its_own_group_and_changelogs(tmp_path: Path) -> None:
+def test_stage_settings_contain_only_its_group_and_changelogs(tmp_path: Path) -> None:
     settings = Query(tmp_path).settings
     whole = replace(
         settings, changelogs={"counts": TopicEnds("", {0: 0, 1: 0}), "other": TopicEnds("", {0: 0})}

@@ -75,27 +75,29 @@ def after(pipeline: CommitPipeline) -> Plan:
     return Plan({}, POSITIONS, after=None if pipeline.last is None else pipeline.last.id)
 
 
-def test_commit_with_lock_is_accepted_when_written_and_plans_nothing(locked: Place) -> None:
+def test_commit_with_lock_is_accepted_once_written_without_planning_next_batch(
+    locked: Place,
+) -> None:
     pipeline = locked.driver("one")
     assert run_batch(pipeline, "one") == (0, ["accept"])
     assert pipeline.last == locked.opened.commits.at(0)
     assert (pipeline.next_batch, pipeline.planned(1)) == (1, None)
 
 
-def test_commit_without_lock_accepts_and_plans_next_batch_meanwhile(objects: Place) -> None:
+def test_commit_without_lock_plans_next_batch_while_it_is_accepted(objects: Place) -> None:
     pipeline = objects.driver("one")
     first = pipeline.next_batch
     assert run_batch(pipeline, "one") == (first, ["accept", "plan next"])
     assert pipeline.last == objects.opened.commits.at(first)
 
 
-def test_planned_plan_of_dead_driver_is_that_of_the_log(locked: Place) -> None:
+def test_planned_after_crash_returns_plan_that_dead_driver_wrote_to_log(locked: Place) -> None:
     plan = locked.driver("one").record(0, Plan({}, POSITIONS, wall_ms=7))
     pipeline = locked.driver("two")
     assert (pipeline.next_batch, pipeline.planned(0)) == (0, plan)
 
 
-def test_planned_after_failed_planning_ahead_raises_once_the_batch_is_committed(
+def test_error_of_planning_ahead_is_raised_by_planned_after_the_batch_is_committed(
     objects: Place,
 ) -> None:
     pipeline = objects.driver("one")
@@ -118,7 +120,7 @@ def test_commit_of_batch_that_a_newer_driver_planned_is_fenced(objects: Place) -
         older.record(older.next_batch, after(older))
 
 
-def test_commit_of_inherited_batch_after_the_older_driver_is_adopted(objects: Place) -> None:
+def test_commit_of_inherited_batch_that_older_driver_committed_is_adopted(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     plan = older.record(batch, after(older))
@@ -133,7 +135,7 @@ def test_commit_of_inherited_batch_after_the_older_driver_is_adopted(objects: Pl
     assert (position.last.batch, newer.next_batch) == (batch + 1, batch + 2)
 
 
-def test_failure_of_batch_that_another_driver_committed_is_fenced(objects: Place) -> None:
+def test_failure_of_batch_that_another_driver_committed_is_fenced_error(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     plan = older.record(batch, after(older))
@@ -144,7 +146,7 @@ def test_failure_of_batch_that_another_driver_committed_is_fenced(objects: Place
     assert newer.failure(batch + 1, error) is error
 
 
-def test_kept_plans_of_new_driver_start_after_the_batch_of_its_predecessor(objects: Place) -> None:
+def test_new_driver_keeps_only_plans_after_last_batch_of_its_predecessor(objects: Place) -> None:
     older = objects.driver("one")
     batch = older.next_batch
     older.record(batch, after(older))

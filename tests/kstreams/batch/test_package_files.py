@@ -66,7 +66,9 @@ def names(contents: PackageContents) -> set[str]:
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_keys_hidden_files_and_caches_are_not_sent(package: Path, by_name: bool) -> None:
+def test_package_upload_leaves_out_key_files_hidden_files_and_caches(
+    package: Path, by_name: bool
+) -> None:
     module = importlib.import_module("user_shop")
     (found,) = contents_of(["user_shop" if by_name else module])
     assert names(found) == set(GOES)
@@ -84,13 +86,13 @@ def test_keys_hidden_files_and_caches_are_not_sent(package: Path, by_name: bool)
     assert why["user_shop/venv/"] == "a virtual environment"
 
 
-def test_explicitly_requested_files_are_sent(package: Path) -> None:
+def test_package_upload_includes_explicitly_requested_files(package: Path) -> None:
     (found,) = contents_of(["user_shop", "user_shop:server.pem", "user_shop:.git/*"])
     assert names(found) == {*GOES, "server.pem", ".git/config"}
     assert not {"user_shop/server.pem", "user_shop/.git/"} & {x.name for x in found.left_out}
 
 
-def test_links_out_of_package_are_not_sent(package: Path, tmp_path: Path) -> None:
+def test_package_upload_leaves_out_links_to_outside(package: Path, tmp_path: Path) -> None:
     secret = tmp_path / "elsewhere"
     secret.mkdir()
     (secret / "shadow").write_text("x")
@@ -106,7 +108,7 @@ def test_links_out_of_package_are_not_sent(package: Path, tmp_path: Path) -> Non
     assert left == {f"user_shop/{name}" for name in ("file.txt", "folder/", "up/", "gone")}
 
 
-def test_module_in_project_root_is_sent_as_one_file(package: Path) -> None:
+def test_module_in_project_root_is_uploaded_as_one_file(package: Path) -> None:
     root = package.parent
     for name in ("user_single.py", ".env", "other.py"):
         (root / name).write_text("")
@@ -115,12 +117,12 @@ def test_module_in_project_root_is_sent_as_one_file(package: Path) -> None:
     assert [file.name for file in found.files] == ["user_single.py"]
 
 
-def test_collecting_files_needs_no_pyspark() -> None:
+def test_collecting_package_files_needs_no_pyspark() -> None:
     program = "import sys, kstreams.batch.package_files; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_own_folders_are_folder_of_script_and_entries_of_path_in_order(tmp_path: Path) -> None:
+def test_own_folders_returns_script_folder_then_added_entries_of_sys_path(tmp_path: Path) -> None:
     for name in ("project", "second", "third.zip"):
         (tmp_path / name).mkdir()
     script = tmp_path / "project" / "main.py"

@@ -36,7 +36,7 @@ def query() -> Query:
     return Query()
 
 
-def test_task_is_called_while_its_timer_is_due(query: Query) -> None:
+def test_task_timers_call_task_while_its_timer_is_due(query: Query) -> None:
     query.timers.note(SECOND, 1_500)
     assert query.called() == []
     assert not query.timers.due(1_499)
@@ -47,7 +47,7 @@ def test_task_is_called_while_its_timer_is_due(query: Query) -> None:
     assert query.called() == []
 
 
-def test_call_of_all_tasks_can_be_forced_once(query: Query) -> None:
+def test_task_timers_call_all_tasks_once_on_request(query: Query) -> None:
     assert query.called(everyone=True) == EVERYONE
     assert query.called() == []
 

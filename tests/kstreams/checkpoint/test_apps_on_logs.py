@@ -211,7 +211,7 @@ LISTS: dict[str, Logs] = {
 
 
 @pytest.mark.parametrize("make", LISTS.values(), ids=LISTS)
-def test_generated_log_is_forked_and_reset_like_topic(
+def test_app_on_generated_log_is_forked_and_reset_like_app_on_topic(
     make: Logs, tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
     patch.setattr("kstreams_generated_logs.rate_log.SystemClock", _Fixed)
@@ -228,7 +228,9 @@ def test_generated_log_is_forked_and_reset_like_topic(
     assert reset_and_start(harness, patch).counted() == counted
 
 
-def test_changed_item_list_is_rejected_at_start(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+def test_items_log_with_changed_list_is_rejected_at_start(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
     harness = app(tmp_path, LISTS["items"], patch)
     harness.start_driver()
     harness.run_until_committed()

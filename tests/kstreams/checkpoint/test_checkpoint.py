@@ -69,7 +69,7 @@ def test_unfinished_checkpoint_is_created_again(tmp_path: Path) -> None:
     assert Memory().log is None
 
 
-def test_link_in_place_of_description_is_not_followed(tmp_path: Path) -> None:
+def test_link_in_place_of_temporary_app_json_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("untouched")
     (tmp_path / "c").mkdir()
@@ -138,7 +138,9 @@ def folder(made: Checkpoint, query: str) -> Path:
 
 @pytest.mark.usefixtures("older_names")
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])
-def test_query_named_after_its_node_keeps_its_directory(tmp_path: Path, name: str) -> None:
+def test_query_with_path_like_name_has_stable_directory_inside_checkpoint(
+    tmp_path: Path, name: str
+) -> None:
     made = _open(tmp_path, _named(name))
     assert folder(made, name).parent == tmp_path / "queries"
     assert folder(made, name).name not in (".", "..")
@@ -160,7 +162,7 @@ def test_queries_of_two_nodes_have_different_directories(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("older_names")
-def test_query_keeps_plan_directory_of_earlier_versions(
+def test_query_uses_existing_plan_directory_of_earlier_versions(
     tmp_path: Path,
 ) -> None:
     made = _open(tmp_path, _named("in/eu"))
@@ -170,7 +172,7 @@ def test_query_keeps_plan_directory_of_earlier_versions(
 
 
 @pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60)])
-def test_names_that_are_too_long_together_are_rejected_at_start(
+def test_app_and_node_names_that_are_too_long_together_are_rejected_at_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
     with pytest.raises(InvalidNameError, match="maximum of 255"):

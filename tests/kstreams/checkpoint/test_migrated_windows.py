@@ -44,7 +44,7 @@ def migrated(
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 10_000])
-def test_windows_are_merged_into_longer_windows(
+def test_migrated_windows_are_merged_into_longer_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr("kstreams.checkpoint.start.migration._ROWS_AT_ONCE", rows_at_once)
@@ -58,7 +58,9 @@ def test_windows_are_merged_into_longer_windows(
     ]
 
 
-def test_windows_are_merged_into_each_hop_that_contains_them(tmp_path: Path) -> None:
+def test_migrated_windows_are_merged_into_each_hopping_window_that_contains_them(
+    tmp_path: Path,
+) -> None:
     one, hops = tumbling(minutes(1)), HoppingWindows(minutes(4), minutes(2), grace=minutes(60))
     migration = Migration(old(one), merge=count().merge)
     assert migrated(tmp_path, one, hops, migration, [(121_000, "a", 1)]) == [
@@ -67,7 +69,7 @@ def test_windows_are_merged_into_each_hop_that_contains_them(tmp_path: Path) -> 
     ]
 
 
-def test_values_are_converted_before_merge(tmp_path: Path) -> None:
+def test_migrated_values_are_converted_before_merge(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), lambda key, value: value * 10, merge=count().merge)
     assert migrated(tmp_path, one, seven, migration, [(63_000, "a", 1)]) == ["a@0/420000=31@63000"]
@@ -118,7 +120,7 @@ def test_values_are_converted_before_merge(tmp_path: Path) -> None:
     ],
     ids=["no-merge", "cut", "cut-later", "overlap", "no-old-windows", "wrong-old-windows"],
 )
-def test_windows_that_do_not_fit_are_rejected_without_change(
+def test_window_migration_that_cannot_be_merged_is_rejected_without_change(
     tmp_path: Path, first: Any, second: Any, migration: Migration, expected_text: str
 ) -> None:
     query = started(tmp_path, windows_of(first, count(), each_update()), BEFORE)
@@ -134,7 +136,7 @@ def test_windows_that_do_not_fit_are_rejected_without_change(
     query.upgrade(windows_of(first, count(), each_update()))
 
 
-def test_failing_merge_names_store_and_key(tmp_path: Path) -> None:
+def test_error_of_failing_merge_in_migration_names_store_and_key(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=lambda earlier, later: 1 // 0)
     with pytest.raises(ProcessingError, match="ZeroDivisionError") as caught:
@@ -142,7 +144,7 @@ def test_failing_merge_names_store_and_key(tmp_path: Path) -> None:
     assert caught.value.where.store == "s"
 
 
-def test_migration_left_in_program_runs_once(tmp_path: Path) -> None:
+def test_migration_of_windows_passed_to_two_upgrades_runs_once(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=count().merge)
     query = started(tmp_path, windows_of(one, count(), each_update()), BEFORE)
@@ -178,7 +180,7 @@ def sessions(seconds_of_gap: int) -> Any:
     return windows_of(windows, count(), each_update())
 
 
-def test_sessions_within_longer_gap_are_merged(tmp_path: Path) -> None:
+def test_migration_to_longer_gap_merges_sessions(tmp_path: Path) -> None:
     query = started(tmp_path, sessions(5), SESSIONS)
     store: Any = session_store("s", key=TEXT, value=INT64)
     with pytest.raises(CheckpointMismatchError, match="has no merge"):
@@ -193,7 +195,7 @@ def test_sessions_within_longer_gap_are_merged(tmp_path: Path) -> None:
     ]
 
 
-def test_sessions_keep_bounds_if_gap_becomes_shorter(tmp_path: Path) -> None:
+def test_migration_to_shorter_gap_keeps_bounds_of_sessions(tmp_path: Path) -> None:
     query = started(tmp_path, sessions(30), SESSIONS)
     query.upgrade(sessions(5), migrate={"s": Migration(session_store("s", key=TEXT, value=INT64))})
     feed(query, [(24_000, "a", 1), (84_000, "a", 1)])

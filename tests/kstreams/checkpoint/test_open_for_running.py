@@ -77,7 +77,7 @@ def test_query_resumes_after_its_last_commit(start: Start) -> None:
     assert start.published == []
 
 
-def test_receipts_left_by_crash_are_published_before_upgrade(start: Start) -> None:
+def test_sink_receipts_left_by_crash_are_published_before_upgrade(start: Start) -> None:
     (first,) = start.open(topology("a", stores=[COUNTS]))
     commit(first, 3)
     with pytest.raises(CheckpointMismatchError, match="counts"):
@@ -85,7 +85,7 @@ def test_receipts_left_by_crash_are_published_before_upgrade(start: Start) -> No
     assert start.published == [((STAGED,), 3)]
 
 
-def test_upgrade_begins_epoch_at_positions_of_last_commit(start: Start) -> None:
+def test_epoch_after_upgrade_begins_at_positions_of_last_commit(start: Start) -> None:
     (first,) = start.open(topology("a", stores=[COUNTS]))
     commit(first, 3)
     (made,) = start.open(topology("a"), reset=frozenset({"counts"}))

@@ -42,7 +42,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointHome:
     return home_of(tmp_path if request.param == "directory" else Kept())
 
 
-def test_first_pause_is_stored_until_resume(home: CheckpointHome) -> None:
+def test_first_of_several_pauses_is_stored_until_resume(home: CheckpointHome) -> None:
     assert present_pause(home) is None
     assert pause(home, "a move\nof tables", 5).reason == "a move\\nof tables"
     assert pause(home, "another", 9, "anna").since_ms == 5
@@ -56,14 +56,14 @@ def test_first_pause_is_stored_until_resume(home: CheckpointHome) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"since_ms": "x"}', b"\xff"])
-def test_damaged_pause_note_counts_as_pause(home: CheckpointHome, data: bytes) -> None:
+def test_damaged_pause_note_pauses_app(home: CheckpointHome, data: bytes) -> None:
     home.note_pause(data)
     found = present_pause(home)
     assert found is not None
     assert "cannot be read" in found.reason
 
 
-def test_unreadable_pause_note_keeps_last_known_state(tmp_path: Path) -> None:
+def test_unreadable_pause_note_leaves_app_paused_or_running_as_before(tmp_path: Path) -> None:
     home = home_of(tmp_path)
     watch = PauseWatch(home, "app")
     watch._every = 0

@@ -76,7 +76,7 @@ def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None)
         (5, "latest", None),
     ],
 )
-def test_upgrade_reports_records_of_added_table_to_read_first(
+def test_upgrade_reports_number_of_records_of_added_table_that_are_read_first(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     records: int | None,
@@ -96,7 +96,7 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
     assert app.checkpoint.epoch_numbers == {"a": 1}
 
 
-def test_new_query_with_table_reports_no_records_to_read_first(
+def test_upgrade_with_new_query_of_table_reports_no_records_to_read_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
@@ -233,7 +233,7 @@ def test_added_stream_join_finds_partners_among_later_records(
     assert "store 'pairs': new: begin empty" in lines
 
 
-def test_removed_join_is_reported_and_its_table_dropped_only_by_reset(
+def test_removed_join_is_reported_and_its_table_is_dropped_only_with_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, counting(table=True), COUNTS, STORE)
@@ -255,7 +255,7 @@ def waited(overlay: Any) -> None:
     QueueRows.of(HELD.open(overlay)).release(7)
 
 
-def test_waiting_records_are_dropped_only_by_reset(
+def test_upgrade_drops_waiting_records_of_join_only_with_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
@@ -267,7 +267,7 @@ def test_waiting_records_are_dropped_only_by_reset(
     assert "store 'held': removed (6 records wait in it): drop" in lines
 
 
-def test_drained_queue_is_removed_without_reset(
+def test_upgrade_removes_empty_queue_of_join_without_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
@@ -275,7 +275,7 @@ def test_drained_queue_is_removed_without_reset(
     assert "store 'held': removed (0 records wait in it): drop" in lines
 
 
-def test_shape_lists_joins_only_if_topology_has_joins() -> None:
+def test_recorded_shape_lists_joins_only_if_topology_has_joins() -> None:
     assert "joins" not in counting().shape()["a"]
     assert counting(table=True).shape()["a"]["joins"] == {"named": {"how": "inner"}}
 
@@ -289,7 +289,7 @@ def global_named() -> Topology:
     return builder.build()
 
 
-def test_table_becomes_global_with_its_rows_and_ordinary_again_only_by_reset(
+def test_table_becomes_global_with_its_rows_and_ordinary_only_with_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fill(overlay: Any) -> None:

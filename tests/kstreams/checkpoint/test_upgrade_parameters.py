@@ -29,7 +29,7 @@ AFTER: list[Row] = [(66_000, "a", 7), (10 * 24 * 60 * MINUTE, "b", 1)]
     [case[1:] for case in REFUSED],
     ids=[case[0] for case in REFUSED],
 )
-def test_parameter_change_that_would_misread_rows_is_rejected_and_state_is_kept(
+def test_upgrade_rejects_parameter_change_that_would_misread_stored_rows(
     tmp_path: Path, first: Topology, second: Topology, detail: str
 ) -> None:
     query = started(tmp_path / "changed", first, BEFORE)
@@ -47,7 +47,9 @@ def test_parameter_change_that_would_misread_rows_is_rejected_and_state_is_kept(
 @pytest.mark.parametrize(
     "name", ["tumbling-size", "sliding-difference", "session-gap", "aggregator", "windowed-keys"]
 )
-def test_reset_empties_store_and_records_new_parameter(tmp_path: Path, name: str) -> None:
+def test_upgrade_with_reset_empties_store_and_records_new_parameter(
+    tmp_path: Path, name: str
+) -> None:
     _, first, second, _ = BY_NAME[name]
     query = started(tmp_path / "changed", first, BEFORE)
     before = len(results(query))
@@ -58,7 +60,7 @@ def test_reset_empties_store_and_records_new_parameter(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_accepted_parameter_change_logs_note_and_keeps_rows(
+def test_upgrade_accepts_harmless_parameter_change_with_note_and_keeps_rows(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     case = ALLOWED[name]
@@ -73,7 +75,7 @@ def test_accepted_parameter_change_logs_note_and_keeps_rows(
     assert results(query)[before:] == list(case.expected)
 
 
-def test_each_recorded_parameter_has_a_test_case() -> None:
+def test_each_recorded_parameter_has_an_upgrade_test_case() -> None:
     refused = {name for _, *pair, _ in REFUSED for name in _changed(*pair)}
     allowed = {name for case in ALLOWED.values() for name in _changed(case.first, case.second)}
     topologies = [t for _, *pair, _ in REFUSED for t in pair]

@@ -39,7 +39,7 @@ def test_merged_range_equals_merge_of_its_rows(
     assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
 
-def test_sums_may_exceed_int64() -> None:
+def test_merged_ranges_of_sums_may_exceed_int64() -> None:
     class Sum:
         def merge(self, earlier: Columns, later: Columns) -> Columns:
             return (earlier[0].astype(object) + later[0].astype(object),)

@@ -34,21 +34,21 @@ def test_topic_has_name_partitions_and_config_of_its_creation(log: EmbeddedLog) 
     assert (info.name, info.partitions, info.config) == ("orders", 3, {"retention.ms": "-1"})
 
 
-def test_topic_can_be_created_once(log: EmbeddedLog) -> None:
+def test_second_creation_of_topic_is_rejected(log: EmbeddedLog) -> None:
     log.create("orders", 3)
     with pytest.raises(TopicExistsError) as caught:
         log.create("orders", 3)
     assert caught.value.where.topic == "orders"
 
 
-def test_concurrent_creators_get_one_topic(log: EmbeddedLog) -> None:
+def test_concurrent_creation_makes_one_topic(log: EmbeddedLog) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda n: log.ensure("t", n).topic_id, range(1, 33)))
     assert found == {log.topic("t").topic_id}
     assert [path.name for path in log.root.iterdir()] == ["t"]
 
 
-def test_half_made_directory_of_topic_name_is_rejected(log: EmbeddedLog) -> None:
+def test_create_is_rejected_if_directory_without_topic_description_exists(log: EmbeddedLog) -> None:
     (log.root / "t" / "x").mkdir(parents=True)
     with pytest.raises(ExecutionError, match="cannot create the topic"):
         log.create("t", 1)

@@ -36,7 +36,7 @@ def test_threads_append_without_gaps_in_offsets(tmp_path: Path, shared: bool) ->
     assert sorted(made, key=lambda s: s.first_offset) == list(first.segments("t", 0))
 
 
-def test_concurrent_replays_append_once(tmp_path: Path) -> None:
+def test_concurrent_replays_of_batch_append_it_once(tmp_path: Path) -> None:
     log = EmbeddedLog(tmp_path, durable=False)
     log.create("t", 1)
 

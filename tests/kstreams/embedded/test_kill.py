@@ -31,7 +31,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize(("call", "moment", "after"), STEPS.values(), ids=STEPS)
-def test_batches_of_writer_killed_at_any_step_can_be_replayed(
+def test_batches_of_writer_killed_at_any_step_are_appended_once_by_replay(
     tmp_path: Path, call: str, moment: str, after: int
 ) -> None:
     watching = EmbeddedLog(tmp_path)

@@ -61,12 +61,14 @@ def calls(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
     return counted
 
 
-def test_first_call_scans_once_and_opens_no_segment(root: Path, calls: Counter[str]) -> None:
+def test_first_call_scans_directory_once_and_opens_no_segment(
+    root: Path, calls: Counter[str]
+) -> None:
     assert len(EmbeddedLog(root).segments("t", 0)) == MANY
     assert calls == {"listdir": 1}
 
 
-def test_calls_without_new_segments_scan_nothing(root: Path, calls: Counter[str]) -> None:
+def test_calls_without_new_segments_do_not_scan_directory(root: Path, calls: Counter[str]) -> None:
     log = EmbeddedLog(root)
     log.segments("t", 0)
     calls.clear()
@@ -76,7 +78,7 @@ def test_calls_without_new_segments_scan_nothing(root: Path, calls: Counter[str]
     assert calls == {}
 
 
-def test_reader_follows_append_of_another_log_without_scan(
+def test_reader_finds_segment_appended_by_another_log_without_scan(
     tmp_path: Path, calls: Counter[str]
 ) -> None:
     reader, writer = EmbeddedLog(tmp_path), EmbeddedLog(tmp_path)
@@ -94,7 +96,7 @@ def test_reader_follows_append_of_another_log_without_scan(
     assert calls == {"listdir": 1}
 
 
-def test_appends_after_first_scan_nothing(root: Path, calls: Counter[str]) -> None:
+def test_appends_after_first_one_do_not_scan_directory(root: Path, calls: Counter[str]) -> None:
     log = EmbeddedLog(root, durable=False)
     log.create("own", 1)
     for n in range(5):

@@ -44,13 +44,17 @@ def test_appended_segments_have_consecutive_offsets(tmp_path: Path, durable: boo
     assert staged_files(log) == []
 
 
-def test_segments_begin_with_segment_that_contains_start_offset(log: EmbeddedLog) -> None:
+def test_segments_returns_segments_from_the_one_that_contains_start_offset(
+    log: EmbeddedLog,
+) -> None:
     made = [log.append("t", 0, rows(n, n), producer="p", batch=n) for n in range(3)]
     assert [len(log.segments("t", 0, start)) for start in range(8)] == [3, 3, 2, 2, 1, 1, 0, 0]
     assert log.segments("t", 0, 3) == tuple(made[1:])
 
 
-def test_replay_writes_nothing_and_returns_first_segment(log: EmbeddedLog) -> None:
+def test_repeated_append_of_batch_writes_nothing_and_returns_first_segment(
+    log: EmbeddedLog,
+) -> None:
     first = log.append("t", 0, rows(1, 2), producer="p", batch=0)
     before = sorted(os.walk(log.root))
     for reader in (log, EmbeddedLog(log.root)):
@@ -69,7 +73,7 @@ def test_staged_rows_are_visible_once_published(log: EmbeddedLog) -> None:
     assert staged_files(log) == []
 
 
-def test_first_published_attempt_wins(log: EmbeddedLog) -> None:
+def test_first_published_attempt_of_batch_is_visible(log: EmbeddedLog) -> None:
     won, lost = log.stage("t", 0, rows(1), owner="own"), log.stage("t", 0, rows(2), owner="own")
     assert won != lost
     segment = log.publish("t", 0, won, producer="p", batch=0)
@@ -178,7 +182,7 @@ def test_damaged_segment_raises_typed_error_with_place(log: EmbeddedLog, how: st
     assert pickle.loads(pickle.dumps(caught.value)).where == where
 
 
-def test_missing_segment_is_data_loss(log: EmbeddedLog) -> None:
+def test_missing_segment_raises_data_loss_error(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(3)]
     (log.root / "t" / "0" / made[1].name).unlink()
     with pytest.raises(DataLossError) as caught:
@@ -191,7 +195,7 @@ def test_missing_segment_is_data_loss(log: EmbeddedLog) -> None:
     assert EmbeddedLog(log.root).beginning_offset("t", 0) == 2
 
 
-def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
+def test_two_segments_with_one_first_offset_raise_corrupt_segment_error(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(2)]
     file = log.root / "t" / "0" / made[1].name
     os.link(file, file.with_name(file.name.replace("-1.parquet", "-7.parquet")))
@@ -199,7 +203,7 @@ def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
         EmbeddedLog(log.root).segments("t", 0)
 
 
-def test_full_or_read_only_disk_raises_typed_error(
+def test_append_to_full_or_read_only_disk_raises_typed_error(
     log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:

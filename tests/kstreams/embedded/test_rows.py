@@ -46,7 +46,7 @@ def read(path: Path, table: pa.Table, start: int = 0, stop: int | None = None) -
 
 
 @given(st.lists(record, min_size=1, max_size=20), st.data())
-def test_encoded_rows_are_decoded_unchanged(
+def test_encoded_record_rows_are_decoded_unchanged(
     tmp_path_factory: pytest.TempPathFactory, records: list[tuple[object, ...]], data: st.DataObject
 ) -> None:
     table = table_of(records)
@@ -78,7 +78,7 @@ def test_only_row_groups_in_range_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert read_groups == [[0, 1, 2, 3], [1], [1, 2], [3], [0]]
 
 
-def test_headers_without_content_are_stored_without_column(tmp_path: Path) -> None:
+def test_rows_without_headers_are_stored_without_headers_column(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(encode(checked(sample(1, 2), topic="t", partition=0)))
     assert pq.read_schema(path).names == ["timestamp", "key", "value"]
@@ -118,7 +118,7 @@ def test_missing_columns_and_rows_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.string(), pa.null()])
-def test_other_binary_types_are_accepted(kind: pa.DataType) -> None:
+def test_encoding_accepts_other_binary_types(kind: pa.DataType) -> None:
     value = None if kind == pa.null() else ("é" if kind == pa.string() else b"\xc3\xa9")
     table = pa.table(
         {

@@ -84,7 +84,7 @@ STRAY = (
 
 
 @pytest.mark.parametrize("directory", ["", "t", "t/0", "t/.staged", "t/.staged/0"])
-def test_stray_files_are_ignored(log: EmbeddedLog, directory: str) -> None:
+def test_stray_files_in_partition_are_ignored(log: EmbeddedLog, directory: str) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     for stray in STRAY:
         (log.root / directory / stray).write_bytes(b"garbage")
@@ -123,7 +123,7 @@ def test_other_file_type_in_place_of_segment_is_rejected_and_appends_continue(
     assert fresh.read(added).column("value").to_pylist() == [b"5"]
 
 
-def test_stray_segment_beyond_end_is_named_in_error(log: EmbeddedLog) -> None:
+def test_error_of_segment_file_beyond_end_of_partition_names_it(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     garbage(log.root / "t" / "0" / name("7"))
     with pytest.raises(DataLossError, match=name("7")) as caught:

@@ -69,7 +69,7 @@ def test_append_waits_until_linger_ends(log: EmbeddedLog, patient: EmbeddedWrite
     assert future.done()
 
 
-def test_single_record_is_appended_without_flush(log: EmbeddedLog) -> None:
+def test_single_record_is_appended_after_linger_without_flush(log: EmbeddedLog) -> None:
     writer = EmbeddedWriter(log, batching=Batching(linger=timedelta(milliseconds=1)))
     for offset in range(3):
         assert writer.write("t", 0, b"k", b"v", 1).result(30).offset == offset
@@ -77,7 +77,7 @@ def test_single_record_is_appended_without_flush(log: EmbeddedLog) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 600], ids=["records", "bytes"])
-def test_full_buffer_is_appended_immediately(patient: EmbeddedWriter, size: int) -> None:
+def test_writer_appends_full_buffer_immediately(patient: EmbeddedWriter, size: int) -> None:
     futures = [patient.write("t", n % 2, b"k", b"v" * size, n) for n in range(20)]
     done, _ = wait(futures[:15], timeout=30)
     assert len(done) == 15
@@ -102,14 +102,14 @@ def test_records_of_each_thread_keep_their_order(log: EmbeddedLog) -> None:
     assert list(found.values()) == [list(range(300))] * 3
 
 
-def test_invalid_arguments_fail_at_the_call(patient: EmbeddedWriter) -> None:
+def test_invalid_arguments_of_writer_fail_at_the_call(patient: EmbeddedWriter) -> None:
     with pytest.raises(RowsRefusedError, match="-1 ms is negative"):
         patient.write("t", 0, b"k", b"v", -1)
     with pytest.raises(UnknownPartitionError, match="expected 0 to 1"):
         patient.write("t", 2, b"k", b"v", 1)
 
 
-def test_failed_append_fails_only_its_futures_and_the_flush(
+def test_failed_append_fails_flush_and_futures_of_its_partition_only(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     bad: list[Future[Appended]] = [
@@ -133,7 +133,7 @@ def test_failed_enqueued_record_raises_at_flush(patient: EmbeddedWriter) -> None
         patient.flush()
 
 
-def test_unexpected_errors_are_set_on_futures(
+def test_unexpected_errors_of_append_are_set_on_futures(
     log: EmbeddedLog, patient: EmbeddedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -146,7 +146,7 @@ def test_unexpected_errors_are_set_on_futures(
     assert isinstance(future.exception(0), ExecutionError)
 
 
-def test_topic_deleted_meanwhile_is_created_again(
+def test_write_after_topic_was_deleted_creates_topic_again(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     patient.write("t", 0, b"k", b"v", 1)

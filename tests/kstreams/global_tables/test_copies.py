@@ -96,7 +96,7 @@ def read(access: TableAccess) -> Model:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_copy_equals_committed_version_whichever_version_it_was_made_from(
+def test_copy_equals_committed_version_whichever_earlier_version_it_was_updated_from(
     tmp_path: Path, backend: StateBackend, seed: int
 ) -> None:
     written = Written(tmp_path, seed)
@@ -113,7 +113,7 @@ def test_copy_equals_committed_version_whichever_version_it_was_made_from(
             worker = Reading(tmp_path / "copies", backend)
 
 
-def test_two_copies_of_table_are_kept_on_machine(tmp_path: Path) -> None:
+def test_two_latest_copies_of_table_are_kept_on_machine(tmp_path: Path) -> None:
     written, worker = Written(tmp_path), Reading(tmp_path / "copies", RocksDB())
     for _ in range(8):
         worker.open(written.commit())
@@ -127,7 +127,7 @@ def test_two_copies_of_table_are_kept_on_machine(tmp_path: Path) -> None:
     }
 
 
-def test_version_without_changes_makes_no_copy(tmp_path: Path) -> None:
+def test_version_without_changes_uses_existing_copy(tmp_path: Path) -> None:
     written, worker = Written(tmp_path), Reading(tmp_path / "copies", RocksDB())
     first = written.commit()
     written.app.commit(lambda store, partition: None)
@@ -138,7 +138,7 @@ def test_version_without_changes_makes_no_copy(tmp_path: Path) -> None:
     assert len([path for path in table.iterdir() if path.is_dir()]) == 1
 
 
-def test_concurrent_workers_make_one_copy_of_version(tmp_path: Path) -> None:
+def test_concurrent_workers_make_one_copy_of_table_version(tmp_path: Path) -> None:
     written = Written(tmp_path)
     workers = [Reading(tmp_path / "copies", RocksDB()) for _ in range(6)]
     for _ in range(6):
@@ -169,7 +169,9 @@ def test_files_left_by_killed_worker_are_never_read(tmp_path: Path, harm: str) -
     assert not (table / ".draft").exists()
 
 
-def test_collected_version_raises_typed_error(tmp_path: Path, backend: StateBackend) -> None:
+def test_version_removed_by_garbage_collection_raises_version_gone_error(
+    tmp_path: Path, backend: StateBackend
+) -> None:
     written = Written(tmp_path, seed=5)
     old = next(v for v in iter(written.commit, None) if any(p.deltas for p in v.pointers))
     pin = written.source.newest()
@@ -184,7 +186,7 @@ def test_collected_version_raises_typed_error(tmp_path: Path, backend: StateBack
         source.at(pin)
 
 
-def test_damaged_object_is_not_reported_as_collected_version(
+def test_damaged_object_is_not_reported_as_removed_version(
     tmp_path: Path, backend: StateBackend
 ) -> None:
     written = Written(tmp_path, seed=5)
@@ -204,7 +206,9 @@ def test_global_table_cannot_be_written(tmp_path: Path, backend: StateBackend) -
         access.put("key", 1, 0)
 
 
-def test_key_in_foreign_partition_is_found(tmp_path: Path, backend: StateBackend) -> None:
+def test_global_table_finds_key_stored_in_unexpected_partition(
+    tmp_path: Path, backend: StateBackend
+) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     homes = {key: partition_of(key.encode(), PARTITIONS) for key in KEYS}
 

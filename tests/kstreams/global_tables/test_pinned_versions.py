@@ -113,7 +113,7 @@ def test_batch_retried_after_kill_reads_pinned_version(tmp_path: Path, state: St
     assert app.values(OUT)[:2] == ["a=newer-4", "a=old"]
 
 
-def test_version_without_plan_is_removed(tmp_path: Path, state: StateBackend) -> None:
+def test_table_version_not_pinned_by_a_plan_is_removed(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     plan = planned(app)
@@ -153,7 +153,7 @@ def test_smaller_plan_after_refusal_keeps_pinned_version(
     assert ran.globals == plan.globals
 
 
-def test_missing_global_table_version_of_another_app_is_replaced_only_with_repin(
+def test_missing_version_of_table_of_another_app_is_replaced_only_with_repin(
     tmp_path: Path, state: StateBackend
 ) -> None:
     writer = ByHand(tmp_path, writing(), state=state)
@@ -177,7 +177,7 @@ def test_missing_global_table_version_of_another_app_is_replaced_only_with_repin
     assert app.queries["texts"].driver.plans.at(0).to_json() == ran.to_json()
 
 
-def test_version_of_reset_app_is_gone(tmp_path: Path, state: StateBackend) -> None:
+def test_pinned_version_of_reset_app_is_missing(tmp_path: Path, state: StateBackend) -> None:
     writer = ByHand(tmp_path, writing(), state=state)
     put(writer, "old")
     app = ByHand(tmp_path, reading(tmp_path / "writing"), state=state)
@@ -193,7 +193,9 @@ def test_version_of_reset_app_is_gone(tmp_path: Path, state: StateBackend) -> No
     assert app.values(OUT) == ["a=old", "b=old"]
 
 
-def test_plan_without_added_table_gets_newest_version(tmp_path: Path, state: StateBackend) -> None:
+def test_plan_made_before_table_was_added_reads_newest_version(
+    tmp_path: Path, state: StateBackend
+) -> None:
     app = ByHand(tmp_path, reading(reads=False), state=state)
     put(app, "old")
     plan = planned(app)
@@ -203,7 +205,7 @@ def test_plan_without_added_table_gets_newest_version(tmp_path: Path, state: Sta
     assert app.values(OUT) == ["a=old", "b=old"]
 
 
-def test_plan_with_removed_table_is_run(tmp_path: Path, state: StateBackend) -> None:
+def test_plan_that_pins_removed_table_can_be_run(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     plan = planned(app)

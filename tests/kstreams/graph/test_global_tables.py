@@ -41,7 +41,7 @@ def test_global_table_is_separate_query_before_its_readers() -> None:
     assert [spec.name for spec in topology.groups[1].global_stores] == ["words-table"]
 
 
-def test_readers_run_after_table_added_later() -> None:
+def test_global_table_added_after_its_reader_precedes_it_in_order_of_groups() -> None:
     builder = TopologyBuilder("late")
     clicks = builder.add_source("clicks", CLICKS)
     seen = builder.add_processor("see", map_values(str), clicks, reads=[TABLE])
@@ -50,7 +50,7 @@ def test_readers_run_after_table_added_later() -> None:
     assert [group.name for group in builder.build().groups] == ["words.source", "clicks"]
 
 
-def test_table_of_another_app_has_no_query() -> None:
+def test_global_table_of_another_app_adds_no_query() -> None:
     builder = TopologyBuilder("reads")
     builder.add_global_table("words", AppTable("checkpoints/translator", TABLE))
     seen = builder.add_processor(

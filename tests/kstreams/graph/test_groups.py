@@ -167,7 +167,7 @@ def test_parents_precede_children_whatever_the_order_of_calls(
 
 @settings(max_examples=50)
 @given(plans())
-def test_groups_follow_groups_that_feed_them(plans: list[Plan]) -> None:
+def test_groups_are_ordered_after_groups_whose_records_they_read(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -209,7 +209,7 @@ def test_group_has_name_of_its_first_source_or_entry(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_parts_of_group_are_its_nodes(plans: list[Plan]) -> None:
+def test_sources_processors_sinks_and_exits_of_group_are_its_nodes(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -233,7 +233,7 @@ def test_each_edge_leaves_one_group_and_enters_one_group(plans: list[Plan]) -> N
 
 @settings(max_examples=50)
 @given(plans())
-def test_pipelines_are_groups_joined_by_edges(plans: list[Plan]) -> None:
+def test_pipelines_are_sets_of_groups_connected_by_edges(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -283,7 +283,7 @@ def test_shared_store_joins_groups_without_common_records() -> None:
     ]
 
 
-def test_all_readers_of_edge_are_in_one_group() -> None:
+def test_all_nodes_that_read_repartition_are_in_one_group() -> None:
     builder = TopologyBuilder("readers")
     edge = builder.repartition(
         "edge", builder.add_source("in", text_topic(0)), key=TEXT, value=TEXT
@@ -305,7 +305,7 @@ def test_group_that_writes_topic_precedes_group_that_reads_it() -> None:
     ]
 
 
-def test_groups_that_feed_each_other_by_topics_keep_order_of_calls() -> None:
+def test_groups_that_read_each_others_topics_keep_order_of_calls() -> None:
     builder = TopologyBuilder("mutual")
     builder.add_sink("to-b", text_topic(2), builder.add_source("a", text_topic(1)))
     builder.add_sink("to-a", text_topic(1), builder.add_source("b", text_topic(2)))

@@ -44,7 +44,7 @@ def built(wire: Callable[[TopologyBuilder, Node[str, int], Node[str, int]], None
     return builder.build()
 
 
-def test_source_is_open_while_one_path_from_it_has_no_reached_limit() -> None:
+def test_source_stays_open_while_a_path_from_it_has_no_reached_limit() -> None:
     def wire(builder: TopologyBuilder, a: Node[str, int], b: Node[str, int]) -> None:
         mapped = builder.add_processor("mapped", map_values(abs), a)
         builder.add_sink("one", OUT, first(builder, "l1", mapped), first(builder, "l3", b))
@@ -58,12 +58,12 @@ def test_source_is_open_while_one_path_from_it_has_no_reached_limit() -> None:
     assert open_inputs(topology, "l1", "l2", "l3") == set()
 
 
-def test_limit_after_both_sources_ends_both() -> None:
+def test_reached_limit_after_two_sources_ends_both() -> None:
     topology = built(lambda builder, a, b: builder.add_sink("o", OUT, first(builder, "l", a, b)))
     assert open_inputs(topology, "l") == set()
 
 
-def test_limit_after_repartition_ends_sources_before_it() -> None:
+def test_reached_limit_after_repartition_ends_sources_before_it() -> None:
     def wire(builder: TopologyBuilder, a: Node[str, int], b: Node[str, int]) -> None:
         edge = builder.repartition("edge", a, b, key=TEXT, value=INT64)
         builder.add_sink("out", OUT, first(builder, "l", edge))
@@ -73,7 +73,7 @@ def test_limit_after_repartition_ends_sources_before_it() -> None:
     assert open_inputs(topology, "l") == set()
 
 
-def test_store_before_reached_limit_keeps_source_open_only_if_shared() -> None:
+def test_source_before_reached_limit_stays_open_only_for_store_shared_with_open_path() -> None:
     def alone(builder: TopologyBuilder, a: Node[str, int], b: Node[str, int]) -> None:
         counts = builder.add_processor("counts", aggregate(count(), store=COUNTS), a)
         builder.add_sink("out", OUT, first(builder, "l", counts), first(builder, "m", b))
@@ -87,7 +87,7 @@ def test_store_before_reached_limit_keeps_source_open_only_if_shared() -> None:
     assert open_inputs(built(shared), "l") == {"a", "b"}
 
 
-def test_loop_is_open_while_its_records_reach_a_sink() -> None:
+def test_loop_stays_open_while_its_records_can_reach_a_sink() -> None:
     builder = TopologyBuilder("loops")
     source = builder.add_source("a", A)
     again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=9)

@@ -93,7 +93,9 @@ def test_build_refuses_names_with_slash_nul_or_line_break(
 
 @wires
 @pytest.mark.parametrize("name", GOOD)
-def test_build_accepts_other_names(wire: Callable[[TopologyBuilder, str], None], name: str) -> None:
+def test_build_accepts_names_with_other_special_characters(
+    wire: Callable[[TopologyBuilder, str], None], name: str
+) -> None:
     builder = TopologyBuilder("t")
     wire(builder, name)
     builder.build()
@@ -109,7 +111,7 @@ def test_build_refuses_invalid_name_of_branch(label: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_valid_name_is_one_path_component_and_one_line(name: str) -> None:
+def test_accepted_name_is_one_path_component_and_one_line(name: str) -> None:
     if not name_problem(name):
         assert "/" not in name
         assert "\0" not in name

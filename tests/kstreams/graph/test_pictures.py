@@ -165,7 +165,7 @@ def test_any_name_results_in_valid_mermaid_and_dot(names: list[str]) -> None:
     assert all(printable(line) == line for line in topology.describe().split("\n"))
 
 
-def test_topic_between_two_groups_is_one_box() -> None:
+def test_topic_between_two_groups_is_drawn_as_one_box() -> None:
     builder = TopologyBuilder("chain")
     middle = Topic("middle", key=TEXT, value=TEXT)
     builder.add_sink("to", middle, builder.add_source("a", Topic("in", key=TEXT, value=TEXT)))
@@ -176,7 +176,7 @@ def test_topic_between_two_groups_is_one_box() -> None:
     assert "  n1 --> t1\n" in text
 
 
-def test_store_shared_by_two_nodes_is_one_cylinder() -> None:
+def test_store_shared_by_two_nodes_is_drawn_as_one_cylinder() -> None:
     builder = TopologyBuilder("shared")
     store = key_value_store("shared", key=TEXT, value=INT64)
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT))

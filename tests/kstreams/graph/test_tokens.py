@@ -114,7 +114,9 @@ class Row(TypedDict):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_type_arguments_of_generic_base_are_found(cls: type, expected: tuple[object, ...]) -> None:
+def test_type_arguments_of_generic_processor_base_are_found(
+    cls: type, expected: tuple[object, ...]
+) -> None:
     assert type_arguments(cls, Processor) == expected
 
 

@@ -79,7 +79,7 @@ def test_groups_joined_by_edge_are_one_pipeline() -> None:
     assert [edge.name for edge in first.exits] == [edge.name for edge in second.entries]
 
 
-def test_children_of_entry_are_in_the_group_that_reads_it() -> None:
+def test_children_of_repartition_are_in_group_that_reads_it() -> None:
     _, below = word_count().groups
     assert [node.name for node in below.children()["by-word"]] == ["count"]
     assert [node.name for node in below.children()["count"]] == ["totals", "print"]
@@ -89,7 +89,7 @@ def test_topologies_are_compared_by_identity() -> None:
     assert word_count() != word_count()
 
 
-def test_source_without_children_is_group() -> None:
+def test_source_without_children_is_separate_group() -> None:
     builder = TopologyBuilder("two")
     builder.add_sink("a-out", to_stdout(), source(builder, "a"))
     builder.add_sink("b-out", to_stdout(), source(builder, "b"))

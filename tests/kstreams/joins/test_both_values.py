@@ -14,7 +14,7 @@ from kstreams.serde.objects import object_column
 CHANGES = pa.table({"key": ["a", "b", "c"], "timestamp": [1, 2, 3]})
 
 
-def test_function_is_called_for_new_and_old_value_alternately() -> None:
+def test_derived_table_function_is_called_for_new_then_old_value_of_each_change() -> None:
     called: list[Any] = []
 
     def function(value: list[int]) -> list[int]:
@@ -28,7 +28,7 @@ def test_function_is_called_for_new_and_old_value_alternately() -> None:
 
 
 @pytest.mark.parametrize(("bad", "key"), [(1, "a"), (4, "a"), (5, "b"), (3, "c")])
-def test_error_of_failing_value_names_key_of_its_change(bad: int, key: str) -> None:
+def test_error_of_function_that_fails_on_value_names_key_of_change(bad: int, key: str) -> None:
     def function(value: int) -> int:
         if value == bad:
             raise ValueError(value)

@@ -44,7 +44,7 @@ def test_columns_and_records_give_same_results(
     assert found[0] == found[1]
 
 
-def test_results_of_ready_made_joiners() -> None:
+def test_ready_made_joiners_return_expected_results() -> None:
     assert pair(1, None) == (1, None)
     assert left_value(1, 2) == 1
     assert right_value(1, 2) == 2

@@ -43,7 +43,7 @@ def test_failing_joiner_fails_batch(topic: Topic[Any, Any]) -> None:
 
 
 @hows
-def test_failing_joiner_is_attributed_to_right_record(how: str) -> None:
+def test_failure_of_joiner_after_change_of_right_row_skips_the_right_record(how: str) -> None:
     with TopologyTestDriver(topology_of(how, "skip")) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1))
         steps_of(driver, LEFT, ("k", "a|1", 1), ("l", "a|2", 1))
@@ -66,7 +66,7 @@ def test_failure_after_repartition_names_pair_of_keys() -> None:
         assert letter.value.endswith(b"ka|!")
 
 
-def test_failing_key_function_leaves_no_trace() -> None:
+def test_record_whose_foreign_key_function_fails_changes_no_state() -> None:
     builder = TopologyBuilder("t", on_error="skip")
     lefts = builder.add_table("lefts", LEFT, store=LEFTS)
     rights = builder.add_table("rights", RIGHT, store=RIGHTS)
@@ -115,7 +115,7 @@ def test_table_without_store_needs_value_serde() -> None:
         assert values(driver, FULL) == {"k": "a|1+A"}
 
 
-def test_join_of_results_with_left_group_is_rejected_as_cycle() -> None:
+def test_foreign_key_join_results_joined_with_left_table_are_rejected_as_cycle() -> None:
     builder = TopologyBuilder("t")
     lefts, rights = tables(builder)
     full = builder.join_foreign("full", lefts, rights, inner(pair), by=foreign, store=FULL)

@@ -81,7 +81,7 @@ def results(built: Built, batches: list[list[Input]], partitions: int) -> list[l
         *((kind, "columns") for kind in _OPTIONS if kind.startswith("st_join")),
     ],
 )
-def test_join_equals_model(kind: str, execution: Execution) -> None:
+def test_stream_join_equals_model_with_any_batches(kind: str, execution: Execution) -> None:
     @given(runs(kind))
     @settings(max_examples=25, deadline=None)
     def check(run: tuple[Case, list[list[Input]], int]) -> None:
@@ -102,7 +102,9 @@ def test_join_equals_model(kind: str, execution: Execution) -> None:
 
 @given(runs("ss_join"))
 @settings(max_examples=25, deadline=None)
-def test_each_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]], int]) -> None:
+def test_stream_join_forwards_each_record_in_pairs_or_unmatched_once(
+    run: tuple[Case, list[list[Input]], int],
+) -> None:
     case, batches, partitions = run
     paired, alone = Counter[str](), Counter[str]()
     for found in results(build(case), batches, partitions):

@@ -28,7 +28,7 @@ KEYS: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 2)), min_size=1))
-def test_windowed_keys_are_distinguished_without_python_objects(keys: list[Any]) -> None:
+def test_key_numbers_distinguish_windowed_keys_without_python_objects(keys: list[Any]) -> None:
     kind = WindowedType(pa.string())
     column = kind.of(*(pa.array(list(field)) for field in zip(*keys, strict=True)))
     numbers = KeyNumbers.of(column)
@@ -39,9 +39,7 @@ def test_windowed_keys_are_distinguished_without_python_objects(keys: list[Any])
 
 @pytest.mark.parametrize("kind", KEYS)
 @given(data=st.data())
-def test_equal_keys_have_equal_numbers_and_different_keys_different_ones(
-    kind: str, data: st.DataObject
-) -> None:
+def test_key_numbers_are_equal_exactly_for_equal_keys(kind: str, data: st.DataObject) -> None:
     keys = data.draw(st.lists(KEYS[kind][1], min_size=1))
     held = HeldObjects()
     numbers = KeyNumbers.of(held.column(keys))
@@ -59,7 +57,7 @@ def test_equal_keys_have_equal_numbers_and_different_keys_different_ones(
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1), min_size=1))
-def test_first_old_and_last_new_value_of_each_key_remain(batches: list[str]) -> None:
+def test_changes_of_batch_have_first_old_and_last_new_value_of_each_key(batches: list[str]) -> None:
     held, some, number = HeldObjects(), [], 0
     expected: dict[str, tuple[int, int]] = {}
     for keys in batches:
@@ -76,7 +74,7 @@ def test_first_old_and_last_new_value_of_each_key_remain(batches: list[str]) -> 
     assert found.times.tolist() == [last for _, last in expected.values()]
 
 
-def test_equal_floats_of_different_bytes_are_distinct_keys() -> None:
+def test_key_numbers_differ_for_equal_floats_of_different_bytes() -> None:
     held = HeldObjects()
     changes = Changes(held.column([0.0, -0.0, 0.0]), [1, 2, 3], [4, 5, 6], np.array([7, 8, 9]))
     found = ends_of([changes], DOUBLE, held)

@@ -67,7 +67,7 @@ def test_out_of_order_record_finds_partner_within_grace() -> None:
 
 
 @pytest.mark.parametrize("how", ["left", "outer"])
-def test_forwarded_result_is_final(how: str) -> None:
+def test_unmatched_result_once_forwarded_is_not_followed_by_a_pair(how: str) -> None:
     """The window of the right record is open, so it is not late."""
     records = [(L, "a", "L", 10), (L, "x", "x", 16), (R, "a", "R", 12), (R, "y", "y", 40)]
     steps, drops = ran(Spans(how, 5, 5, 0), *records)
@@ -86,7 +86,7 @@ def test_join_streams_counts_record_as_late_once_its_window_has_closed(
     assert ran(spans, (L, "x", "x", 20), (R, "a", "R", time))[1] == dropped
 
 
-def test_unmatched_record_is_due_by_look_ahead_of_its_side() -> None:
+def test_unmatched_record_is_forwarded_after_range_of_its_own_side() -> None:
     """KAFKA-15417."""
     late = (L, "x", "x", 11)
     steps, _ = ran(Spans("outer", 100, 0, 0), (L, "a", "L", 10), (R, "b", "R", 10), late)
@@ -129,7 +129,7 @@ def test_null_keys_are_forwarded_unmatched_and_null_values_dropped() -> None:
 
 
 @pytest.mark.parametrize("time", [0, 3, -62_135_596_800_000, 253_402_300_799_990])
-def test_windows_reach_before_epoch_and_to_limits_of_time(time: int) -> None:
+def test_join_ranges_work_before_epoch_and_at_limits_of_time(time: int) -> None:
     spans = Spans("inner", 3_600_000, 3_600_000, 10)
     steps, _ = ran(spans, (L, "a", "L", time + 5), (R, "a", "R", time))
     assert steps[1] == [("a", "L+R", time + 5)]
@@ -175,7 +175,7 @@ BACKENDS = pytest.mark.parametrize("backend", [Memory(), RocksDB()], ids=["memor
 
 @BACKENDS
 @pytest.mark.parametrize("how", ["inner", "outer"])
-def test_keys_that_do_not_recur_are_removed(backend: StateBackend, how: str) -> None:
+def test_join_store_removes_keys_that_do_not_recur(backend: StateBackend, how: str) -> None:
     """risingwave#16045, FLINK-21833: whole buckets are removed by time, whatever their keys."""
     sizes = []
     with TopologyTestDriver(topology(Spans(how, 20, 20, 5)), state=backend) as driver:
@@ -188,7 +188,7 @@ def test_keys_that_do_not_recur_are_removed(backend: StateBackend, how: str) -> 
     assert max(sizes) < 250
 
 
-def test_match_in_long_past_batch_prevents_null_result() -> None:
+def test_match_in_much_earlier_batch_prevents_unmatched_result() -> None:
     """SPARK-26154: no null result for a row that was matched in an earlier batch."""
     spans = Spans("outer", 10, 10, 0)
     steps, _ = ran(
@@ -209,7 +209,7 @@ def test_record_joins_partner_of_same_batch() -> None:
 
 
 @pytest.mark.long
-def test_store_is_scanned_only_for_due_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_join_store_is_scanned_only_if_a_record_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka Streams opened an iterator for each record (PR #10917)."""
     scans = []
     scan: Callable[..., Any] = StoreOverlay.scan
@@ -237,7 +237,7 @@ def test_records_of_equal_time_survive_restart() -> None:
 
 
 @pytest.mark.parametrize("time", range(8))
-def test_waiting_record_at_limit_of_retention_is_forwarded(time: int) -> None:
+def test_waiting_record_at_retention_limit_is_forwarded(time: int) -> None:
     """Such a record expires and becomes final at the same time."""
     spans = Spans("left", 0, 5, 0)
     steps, _ = ran(spans, (L, "b", "b", time), (L, "a", "a", time + 5), (L, "c", "c", time))
@@ -249,7 +249,7 @@ def test_waiting_record_at_limit_of_retention_is_forwarded(time: int) -> None:
     assert sorted(found) == [("b", "b+None", time), ("c", "c+None", time)]
 
 
-def test_skipped_record_leaves_no_waiting_result() -> None:
+def test_skipped_record_leaves_no_waiting_result_in_join_store() -> None:
     """The in-memory state of a failed record is rolled back too."""
     spans = Spans("outer", 5, 5, 0)
     with TopologyTestDriver(topology(spans, on_error="skip", fails_on="bad")) as driver:

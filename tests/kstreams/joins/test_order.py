@@ -17,7 +17,7 @@ RIGHTS = timestamped_store("rights", key=TEXT, value=TEXT)
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
-def test_backlog_sees_each_row_older_than_its_record(partitions: int) -> None:
+def test_backlog_record_is_joined_with_each_older_table_row(partitions: int) -> None:
     """The stream is written first; its records are younger than the first rows of the table."""
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
@@ -37,7 +37,7 @@ def test_backlog_sees_each_row_older_than_its_record(partitions: int) -> None:
 
 
 @pytest.mark.parametrize("each", [True, False])
-def test_deletion_of_unmatched_row_is_forwarded_with_each_update_only(
+def test_deletion_of_unmatched_row_is_forwarded_only_with_each_update(
     each: bool,
 ) -> None:
     builder = TopologyBuilder("t")

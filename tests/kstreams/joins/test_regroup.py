@@ -74,7 +74,9 @@ DRIFTS = [[("k", ("a", 1e16)), ("l", ("a", 0.1))], [("k", None)], [("l", ("a", 0
 @given(given_batches=writes)
 @example(given_batches=DRIFTS)
 @example(given_batches=[[("k", ("a", math.inf))], [("k", ("a", 1.5)), ("l", ("a", math.nan))]])
-def test_groups_at_every_commit_equal_group_by_of_table(emit: Any, given_batches: Any) -> None:
+def test_regrouped_table_equals_group_by_of_table_at_every_commit(
+    emit: Any, given_batches: Any
+) -> None:
     both: InvertibleAggregator[Any, Any, Any, Any] = combine(count(), over(number, sum_(DOUBLE)))
     store = timestamped_store("sums", key=TEXT, value=both.state)
     topology = builder_of(both, store, emit=emit, on_error="skip").build()
@@ -114,7 +116,7 @@ def sum_of(numbers: list[float]) -> float:
 # ------------------------------------------------------------------ rules
 
 
-def test_row_moves_between_groups() -> None:
+def test_changed_row_moves_between_groups_of_regrouped_table() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS).build(), partitions=3) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0), timestamp=5)
         driver.pipe(ROWS, "l", ("a", 1.0), timestamp=4)
@@ -129,7 +131,7 @@ def test_row_moves_between_groups() -> None:
         assert driver.dropped == {}
 
 
-def test_result_never_shows_group_between_old_and_new_row() -> None:
+def test_regrouped_result_is_never_forwarded_between_removal_and_addition_of_row() -> None:
     """Old and new value of a row are applied in one step."""
     sums = timestamped_store("sums", key=TEXT, value=INT64)
     numbers = Topic("numbers", TEXT, INT64)
@@ -158,7 +160,7 @@ def test_group_unchanged_at_end_of_batch_is_not_forwarded(emit: Any, expected: l
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_versions_older_than_the_latest_forward_nothing() -> None:
+def test_regroup_forwards_nothing_for_versions_older_than_the_latest() -> None:
     kept: Any = versioned_key_value_store(
         "rows", key=TEXT, value=ROW, retention=timedelta(milliseconds=100)
     )
@@ -215,7 +217,7 @@ class Failing:
         return state
 
 
-def test_failure_after_repartition_rejects_old_and_new_and_names_both() -> None:
+def test_failed_change_after_repartition_is_neither_removed_nor_added_and_names_both_keys() -> None:
     letters = DeadLetter("letters")
     topology = builder_of(Failing(), COUNTS, on_error=letters).build()
     with TopologyTestDriver(topology) as driver:
@@ -228,7 +230,7 @@ def test_failure_after_repartition_rejects_old_and_new_and_names_both() -> None:
         assert ChangeSerde(ROW).deserialize(letter.value or b"") == Change(("a", 13.0), ("a", 1.0))
 
 
-def test_failing_group_function_fails_row() -> None:
+def test_failing_group_function_fails_change_of_row() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS, on_error="skip").build()) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0))
         driver.pipe(ROWS, "k", ("?", 1.0))
@@ -237,7 +239,7 @@ def test_failing_group_function_fails_row() -> None:
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_removal_of_row_that_was_never_added_is_counted_and_ignored() -> None:
+def test_regroup_counts_and_ignores_removal_of_row_that_was_never_added() -> None:
     topology = builder_of(Failing(), COUNTS, on_error="skip").build()
     with TopologyTestDriver(topology) as driver:
         driver.pipe(ROWS, "k", ("a", 13.0))
@@ -255,7 +257,7 @@ def test_aggregator_that_is_not_invertible_is_rejected() -> None:
         builder_of(max_(INT64), store)
 
 
-def test_store_needs_serde_of_aggregator_state() -> None:
+def test_regroup_rejects_store_without_serde_of_aggregator_state() -> None:
     with pytest.raises(TopologyError, match="the aggregator's state has the serde tuple"):
         builder_of(mean(), timestamped_store("m", key=TEXT, value=DOUBLE))
 
@@ -273,7 +275,7 @@ def test_table_without_store_needs_value_serde() -> None:
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_both_stores_have_changelogs() -> None:
+def test_regrouped_table_has_changelogs_of_result_and_member_stores() -> None:
     topology = builder_of(count(), COUNTS.with_changelog("log")).build()
     assert {spec.changelog for spec in topology.stores} == {None, "log", "log-members"}
 
@@ -282,7 +284,7 @@ def test_both_stores_have_changelogs() -> None:
 
 
 @given(old=st.none() | st.integers(0, 9), new=st.none() | st.integers(0, 9))
-def test_changes_survive_serialization(old: int | None, new: int | None) -> None:
+def test_table_changes_survive_serialization(old: int | None, new: int | None) -> None:
     serde = ChangeSerde(INT64)
     data = serde.serialize(Change(new, old))
     assert serde.deserialize(data) == Change(new, old)

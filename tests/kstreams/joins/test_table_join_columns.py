@@ -199,7 +199,7 @@ def executions(topology: Topology) -> dict[str, str]:
     return found
 
 
-def test_aggregation_forwarded_once_per_batch_may_precede_mixed_node() -> None:
+def test_aggregation_before_merge_with_its_source_runs_by_columns() -> None:
     builder: Any = TopologyBuilder("t")
     source = builder.add_source("left", LEFT)
     store = window_store("counts", key=TEXT, value=INT64)
@@ -208,7 +208,7 @@ def test_aggregation_forwarded_once_per_batch_may_precede_mixed_node() -> None:
     assert executions(builder.build())["count"] == "columns"
 
 
-def test_table_by_records_makes_all_its_joins_run_by_records() -> None:
+def test_table_with_a_reader_by_records_makes_all_its_joins_run_by_records() -> None:
     builder: Any = TopologyBuilder("t")
     names: Any = [f"t{number}" for number in range(3)]
     stores = [timestamped_store(name, key=TEXT, value=TEXT) for name in names]

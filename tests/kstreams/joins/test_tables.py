@@ -66,7 +66,7 @@ def test_stream_of_table_has_last_change_of_each_key_and_batch() -> None:
         assert [(r.key, r.value) for r in driver.read(OUT)] == [("a", "3"), ("b", "2"), ("b", "5")]
 
 
-def test_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
+def test_derived_table_forwards_nothing_for_rows_that_never_passed_its_filter() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", LEFT, store=LEFTS)
     kept = timestamped_store("kept", key=TEXT, value=INT64)
@@ -79,7 +79,7 @@ def test_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
         assert driver.store_contents(kept) == {}
 
 
-def test_join_of_tables_has_later_time() -> None:
+def test_result_of_table_table_join_has_later_time_of_both_rows() -> None:
     builder = TopologyBuilder("t")
     lefts = builder.add_table("l", LEFT, store=LEFTS)
     rights = builder.add_table("r", RIGHT, store=RIGHTS)
@@ -109,7 +109,7 @@ def test_record_that_changes_both_tables_gives_one_result(how: Maker) -> None:
         assert [r.value for r in driver.read(OUT)] == ["a+A+A", "b+B+B"]
 
 
-def test_record_sees_its_own_change_of_table() -> None:
+def test_record_is_joined_with_table_row_that_it_changed() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     counted = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), stream)
@@ -120,7 +120,7 @@ def test_record_sees_its_own_change_of_table() -> None:
         assert [r.value for r in driver.read(TEXTS)] == ["a1", "b2"]
 
 
-def test_tables_precede_streams_at_equal_times() -> None:
+def test_table_rows_are_processed_before_stream_records_of_equal_time() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     table = builder.add_table("table", RIGHT, store=RIGHTS)
@@ -170,7 +170,7 @@ def test_table_rejects_store_of_other_kind() -> None:
         TopologyBuilder("t").add_table("table", LEFT, store=store)  # type: ignore[arg-type]
 
 
-def test_changes_are_compared_by_value() -> None:
+def test_change_objects_are_compared_by_value() -> None:
     assert Change("a", None) == Change("a", None)
     assert Change("a", None) != Change("a", None, latest=False)
     assert repr(Change("a", None, latest=False)) == "Change(new='a', old=None, latest=False)"

@@ -49,7 +49,7 @@ def test_row_expires_after_record_that_passes_its_time() -> None:
         assert driver.store_contents(ROWS) == {"d": ("D", 100)}
 
 
-def test_changed_row_has_extended_lifetime_and_deleted_row_does_not_expire() -> None:
+def test_changed_row_expires_later_and_deleted_row_does_not_expire() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "1", timestamp=0)
         driver.pipe(USERS, "a", "2", timestamp=5)
@@ -62,7 +62,7 @@ def test_changed_row_has_extended_lifetime_and_deleted_row_does_not_expire() -> 
         assert shown(driver) == [("c", "C", 15), ("a", None, 15)]
 
 
-def test_late_row_expires_at_once_and_earlier_update_shortens_lifetime() -> None:
+def test_late_row_expires_immediately_and_update_with_earlier_time_expires_earlier() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "A", timestamp=50)
         driver.pipe(USERS, "b", "B", timestamp=40)
@@ -80,7 +80,7 @@ def test_late_row_expires_at_once_and_earlier_update_shortens_lifetime() -> None
         assert shown(driver) == [("c", "C", 55), ("a", None, 55)]
 
 
-def test_joins_and_counts_follow_expired_rows() -> None:
+def test_expired_rows_change_results_of_joins_and_counts() -> None:
     """In other systems a count keeps rows that expired before it."""
     builder = TopologyBuilder("t")
     users = builder.add_table("users", USERS, store=ROWS, ttl=TTL)
@@ -103,7 +103,7 @@ def test_joins_and_counts_follow_expired_rows() -> None:
         assert [row.value for row in driver.read(named)] == ["7ANN", "8None", "9None"]
 
 
-def test_expired_count_begins_at_zero() -> None:
+def test_count_of_expired_row_begins_at_zero() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     counts = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), clicks, ttl=TTL)
@@ -161,7 +161,7 @@ def test_expiry_does_not_depend_on_batch_boundaries(recreate: bool, tmp_path: Pa
     assert found[0] == found[1] == found[2]
 
 
-def test_rows_of_table_with_added_ttl_expire(tmp_path: Path) -> None:
+def test_rows_written_before_ttl_was_added_expire(tmp_path: Path) -> None:
     """The missing index is built from the rows once."""
     without = TopologyBuilder("t")
     users = without.add_table("users", USERS, store=ROWS)
@@ -182,7 +182,7 @@ def test_ttl_must_be_positive(ttl: timedelta) -> None:
         TopologyBuilder("t").add_table("users", USERS, store=ROWS, ttl=ttl)
 
 
-def test_ttl_index_is_no_larger_than_table() -> None:
+def test_ttl_index_has_no_more_rows_than_table() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         records = [Record(f"k{n % 5}", str(n), 1_000 + n) for n in range(500)]
         for begin in range(0, 500, 10):

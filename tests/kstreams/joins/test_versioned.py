@@ -42,7 +42,7 @@ def values(driver: TopologyTestDriver) -> list[str]:
 @pytest.mark.parametrize(
     ("store", "expected"), [(PLAIN, ["x+2", "x+2"]), (HISTORY, ["x+1", "x+2"])]
 )
-def test_table_keeps_last_row_by_arrival_and_versioned_table_by_time(
+def test_join_with_table_uses_last_row_by_arrival_and_with_versioned_table_by_time(
     store: Any, expected: list[str]
 ) -> None:
     with TopologyTestDriver(topology(store, left(text)).build()) as driver:
@@ -53,7 +53,7 @@ def test_table_keeps_last_row_by_arrival_and_versioned_table_by_time(
         assert values(driver) == expected
 
 
-def test_late_version_does_not_change_present_row_or_tombstone() -> None:
+def test_late_version_does_not_change_latest_row_or_tombstone() -> None:
     """The version is in the history; joins, `to_stream` and derived tables do not show it."""
     builder = TopologyBuilder("t")
     seen: list[Change[str]] = []
@@ -82,7 +82,7 @@ def test_late_version_does_not_change_present_row_or_tombstone() -> None:
         assert values(driver) == ["5+a", "10+b", "12+c", "15+None"]
 
 
-def test_tombstone_at_time_of_only_version_is_kept() -> None:
+def test_versioned_table_keeps_tombstone_at_time_of_its_only_version() -> None:
     """Kafka's store drops the tombstone, so an older value put later becomes visible."""
     with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
         driver.pipe(TABLE, "k", "a", timestamp=2)
@@ -109,7 +109,7 @@ def test_version_older_than_retention_is_counted_as_dropped() -> None:
 @pytest.mark.parametrize(
     ("joiner", "expected"), [(inner(text), []), (left(text), ["x+None"])], ids=["inner", "left"]
 )
-def test_record_older_than_history_has_no_row_and_is_counted(
+def test_record_older_than_retained_history_is_joined_with_no_row_and_counted(
     joiner: Any, expected: list[str]
 ) -> None:
     with TopologyTestDriver(topology(HISTORY, joiner).build()) as driver:

@@ -118,7 +118,7 @@ def refusing(earlier: Pair, later: Pair) -> Pair:
 
 @pytest.mark.parametrize("function", [refusing, max], ids=["own", "compared"])
 @pytest.mark.parametrize("cut", [0, 2], ids=["same-batch", "stored"])
-def test_failing_function_names_its_record(function: Any, cut: int) -> None:
+def test_error_of_aggregation_function_names_its_record(function: Any, cut: int) -> None:
     wrong = 7 if function is refusing else "7"
     rows = [("b", 1), ("a", 1), ("b", 2), ("a", wrong), ("a", 2)]
     places = [failed(function, rows, cut, execution) for execution in ("records", "columns")]
@@ -144,7 +144,7 @@ def failed(function: Any, rows: list[Any], cut: int, execution: Any) -> tuple[ob
     return where.node, where.topic, where.offset, where.key, where.timestamp
 
 
-def test_result_none_is_rejected() -> None:
+def test_aggregate_result_none_is_rejected() -> None:
     def nothing(earlier: Pair, later: Pair) -> Any:
         return None
 
@@ -154,7 +154,7 @@ def test_result_none_is_rejected() -> None:
             run(reducing(nothing, PAIR), [rows], execution)
 
 
-def test_emitting_each_update_of_objects_has_no_column_form() -> None:
+def test_build_rejects_execution_columns_for_each_update_of_python_objects() -> None:
     store = timestamped_store("states", key=TEXT, value=PAIR)
     made: Any = reduce(max, store=store, emit=each_update(), execution="columns")
     builder = TopologyBuilder("t")
@@ -163,7 +163,7 @@ def test_emitting_each_update_of_objects_has_no_column_form() -> None:
         builder.build()
 
 
-def test_results_of_objects_flow_to_next_nodes_as_by_records() -> None:
+def test_nodes_after_aggregation_of_objects_get_same_results_by_columns_and_records() -> None:
     found = []
     plain = Topic("a", TEXT, PAIR)
     for execution in ("records", "columns"):

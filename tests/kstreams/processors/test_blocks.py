@@ -84,14 +84,14 @@ cases = pytest.mark.parametrize("name", BLOCKS)
 
 
 @cases
-def test_block_forwards_results_of_its_function(name: str) -> None:
+def test_operator_forwards_results_of_its_function(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     assert run(supplier, [RECORD]) == expected
     assert run(supplier, [RECORD, RECORD]) == expected * 2
 
 
 @cases
-def test_block_has_keeps_key(name: str) -> None:
+def test_operator_declares_whether_it_keeps_key(name: str) -> None:
     supplier, _, keeps_key = BLOCKS[name]
     assert supplier().keeps_key is keeps_key
 
@@ -109,7 +109,7 @@ def test_supplier_of_module_level_function_can_be_pickled(name: str) -> None:
 
 
 @cases
-def test_block_cannot_be_used_before_init(name: str) -> None:
+def test_operator_cannot_be_used_before_init(name: str) -> None:
     supplier, _, _ = BLOCKS[name]
     processor = supplier()
     assert isinstance(processor, Processor)
@@ -118,7 +118,7 @@ def test_block_cannot_be_used_before_init(name: str) -> None:
 
 
 @cases
-def test_second_init_binds_new_context(name: str) -> None:
+def test_second_init_of_operator_binds_new_context(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     processor, first = opened(supplier)
     _, second = opened(supplier)

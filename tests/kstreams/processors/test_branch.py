@@ -33,11 +33,11 @@ def test_default_branch_gets_unmatched_records() -> None:
     assert children("rest", 11, 13) == (["n.rest", "n.rest"], [])
 
 
-def test_unmatched_records_without_default_are_counted_as_dropped() -> None:
+def test_branch_without_default_counts_unmatched_records_as_dropped() -> None:
     assert children(None, 11) == ([], ["no-branch"])
 
 
-def test_later_changes_of_given_mapping_have_no_effect() -> None:
+def test_branch_ignores_later_changes_of_given_mapping() -> None:
     branches = {"small": small}
     supplier = Branch.supplier("n", branches, None)
     branches["even"] = even
@@ -46,7 +46,7 @@ def test_later_changes_of_given_mapping_have_no_effect() -> None:
     assert (context.forwarded, context.dropped) == ([], ["no-branch"])
 
 
-def test_through_uses_forward_method_of_context() -> None:
+def test_pass_through_processes_records_by_forward_of_context() -> None:
     record = Record("k", 1)
     processor, context = opened(PassThrough)
     assert processor.process == context.forward

@@ -69,7 +69,7 @@ def run(
         return [(record.key, record.value) for record in found], driver.dropped, letters
 
 
-def test_results_have_order_of_records() -> None:
+def test_call_async_forwards_results_in_order_of_records() -> None:
     fake = FakeService()
     found, _, _ = run(fake.ask, ("a", 30), ("b", 10), ("c", 20))
     assert found == [("a", 300), ("b", 100), ("c", 200)]
@@ -120,7 +120,7 @@ def test_failed_record_is_handled_by_policy_of_its_source() -> None:
     assert caught.value.where.node in ("ask", "in")
 
 
-def test_call_beyond_timeout_is_cancelled() -> None:
+def test_asynchronous_call_beyond_timeout_is_cancelled() -> None:
     fake = FakeService()
     found, dropped, _ = run(
         fake.ask, ("a", 5), ("b", 600), ("c", 6), on_error="skip", timeout=10_000 * MS
@@ -153,7 +153,7 @@ def test_failing_call_does_not_affect_other_calls(raised: BaseException, why: st
     assert why in message.decode()
 
 
-def test_event_loop_is_kept_between_batches_in_its_thread() -> None:
+def test_call_async_keeps_event_loop_and_its_thread_between_batches() -> None:
     fake = FakeService()
     run(fake.ask, ("a", 1), batches=3)
     assert fake.threads == {"kstreams-async"}
@@ -161,14 +161,14 @@ def test_event_loop_is_kept_between_batches_in_its_thread() -> None:
     assert fake.ended_s == sorted(fake.ended_s)
 
 
-def test_caller_may_run_in_an_event_loop() -> None:
+def test_call_async_works_if_caller_runs_in_event_loop() -> None:
     async def caller() -> list[tuple[str, int]]:
         return run(FakeService().ask, ("a", 1))[0]
 
     assert asyncio.run(caller()) == [("a", 10)]
 
 
-def test_calls_run_in_real_event_loop() -> None:
+def test_call_async_runs_calls_in_real_event_loop() -> None:
     async def ask(record: Record[str, int]) -> int:
         await asyncio.sleep(0.001)
         return record.value + 1

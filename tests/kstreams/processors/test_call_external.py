@@ -43,7 +43,7 @@ class FakeService:
         self.clock.advance(timedelta(seconds=seconds))
 
 
-def test_first_successful_call_needs_no_sleep() -> None:
+def test_successful_first_call_does_not_sleep() -> None:
     fake = FakeService()
     assert run(call_external(fake.ask, sleep=fake.sleep), [RECORD]) == [Record("k", "V", 1)]
     assert (fake.calls, fake.slept) == (1, [])
@@ -56,7 +56,7 @@ def test_failed_call_is_retried_after_doubling_delays() -> None:
     assert fake.slept == [0.1, 0.2, 0.4]
 
 
-def test_delay_is_at_most_the_maximum() -> None:
+def test_retry_delay_is_at_most_the_maximum() -> None:
     fake = FakeService(*[OSError()] * 5)
     supplier = call_external(
         fake.ask, retries=5, backoff=100 * MS, max_backoff=300 * MS, sleep=fake.sleep
@@ -90,7 +90,7 @@ def test_processor_fails_after_last_retry_and_forwards_nothing() -> None:
     assert (fake.calls, context.forwarded) == (2, [])
 
 
-def test_zero_retries_make_one_call() -> None:
+def test_call_external_with_zero_retries_makes_one_call() -> None:
     fake = FakeService(OSError())
     processor, _ = opened(call_external(fake.ask, retries=0, sleep=fake.sleep))
     with pytest.raises(ProcessingError, match="failed after 1 call, and no retries are left"):
@@ -116,7 +116,7 @@ def test_errors_in_retry_on_are_retried() -> None:
     ("timeout", "calls"),
     [(100 * MS, 1), (101 * MS, 2), (300 * MS, 2), (301 * MS, 3), (10_000 * MS, 4)],
 )
-def test_no_retry_begins_after_timeout(timeout: timedelta, calls: int) -> None:
+def test_call_external_begins_no_retry_after_timeout(timeout: timedelta, calls: int) -> None:
     fake = FakeService(*[OSError()] * 9)
     processor, _ = opened(
         call_external(
@@ -128,7 +128,7 @@ def test_no_retry_begins_after_timeout(timeout: timedelta, calls: int) -> None:
     assert fake.calls == calls
 
 
-def test_timeout_includes_duration_of_calls() -> None:
+def test_call_external_timeout_includes_duration_of_calls() -> None:
     fake = FakeService(*[OSError()] * 9, call=150 * MS)
     processor, _ = opened(
         call_external(
@@ -159,12 +159,12 @@ def upper(record: Record[str, str]) -> str:
     return record.value.upper()
 
 
-def test_default_options_can_be_pickled() -> None:
+def test_default_options_of_call_external_can_be_pickled() -> None:
     supplier: Callable[[], Any] = pickle.loads(pickle.dumps(call_external(upper)))
     assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
 
 
-def test_error_is_a_library_error_and_survives_pickling() -> None:
+def test_call_external_error_is_library_error_and_survives_pickling() -> None:
     fake = FakeService(OSError("gone"))
     processor, _ = opened(call_external(fake.ask, retries=0))
     with pytest.raises(KStreamsError) as caught:

@@ -41,7 +41,7 @@ def times(driver: TopologyTestDriver, *given_times: int, key: str = "a") -> list
     return [record.timestamp for record in driver.read(OUT)]
 
 
-def test_record_is_forwarded_once_within_span() -> None:
+def test_deduplicate_forwards_record_once_within_span() -> None:
     with driver() as d:
         assert times(d, 100, 100, 110, 90) == [100]
         assert d.dropped == {"duplicate": 3}
@@ -54,7 +54,7 @@ def test_duplicates_within_one_batch_are_dropped() -> None:
         assert [record.value for record in d.read(OUT)] == ["1", "2"]
 
 
-def test_replay_within_span_forwards_nothing() -> None:
+def test_deduplicate_drops_repeated_records_within_span() -> None:
     records = [Record(f"k{n % 7}", str(n), 100 + n // 7) for n in range(70)]
     with driver() as d:
         d.pipe_batch(IN, records)
@@ -77,12 +77,12 @@ def test_late_record_with_expired_id_is_forwarded_or_dropped_by_option() -> None
         assert d.dropped == {"late": 2}
 
 
-def test_older_occurrence_does_not_replace_newer_one() -> None:
+def test_deduplicate_keeps_time_of_newer_record_after_older_duplicate() -> None:
     with driver() as d:
         assert times(d, 100, 50, 105) == [100, 50]
 
 
-def test_ids_come_from_headers_or_functions_and_null_ids_are_forwarded() -> None:
+def test_deduplicate_ids_come_from_header_or_function_and_null_ids_are_forwarded() -> None:
     with driver(by_header("id"), BYTES) as d:
         for headers in [(("id", b"1"),), (("id", b"0"), ("id", b"1")), (("id", None),), (), ()]:
             d.pipe(IN, "a", "v", timestamp=5, headers=headers)
@@ -93,7 +93,7 @@ def test_ids_come_from_headers_or_functions_and_null_ids_are_forwarded() -> None
         assert [record.value for record in d.read(OUT)] == ["x1", "y", "", ""]
 
 
-def test_records_with_null_key_are_forwarded() -> None:
+def test_deduplicate_forwards_records_with_null_key() -> None:
     with driver() as d:
         for _ in range(2):
             d.write_bytes("in", None, b"v", timestamp=5)
@@ -102,7 +102,7 @@ def test_records_with_null_key_are_forwarded() -> None:
         assert d.dropped == {}
 
 
-def test_number_of_stored_ids_is_bounded() -> None:
+def test_deduplicate_bounds_number_of_stored_ids() -> None:
     with driver() as d:
         for n in range(0, 1000, 5):
             times(d, n, key=f"k{n}")
@@ -111,7 +111,7 @@ def test_number_of_stored_ids_is_bounded() -> None:
         assert seen.approximate_count() <= 10
 
 
-def test_invalid_settings_are_rejected() -> None:
+def test_deduplicate_rejects_invalid_settings() -> None:
     with pytest.raises(TopologyError, match=r"within is .*, expected 0 or more"):
         deduplicate(by_key(), id=TEXT, within=timedelta(seconds=-1), store="s")
     wrong: Any = "keep"
@@ -144,7 +144,7 @@ def test_deduplicate_equals_model_that_never_removes_ids(steps: list[tuple[str, 
         assert [(r.key, r.timestamp) for r in d.read(OUT)] == expected(records)
 
 
-def test_store_has_changelog_if_requested() -> None:
+def test_deduplicate_store_has_changelog_if_requested() -> None:
     span = timedelta(milliseconds=WITHIN)
     (plain,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen").stores
     (logged,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores

@@ -94,14 +94,14 @@ def test_limit_rate_equals_model(interval: int, rows: list[Row], cuts: set[int])
         assert read(driver) == []
 
 
-def test_first_record_of_key_is_forwarded_at_once_and_last_one_after_interval() -> None:
+def test_limit_rate_forwards_first_record_of_key_at_once_and_last_after_interval() -> None:
     rows: list[Row] = [("a", 1, 0), ("a", 2, 3), ("b", 5, 4), ("a", 3, 9), ("b", 6, 10)]
     with driver_of(10) as driver:
         assert steps(driver, *rows) == [[rows[0]], [], [rows[2]], [], [rows[3]]]
         assert steps(driver, ("c", 7, 14)) == [[("c", 7, 14), ("b", 6, 10)]]
 
 
-def test_record_at_end_of_interval_replaces_buffered_one() -> None:
+def test_limit_rate_replaces_buffered_record_by_record_at_end_of_interval() -> None:
     with driver_of(10) as driver:
         assert steps(driver, ("a", 1, 0), ("a", 2, 3), ("a", 3, 10)) == [
             [("a", 1, 0)],
@@ -111,14 +111,14 @@ def test_record_at_end_of_interval_replaces_buffered_one() -> None:
         assert steps(driver, ("b", 0, 99)) == [[("b", 0, 99)]]
 
 
-def test_idle_timeout_releases_last_record_of_quiet_topic() -> None:
+def test_idle_timeout_releases_last_rate_limited_record_of_quiet_topic() -> None:
     with driver_of(10, idle_timeout=milliseconds(20)) as driver:
         assert steps(driver, ("a", 1, 0), ("a", None, 3)) == [[("a", 1, 0)], []]
         driver.advance_wall_clock(milliseconds(20))
         assert read(driver) == [("a", None, 3)]
 
 
-def test_headers_are_kept_and_records_without_key_dropped() -> None:
+def test_limit_rate_keeps_headers_and_drops_records_without_key() -> None:
     with driver_of(10) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)
         driver.pipe(SOURCE, "a", 2, timestamp=1, headers=(("h", b"1"),))
@@ -127,7 +127,7 @@ def test_headers_are_kept_and_records_without_key_dropped() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_failed_record_leaves_its_key_free() -> None:
+def test_failed_record_does_not_start_rate_interval_of_its_key() -> None:
     def reject(_: str, value: int) -> None:
         if value == 1:
             raise ValueError("one")
@@ -141,7 +141,7 @@ def test_failed_record_leaves_its_key_free() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_updates_of_windows_are_limited_equally_by_both_engines(execution: Any) -> None:
+def test_limit_rate_of_window_updates_is_equal_by_columns_and_by_records(execution: Any) -> None:
     windows = TumblingWindows(milliseconds(50))
     key = windowed(TEXT, windows)
     builder = TopologyBuilder("rate")
@@ -168,7 +168,7 @@ def test_updates_of_windows_are_limited_equally_by_both_engines(execution: Any) 
     assert found == [("a", 1), ("b", 1), ("a", 7), ("a", 15), ("b", 3)]
 
 
-def test_invalid_stores_and_following_suppress_are_rejected() -> None:
+def test_limit_rate_rejects_invalid_stores_and_following_suppress() -> None:
     wrong: Any = key_value_store("held", key=TEXT, value=INT64)
     with pytest.raises(TopologyError, match="limit_rate needs"):
         limit_rate(at_most_every(milliseconds(1)), store=wrong)
@@ -182,5 +182,7 @@ def test_invalid_stores_and_following_suppress_are_rejected() -> None:
         "limited", limit_rate(at_most_every(milliseconds(1)), store=held), source
     )
     builder.add_processor("finals", suppress(until_window_closes(windows), store=finals), limited)
-    with pytest.raises(TopologyError, match="node 'limited' forwards that later, by at_most_every"):
+    with pytest.raises(
+        TopologyError, match="node 'limited' forwards this result later, by at_most_every"
+    ):
         builder.build()

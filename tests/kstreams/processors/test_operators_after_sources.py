@@ -199,7 +199,7 @@ TO_PRICES = st.lists(
 
 @settings(max_examples=80)
 @given(TO_PRICES)
-def test_topics_get_same_records_and_failures_have_same_text(batches: list[list[Any]]) -> None:
+def test_columns_and_records_write_same_records_and_error_texts(batches: list[list[Any]]) -> None:
     made = to_topic(WORDS)
     assert made.describe().count("execution: columns") == 2
     assert read_of(made, batches, ()) == read_of(made, batches, (ByRecord(),))

@@ -29,18 +29,18 @@ def routed(value: int) -> tuple[str, object]:
     return child, record.value
 
 
-def test_valid_record_is_forwarded_unchanged() -> None:
+def test_validate_forwards_valid_record_unchanged() -> None:
     assert routed(7) == ("n.valid", 7)
 
 
-def test_invalid_record_is_forwarded_with_its_reason() -> None:
+def test_validate_forwards_invalid_record_with_reason() -> None:
     assert routed(-1) == ("n.invalid", Invalid(-1, "negative"))
 
 
-def test_value_error_is_used_as_reason() -> None:
+def test_validate_uses_text_of_value_error_as_reason() -> None:
     assert routed(0) == ("n.invalid", Invalid(0, "ValueError: zero"))
 
 
-def test_other_exception_is_raised() -> None:
+def test_validate_raises_exception_of_function_other_than_value_error() -> None:
     with pytest.raises(KeyError):
         routed(1)

@@ -100,13 +100,15 @@ def test_function_with_other_number_of_arguments_is_rejected_at_the_call(
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_map_values_with_key_after_an_aggregate(execution: Execution) -> None:
+def test_map_values_with_key_after_aggregate_gets_key_and_result(execution: Execution) -> None:
     found = below_a_count(map_values(lambda k, v: f"{k}={v}"), execution)
     assert found == [("a", "a=1"), ("b", "b=2")]
 
 
 @given(st.lists(st.tuples(st.text(), st.integers())))
-def test_map_values_with_key_equals_map_of_key_and_value(rows: list[tuple[str, int]]) -> None:
+def test_map_values_function_of_two_arguments_receives_key_and_value(
+    rows: list[tuple[str, int]],
+) -> None:
     records = [Record(key, value, number) for number, (key, value) in enumerate(rows)]
     found = run(map_values(lambda k, v: (k, v)), records)
     assert [(r.key, r.value) for r in found] == [(key, (key, value)) for key, value in rows]

@@ -39,7 +39,7 @@ class PointSerde(Serde[Point]):
         return Point(data[0])
 
 
-def test_methods_for_many_values_use_those_for_one() -> None:
+def test_default_bulk_methods_call_methods_for_single_values() -> None:
     serde = PointSerde()
     column = serde.serialize_many([Point(1), None, Point(2)])
     assert column.to_pylist() == [b"\x01", None, b"\x02"]
@@ -54,18 +54,18 @@ def test_serde_without_column_type_uses_column_of_bytes() -> None:
     assert serde.from_arrow(column) is column
 
 
-def test_text_column_is_not_read_as_bytes() -> None:
+def test_from_arrow_of_default_serde_rejects_text_column() -> None:
     with pytest.raises(SerializationError, match="expected a point"):
         PointSerde().from_arrow(pa.array(["a"]))
 
 
-def test_first_failing_value_raises() -> None:
+def test_bulk_method_raises_error_of_first_failing_value() -> None:
     serde = PointSerde()
     with pytest.raises(DeserializationError, match="b'22'"):
         serde.deserialize_many(pa.array([b"1", b"22", b"333"]))
 
 
-def test_default_properties_are_conservative() -> None:
+def test_serde_is_by_default_mutable_unhashed_and_ordered_by_itself() -> None:
     serde = PointSerde()
     assert (serde.immutable, serde.hashes_by_bytes) == (False, False)
     assert serde.ordered is serde

@@ -13,7 +13,7 @@ _TIMES = st.lists(st.integers(-(1 << 63), (1 << 63) - 1), max_size=20)
 
 
 @given(_TIMES)
-def test_many_times_have_same_bytes_as_single_times(times: list[int]) -> None:
+def test_sortable_times_of_column_equal_sortable_int64_of_each_time(times: list[int]) -> None:
     column = np.array(times, np.int64)
     expected = [sortable_int64(time) for time in times]
     assert sortable_times(column).tobytes() == b"".join(expected)
@@ -22,5 +22,5 @@ def test_many_times_have_same_bytes_as_single_times(times: list[int]) -> None:
 
 
 @given(_TIMES)
-def test_times_are_read_unchanged(times: list[int]) -> None:
+def test_written_times_are_read_unchanged(times: list[int]) -> None:
     assert read_times(sortable_times(np.array(times, np.int64)).tobytes()).tolist() == times

@@ -137,13 +137,13 @@ def test_ordered_doubles_have_total_order() -> None:
 
 
 @each
-def test_ordered_serde_is_its_own_ordered_serde(name: str) -> None:
+def test_ordered_of_ordered_serde_is_itself(name: str) -> None:
     serde, _ = VALUES[name]
     assert serde.ordered.ordered is serde.ordered
 
 
 @each
-def test_pickled_serde_is_same_object(name: str) -> None:
+def test_unpickled_builtin_serde_is_same_object(name: str) -> None:
     serde, _ = VALUES[name]
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(serde, protocol)) is serde
@@ -164,7 +164,7 @@ def test_serdes_that_declare_hashes_by_bytes_have_equal_bytes_for_equal_values(
         assert hash(one) == hash(serde.deserialize(serde.serialize(one)))
 
 
-def test_doubles_alone_do_not_hash_by_bytes() -> None:
+def test_only_serdes_of_doubles_do_not_hash_by_bytes() -> None:
     assert {name for name, (serde, _) in VALUES.items() if not serde.hashes_by_bytes} == {
         "double",
         "double ordered",
@@ -205,7 +205,7 @@ def test_doubles_alone_do_not_hash_by_bytes() -> None:
     ],
     ids=label,
 )
-def test_serialized_bytes_match_recorded_bytes(serde: Serde[Any], value: object, data: str) -> None:
+def test_built_in_serdes_write_recorded_bytes(serde: Serde[Any], value: object, data: str) -> None:
     assert serde.serialize(value).hex() == data
     assert serde.serialize_many([value]).to_pylist() == [bytes.fromhex(data)]
 
@@ -244,7 +244,7 @@ def test_serialized_bytes_match_recorded_bytes(serde: Serde[Any], value: object,
     ],
     ids=label,
 )
-def test_objects_of_wrong_type_are_rejected(serde: Serde[Any], value: object) -> None:
+def test_serialize_rejects_objects_of_wrong_type(serde: Serde[Any], value: object) -> None:
     with pytest.raises(SerializationError) as caught:
         serde.serialize(value)
     assert "expected" in str(caught.value)
@@ -258,7 +258,7 @@ def test_objects_of_wrong_type_are_rejected(serde: Serde[Any], value: object) ->
     [(INT64, 1, 1.0), (TEXT, "a", b"a"), (BYTES, b"a", "a"), (INT32, 1, 2**31), (DOUBLE, 1.0, "1")],
     ids=label,
 )
-def test_object_of_wrong_type_among_valid_ones_is_rejected(
+def test_serialize_many_rejects_object_of_wrong_type_among_valid_ones(
     serde: Serde[Any], good: object, bad: object
 ) -> None:
     for values in ([good, bad], [bad, good], [good] * 9 + [None, bad]):
@@ -324,7 +324,7 @@ def test_slices_of_columns_with_nulls_are_read(start: int, length: int) -> None:
     ],
     ids=label,
 )
-def test_columns_of_compatible_types_are_accepted(
+def test_from_arrow_accepts_columns_of_compatible_types(
     serde: Serde[Any], column: pa.Array, expected: list[Any]
 ) -> None:
     assert serde.deserialize_many(serde.from_arrow(column)) == expected
@@ -347,7 +347,7 @@ def test_columns_of_compatible_types_are_accepted(
     ],
     ids=label,
 )
-def test_columns_of_other_types_are_rejected(serde: Serde[Any], column: pa.Array) -> None:
+def test_from_arrow_rejects_columns_of_other_types(serde: Serde[Any], column: pa.Array) -> None:
     with pytest.raises(SerializationError):
         serde.from_arrow(column)
 
@@ -369,7 +369,7 @@ def test_repr_of_serde_has_its_name(serde: Serde[Any], text: str) -> None:
     assert repr(serde) == text
 
 
-def test_numpy_numbers_are_accepted() -> None:
+def test_number_serdes_accept_numpy_numbers() -> None:
     assert INT64.serialize(int(np.int64(5))) == INT64.serialize_many([np.int64(5)])[0].as_py()
     assert DOUBLE.serialize_many([np.float64(1.5), 2]).to_pylist() == [
         DOUBLE.serialize(1.5),

@@ -63,7 +63,9 @@ def test_many_values_give_same_bytes_as_single_values(name: str, data: st.DataOb
         (SESSION, Windowed("a", 0, 10), Windowed("a", 0, 1 << 63)),
     ],
 )
-def test_value_that_fails_alone_fails_in_column(serde: Serde[Any], good: Any, bad: Any) -> None:
+def test_value_refused_by_serialize_is_refused_by_serialize_many(
+    serde: Serde[Any], good: Any, bad: Any
+) -> None:
     with pytest.raises(SerializationError):
         serde.serialize(bad)
     with pytest.raises(SerializationError):

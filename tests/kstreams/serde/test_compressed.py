@@ -133,7 +133,7 @@ def test_dictionary_compresses_small_values() -> None:
     assert small < 0.6 * plain < plain < without
 
 
-def test_name_has_codec_dictionary_and_serde() -> None:
+def test_name_of_compressed_serde_has_codec_dictionary_and_inner_serde() -> None:
     packed = compressed(ORDERS, dictionary=dictionary())
     digest = packed.name.removeprefix("zstd:").removesuffix("(json[Order])")
     assert len(digest) == 8
@@ -141,7 +141,7 @@ def test_name_has_codec_dictionary_and_serde() -> None:
     assert packed.name == compressed(ORDERS, dictionary=dictionary(), level=9, max_bytes=99).name
 
 
-def test_older_dictionaries_are_read_and_current_one_is_written() -> None:
+def test_values_of_older_dictionaries_are_read_and_current_dictionary_is_written() -> None:
     old = compressed(ORDERS, dictionary=dictionary(1024))
     new = compressed(ORDERS, dictionary=dictionary(), older=[dictionary(1024)])
     some = orders(6)
@@ -188,7 +188,7 @@ def test_decompression_bomb_is_rejected_before_memory_is_allocated(bomb: str) ->
 
 
 @each_codec
-def test_values_above_read_limit_are_not_written(codec: Codec) -> None:
+def test_compressed_serde_refuses_to_write_values_above_its_read_limit(codec: Codec) -> None:
     serde = compressed(TEXT, codec, max_bytes=10)
     assert serde.deserialize(serde.serialize("x" * 10)) == "x" * 10
     for write in (lambda: serde.serialize("x" * 11), lambda: serde.serialize_many(["a", "x" * 11])):
@@ -198,13 +198,15 @@ def test_values_above_read_limit_are_not_written(codec: Codec) -> None:
 
 @each_codec
 @given(texts=st.lists(st.none() | st.text(max_size=50), max_size=6))
-def test_other_programs_can_decompress_the_bytes(codec: Codec, texts: list[str | None]) -> None:
+def test_compressed_bytes_can_be_decompressed_by_other_programs(
+    codec: Codec, texts: list[str | None]
+) -> None:
     column = compressed(TEXT, codec).serialize_many(texts)
     read = gzip.decompress if codec == "gzip" else zstandard.decompress
     assert [None if x is None else read(x).decode() for x in column.to_pylist()] == texts
 
 
-def test_threads_can_share_serde() -> None:
+def test_threads_can_share_compressed_serde() -> None:
     serde = compressed(ORDERS, dictionary=dictionary())
     column = serde.serialize_many(orders(2000))
     with ThreadPoolExecutor(8) as pool:
@@ -213,7 +215,7 @@ def test_threads_can_share_serde() -> None:
         assert {c.nbytes for c in pool.map(lambda _: serde.serialize_many(orders(500)), range(16))}
 
 
-def test_error_of_first_failing_value_is_raised() -> None:
+def test_compressed_serde_raises_error_of_first_failing_value() -> None:
     serde = compressed(INT64)
     short, broken = compressed(BYTES).serialize(b"short"), b"broken"
     with pytest.raises(DeserializationError, match="expected 8 bytes of int64"):
@@ -222,7 +224,7 @@ def test_error_of_first_failing_value_is_raised() -> None:
         serde.to_arrow(pa.array([short, broken]))
 
 
-def test_different_settings_make_unequal_serdes() -> None:
+def test_compressed_serdes_with_different_settings_are_unequal() -> None:
     assert compressed(TEXT) != compressed(TEXT, level=9)
     assert compressed(TEXT) != compressed(TEXT, "gzip")
     packed: Serde[Any] = compressed(TEXT, "gzip", level=1, max_bytes=50)
@@ -238,7 +240,9 @@ def test_different_settings_make_unequal_serdes() -> None:
         ({"max_bytes": 0}, "at least 1"),
     ],
 )
-def test_invalid_settings_fail_at_the_call(arguments: dict[str, Any], text: str) -> None:
+def test_invalid_settings_of_compressed_serde_fail_at_the_call(
+    arguments: dict[str, Any], text: str
+) -> None:
     with pytest.raises(ValueError, match=text):
         compressed(TEXT, **arguments)
 

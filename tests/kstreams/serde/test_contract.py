@@ -324,24 +324,24 @@ def failed(*faults: str) -> set[str]:
 @pytest.mark.parametrize(
     ("fault", "test"),
     [
-        ("takes all", "test_wrong_objects_are_refused"),
-        ("panics", "test_bad_bytes_are_refused_in_bulk_with_the_same_error"),
-        ("other errors", "test_damaged_bytes_are_read_or_refused_alike"),
-        ("loses nulls", "test_many_are_read_as_each_is"),
-        ("shares", "test_objects_that_can_change_are_apart"),
-        ("claims", "test_immutable_objects_cannot_change"),
-        ("unequal", "test_it_equals_another_that_is_made_alike"),
+        ("takes all", "test_objects_of_wrong_type_raise_serialization_error"),
+        ("panics", "test_bad_bytes_raise_same_error_singly_and_in_bulk"),
+        ("other errors", "test_damaged_bytes_are_read_or_refused_equally_by_all_methods"),
+        ("loses nulls", "test_deserialize_many_equals_deserialize_of_each_row"),
+        ("shares", "test_deserialized_mutable_objects_are_not_shared"),
+        ("claims", "test_objects_of_immutable_serde_cannot_change"),
+        ("unequal", "test_serde_equals_serde_with_same_arguments"),
     ],
 )
-def test_contract_detects_fault(fault: str, test: str) -> None:
+def test_serde_contract_detects_each_fault(fault: str, test: str) -> None:
     assert test in failed(fault)
 
 
-def test_serde_without_faults_passes_contract() -> None:
+def test_serde_without_faults_passes_serde_contract() -> None:
     assert failed() == set()
 
 
-def test_contract_without_serde_names_method_to_override() -> None:
+def test_serde_contract_without_serde_names_method_to_override() -> None:
     with pytest.raises(NotImplementedError, match=r"override serde\(\)"):
         SerdeContract[Any]().serde()
     with pytest.raises(NotImplementedError, match=r"override values\(\)"):

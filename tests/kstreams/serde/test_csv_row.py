@@ -187,7 +187,7 @@ cells = st.sampled_from(
 @given(st.lists(st.lists(cells, min_size=1, max_size=7).map(",".join), min_size=1, max_size=4))
 @example(['1,"a', 'b",2\n3,c'])
 @example(['1,"a', 'b"', "\r3,c"])
-def test_any_text_is_read_or_rejected_equally_by_all_methods(rows: list[str]) -> None:
+def test_any_csv_text_is_read_or_rejected_equally_by_all_methods(rows: list[str]) -> None:
     serde: Any = csv_row(Order)
     items = [row.encode() for row in rows]
 
@@ -209,7 +209,7 @@ def test_csv_module_reads_written_rows(orders: list[Order]) -> None:
     assert [(int(r[0]), r[1], r[3]) for r in read] == [(o.id, o.item, o.note) for o in orders]
 
 
-def test_number_field_is_read_in_requested_type() -> None:
+def test_number_field_of_csv_row_is_read_in_requested_type() -> None:
     serde = csv_row(Point)
     column = serde.to_arrow(pa.array([b"1,2", None, b"3,4.5"]))
     assert serde.field(column, "y", pa.float64()).to_pylist() == [2.0, None, 4.5]
@@ -264,7 +264,7 @@ def test_invalid_delimiter_fails_at_the_call(delimiter: str) -> None:
         csv_row(Point, delimiter=delimiter)
 
 
-def test_times_of_any_zone_are_the_same_instant() -> None:
+def test_csv_times_of_any_time_zone_are_read_as_same_instant() -> None:
     serde = csv_row(Event)
     there = datetime(2024, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
     assert serde.serialize(Event("a", there)) == b"a,2024-01-02T01:00:00+00:00"
@@ -273,7 +273,7 @@ def test_times_of_any_zone_are_the_same_instant() -> None:
         serde.serialize(Event("a", there.replace(tzinfo=None)))
 
 
-def test_integer_columns_are_summed() -> None:
+def test_integer_columns_of_csv_rows_are_summed_by_columns() -> None:
     assert csv_row(Point).field(
         csv_row(Point).to_arrow(pa.array([b"1,2"])), "x", INT64.arrow_type
     ).to_pylist() == [1]

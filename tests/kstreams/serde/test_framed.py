@@ -30,7 +30,7 @@ def test_framed_serde_writes_and_reads_after_its_frame() -> None:
     assert FRAMED.name == "versioned(text)"
 
 
-def test_plain_removes_frames_within_composite_serdes() -> None:
+def test_plain_of_composite_serde_removes_frames_of_inner_serdes() -> None:
     assert FRAMED.plain is TEXT
     assert INT64.plain is INT64
     assert TupleSerde(INT64, FRAMED).plain == TupleSerde(INT64, TEXT)
@@ -39,7 +39,7 @@ def test_plain_removes_frames_within_composite_serdes() -> None:
     assert unframed.plain is unframed
 
 
-def test_framed_bytes_of_composite_become_plain_bytes() -> None:
+def test_to_plain_of_composite_serde_removes_frames_from_bytes() -> None:
     framed: TupleSerde[tuple[int, str]] = TupleSerde(INT64, FRAMED)
     plain: TupleSerde[tuple[int, str]] = TupleSerde(INT64, TEXT)
     data = framed.serialize_many([(1, "ab"), None])

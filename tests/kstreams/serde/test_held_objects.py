@@ -33,7 +33,9 @@ def rows_of(draw: st.DrawFn, count: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", VALUES)
 @given(data=st.data())
-def test_rows_are_selected_without_their_objects(kind: str, data: st.DataObject) -> None:
+def test_take_of_object_column_selects_rows_without_touching_objects(
+    kind: str, data: st.DataObject
+) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind]))
     rows = data.draw(rows_of(len(values)))
     held = HeldObjects()
@@ -43,7 +45,7 @@ def test_rows_are_selected_without_their_objects(kind: str, data: st.DataObject)
 
 
 @given(st.data())
-def test_objects_are_created_on_access(data: st.DataObject) -> None:
+def test_objects_of_column_are_created_on_access(data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.none() | st.integers(), st.none() | st.text())))
     rows = data.draw(rows_of(len(pairs)))
     made: list[Any] = []
@@ -62,13 +64,13 @@ def test_objects_are_created_on_access(data: st.DataObject) -> None:
     assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
 
 
-def test_parts_of_other_columns_are_none() -> None:
+def test_parts_of_column_not_made_of_parts_is_none() -> None:
     held = HeldObjects()
     for values in (["a"], [["a"]], [None]):
         assert parts_of(pa.chunked_array([held.column(values)])) is None
 
 
-def test_column_of_sequences_has_one_object_per_row() -> None:
+def test_object_column_of_sequences_has_one_object_per_row() -> None:
     found = object_column([[1, 2], [3, 4]])
     assert found.shape == (2,)
     assert found.tolist() == [[1, 2], [3, 4]]

@@ -47,12 +47,12 @@ class TestLines(SerdeContract[Lines]):
 
 
 @given(st.lists(st.text("a\r\n", max_size=6), max_size=4))
-def test_line_ends_of_any_kind_are_read_equally(texts: list[str]) -> None:
+def test_lines_with_any_kind_of_line_end_are_read_equally(texts: list[str]) -> None:
     data = [text.encode() for text in texts]
     assert LINES.deserialize_many(pa.array(data, pa.binary())) == list(map(LINES.deserialize, data))
 
 
-def test_list_columns_are_accepted() -> None:
+def test_lines_serde_accepts_list_columns() -> None:
     lists = pa.array([["a", "b"], [], None], pa.list_(pa.string()))
     assert LINES.from_arrow(lists).to_pylist() == [b"a\nb\n", b"", None]
     for wrong in ([["a\nb"]], [["a", None]], [["a\r"]]):

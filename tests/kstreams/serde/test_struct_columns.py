@@ -29,7 +29,7 @@ BOTH: tuple[Execution, ...] = ("records", "columns")
 SUMS = combine(count(), over(field("x", INT64), sum_(INT64)), over(field("y", INT64), sum_(INT64)))
 
 
-def test_structs_are_stored_as_bytes_and_numbers_as_numbers(
+def test_struct_column_is_carried_as_bytes_and_number_column_as_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = POINTS.serialize_many([Point(1, 2, b"more"), None])
@@ -57,7 +57,7 @@ def test_windows_aggregate_fields_of_structs() -> None:
             assert [r.value for r in driver.read(sink)] == [(2, 3, -3), (2, 23, -23)]
 
 
-def test_sessions_with_late_records_use_objects() -> None:
+def test_session_windows_with_late_records_use_objects_instead_of_structs() -> None:
     windows = SessionWindows(milliseconds(5), grace=milliseconds(0))
     found = []
     for execution in BOTH:
@@ -84,7 +84,7 @@ def test_sessions_with_late_records_use_objects() -> None:
 
 
 @pytest.mark.parametrize("execution", BOTH)
-def test_joins_receive_complete_objects(execution: Execution) -> None:
+def test_joins_receive_complete_objects_of_struct_columns(execution: Execution) -> None:
     builder = TopologyBuilder("join")
     other: Topic[str, Point] = Topic("other", TEXT, POINTS)
     seen: list[Any] = []
@@ -138,7 +138,7 @@ def test_error_of_invalid_value_names_its_record() -> None:
         assert (where.offset, where.timestamp) == (1, 2)
 
 
-def test_batch_processors_receive_structs() -> None:
+def test_batch_processors_receive_struct_columns() -> None:
     tables: list[pa.Table] = []
 
     class Keep(BatchProcessor[str, Point, str, Point]):

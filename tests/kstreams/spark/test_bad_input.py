@@ -282,7 +282,7 @@ def test_error_of_processor_that_cannot_be_pickled_names_it(begun: Bench) -> Non
     check(begun, GOOD)
 
 
-def test_drain_before_open_and_invalid_settings_are_rejected(begun: Bench, tmp_path: Path) -> None:
+def test_drain_before_open_and_batch_size_zero_are_rejected(begun: Bench, tmp_path: Path) -> None:
     app = begun.app(counting())
     with pytest.raises(ExecutionError, match="call open"):
         app.drain()

@@ -119,13 +119,15 @@ def run(app: App) -> None:
 
 
 @pytest.mark.long
-def test_app_works_by_urls_without_a_directory(bench: Bench) -> None:
+def test_app_with_checkpoint_url_is_viewed_upgraded_forked_and_reset_without_directory(
+    bench: Bench,
+) -> None:
     """Run, view, savepoint, upgrade, verify, fork and reset by URLs."""
     bench.emit(["a", "b", "a"])
     run(bench.app())
     bench.check()
     where = ("--checkpoint", bench.url)
-    assert "Savepoint kept of" in say("state", "savepoint", bench.name, "kept", *where)
+    assert "Created savepoint kept of" in say("state", "savepoint", bench.name, "kept", *where)
 
     bench.emit(["a", "c"])
     run(bench.app())

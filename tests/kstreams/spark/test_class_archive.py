@@ -55,7 +55,7 @@ def notes_for(archive: ClassArchive, text: bytes = NOTES) -> Path:
     return classes
 
 
-def test_noted_classes_become_an_archive(home: Path) -> None:
+def test_archive_is_made_from_class_list_noted_at_an_earlier_start(home: Path) -> None:
     archive = archive_of(home)
     assert not archive.is_there()
     classes = notes_for(archive)
@@ -93,7 +93,7 @@ def test_failed_start_makes_no_archive(home: Path, text: bytes) -> None:
     assert not archive.make(archive.folder / "no-such.classes", "a.jar")
 
 
-def test_one_process_makes_archive(home: Path) -> None:
+def test_archive_is_not_made_while_another_process_makes_it(home: Path) -> None:
     archive = archive_of(home)
     with (archive.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -103,7 +103,7 @@ def test_one_process_makes_archive(home: Path) -> None:
     assert archive.make(notes_for(archive), "a.jar")
 
 
-def test_another_java_has_another_archive_and_three_are_kept(home: Path) -> None:
+def test_each_java_runtime_has_its_own_archive_and_newest_three_are_kept(home: Path) -> None:
     made = []
     for turn in range(5):
         (home / "lib" / "modules").write_text("x" * turn)
@@ -115,7 +115,7 @@ def test_another_java_has_another_archive_and_three_are_kept(home: Path) -> None
     assert [path.exists() for path in made] == [False, False, True, True, True]
 
 
-def test_leftovers_of_killed_processes_are_removed_after_a_day(home: Path) -> None:
+def test_class_lists_of_killed_processes_are_removed_after_a_day(home: Path) -> None:
     archive = archive_of(home)
     old, new = notes_for(archive), notes_for(archive)
     os.utime(old, (0, 0))
@@ -184,7 +184,7 @@ def test_jvm_that_fails_with_archive_is_started_without_it(home: Path) -> None:
     assert not archive.path.exists()
 
 
-def test_other_errors_of_start_are_raised(home: Path) -> None:
+def test_start_error_unrelated_to_archive_is_raised_and_archive_kept(home: Path) -> None:
     archive = archive_of(home)
     assert archive.make(notes_for(archive), "a.jar")
 

@@ -66,7 +66,7 @@ def results(bench: Bench, topic: Any) -> list[tuple[str, int, int]]:
     return sorted((window.key, window.start_ms, value) for window, value in found)
 
 
-def test_windows_close_without_new_records(bench: Bench) -> None:
+def test_idle_timeout_closes_windows_without_new_records(bench: Bench) -> None:
     bench.create(NUMBERS)
     clock = FakeClock(1_000_000)
     with bench.app(topology(), clock=clock) as app:
@@ -102,7 +102,7 @@ def test_windows_close_without_new_records(bench: Bench) -> None:
     assert sum(report.dropped.get("late", 0) for report in bench.reports) == 1
 
 
-def test_windows_close_at_end_of_run_only(bench: Bench) -> None:
+def test_close_windows_without_until_end_is_rejected(bench: Bench) -> None:
     bench.create(NUMBERS)
     with pytest.raises(CompileError, match="close_windows"):
         bench.app(topology()).run(close_windows=True)

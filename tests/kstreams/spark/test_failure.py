@@ -115,7 +115,7 @@ def test_class_unknown_to_driver_is_reduced_to_text() -> None:
     assert CHANNEL.find(RuntimeError("no mark")) is None
 
 
-def test_error_of_app_is_always_typed() -> None:
+def test_typed_converts_any_other_exception_to_execution_error() -> None:
     own = SerializationError("x")
     assert typed(own) is own
     found = CHANNEL.find(RuntimeError(str(CHANNEL.wrap(own))))
@@ -132,7 +132,7 @@ def test_error_of_app_is_always_typed() -> None:
 @pytest.mark.parametrize(
     "gone", [Py4JNetworkError("no answer"), Py4JError("calling"), ConnectionRefusedError(111)]
 )
-def test_error_of_ended_jvm_names_it(gone: Exception) -> None:
+def test_error_of_py4j_after_end_of_jvm_says_that_jvm_has_ended(gone: Exception) -> None:
     error = typed(gone)
     assert isinstance(error, ExecutionError)
     assert "JVM has ended" in error.message
@@ -205,18 +205,18 @@ def test_error_delimiters_in_a_quoted_message_neither_forge_nor_truncate_the_err
     assert not RAN
 
 
-def test_mark_of_another_run_is_ignored() -> None:
+def test_error_marked_by_another_channel_is_ignored() -> None:
     text = _text(KStreamsError("other"), ErrorChannel())
     assert CHANNEL.find(RuntimeError(text)) is None
     assert CHANNEL.secret.hex() not in repr(CHANNEL)
 
 
-def test_readable_text_leaves_out_marks_of_quoted_text() -> None:
+def test_wrapped_error_leaves_out_error_marks_in_quoted_text() -> None:
     raised = str(CHANNEL.wrap(ValueError(_forged())))
     assert raised.count("<<kstreams-error:") == 2  # the error's own mark
 
 
-def test_last_of_several_errors_is_used() -> None:
+def test_last_of_several_errors_in_text_is_found() -> None:
     text = _text(KStreamsError("first")) + _text(KStreamsError("last"))
     found = CHANNEL.find(RuntimeError(text))
     assert found is not None
@@ -224,7 +224,7 @@ def test_last_of_several_errors_is_used() -> None:
 
 
 @pytest.mark.parametrize("kept", [2_000, 5_000, 50_000])
-def test_truncated_text_has_complete_error(kept: int) -> None:
+def test_truncated_text_contains_type_and_place_of_error(kept: int) -> None:
     error = SerializationError("what " * 5_000, where=Where(topic="t", offset=7))
     text = _text(error)
     assert len(text) > kept
@@ -244,7 +244,7 @@ def test_truncated_text_has_complete_error(kept: int) -> None:
     ],
     ids=["text", "surrogates", "typed", "traceback"],
 )
-def test_text_of_any_size_is_sent_truncated_and_encodable(error: Exception) -> None:
+def test_error_text_of_any_size_is_sent_truncated_and_encodable(error: Exception) -> None:
     raised = str(CHANNEL.wrap(error))
     assert len(raised.encode()) < 1_000_000
     found = _through_spark(error)
@@ -288,7 +288,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("value", ODD.values(), ids=ODD)
-def test_fields_without_a_json_type_become_text(value: Any) -> None:
+def test_error_fields_without_a_json_type_become_text(value: Any) -> None:
     error = AppLockedError("x", owner=value).at(key=value, partition=value)
     found = _through_spark(error)
     assert isinstance(found, AppLockedError)
@@ -349,7 +349,7 @@ def test_any_exception_of_worker_arrives_typed(error: BaseException) -> None:
     ],
     ids=str,
 )
-def test_fields_that_are_no_error_are_rejected(change: dict[str, Any]) -> None:
+def test_marked_text_whose_fields_are_no_error_is_rejected(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"expected|field"):
         from_json({**to_json(KStreamsError("x"), 100), **change})
 
@@ -360,7 +360,7 @@ def test_only_classes_of_library_are_instantiated() -> None:
         assert type(from_json({**data, "classes": [name]})) is ExecutionError
 
 
-def test_java_stack_is_left_out_of_text() -> None:
+def test_java_stack_trace_is_left_out_of_error_text() -> None:
     frames = "".join(f"\n\tat org.apache.Spark.run(Spark.scala:{n})" for n in range(1_000))
     found = typed(Py4JError(f"Job aborted: no space left{frames}\nDriver stacktrace:{frames}"))
     assert "Job aborted: no space left" in found.message

@@ -105,7 +105,7 @@ def test_links_of_java_on_path_are_followed_to_its_home(tmp_path: Path) -> None:
     assert java_home({"PATH": str(tmp_path / "bin")}) == home
 
 
-def test_shim_on_path_leads_to_home_reported_by_java(tmp_path: Path) -> None:
+def test_java_shim_on_path_is_resolved_to_home_reported_by_java(tmp_path: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     shim = make_java(tmp_path / "shims", "17.0.1", reported_home=home)
     (shim / "release").unlink()
@@ -113,7 +113,9 @@ def test_shim_on_path_leads_to_home_reported_by_java(tmp_path: Path) -> None:
     assert java_home({"PATH": str(shim / "bin")}) == home
 
 
-def test_java_of_wheel_is_wrapped_if_no_other_is_found(tmp_path: Path, wheel: Path) -> None:
+def test_java_of_wheel_is_used_through_wrapper_if_no_other_is_found(
+    tmp_path: Path, wheel: Path
+) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     assert home.is_relative_to(tmp_path / "cache")
@@ -122,7 +124,9 @@ def test_java_of_wheel_is_wrapped_if_no_other_is_found(tmp_path: Path, wheel: Pa
     assert os.access(home / "bin" / "java", os.X_OK)
 
 
-def test_wrapper_passes_all_arguments_except_module(tmp_path: Path, wheel: Path) -> None:
+def test_java_wrapper_passes_all_arguments_except_option_of_missing_module(
+    tmp_path: Path, wheel: Path
+) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     passed_on = ["-cp", "a b:c", "", "$HOME", "*", "it's", "-Dx=\\y"]
@@ -131,7 +135,7 @@ def test_wrapper_passes_all_arguments_except_module(tmp_path: Path, wheel: Path)
     assert (wheel / "arguments").read_text().splitlines() == passed_on
 
 
-def test_wrapper_without_arguments_passes_none(tmp_path: Path, wheel: Path) -> None:
+def test_java_wrapper_without_arguments_passes_none(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     subprocess.run([home / "bin" / "java"], check=True)
@@ -147,7 +151,7 @@ def test_wrapped_java_works_as_java_home_and_on_path(tmp_path: Path, wheel: Path
 
 
 @pytest.mark.usefixtures("wheel")
-def test_wrapper_is_created_once(tmp_path: Path) -> None:
+def test_java_wrapper_is_created_once(tmp_path: Path) -> None:
     first = java_home({"PATH": ""}, cache=tmp_path / "cache")
     made = (first / "bin" / "java").stat().st_mtime_ns
 
@@ -158,7 +162,7 @@ def test_wrapper_is_created_once(tmp_path: Path) -> None:
     assert [entry.name for entry in first.parent.iterdir()] == [first.name]
 
 
-def test_another_wheel_has_another_wrapper(
+def test_another_java_wheel_has_another_wrapper(
     tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = java_home({"PATH": ""}, cache=tmp_path / "cache")
@@ -172,7 +176,7 @@ def test_another_wheel_has_another_wrapper(
 
 
 @pytest.mark.usefixtures("wheel")
-def test_concurrent_callers_get_one_complete_wrapper(tmp_path: Path) -> None:
+def test_concurrent_callers_get_one_complete_java_wrapper(tmp_path: Path) -> None:
     combine = threading.Barrier(8)
     found: list[Path] = []
 
@@ -192,7 +196,7 @@ def test_concurrent_callers_get_one_complete_wrapper(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_error_lists_checked_places_and_hint(tmp_path: Path) -> None:
+def test_error_of_missing_java_lists_checked_places_and_hint(tmp_path: Path) -> None:
     old = make_java(tmp_path / "old", "11.0.2", vector=False)
 
     with pytest.raises(JavaNotFoundError) as caught:
@@ -261,13 +265,13 @@ def test_java_of_real_wheel_accepts_option_of_missing_module(tmp_path: Path) -> 
     assert 'version "21' in answer.stderr
 
 
-def test_import_starts_no_spark() -> None:
+def test_import_of_java_module_imports_no_pyspark() -> None:
     code = "import sys, kstreams.spark.java; sys.exit('pyspark' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_modified_wrapper_is_not_run(tmp_path: Path, wheel: Path) -> None:
+def test_modified_java_wrapper_is_not_run(tmp_path: Path, wheel: Path) -> None:
     cache = tmp_path / "cache"
     home = java_home({"PATH": ""}, cache=cache)
     (home / "bin" / "java").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
@@ -278,14 +282,14 @@ def test_modified_wrapper_is_not_run(tmp_path: Path, wheel: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 @pytest.mark.parametrize("part", [".", "..", "bin", "bin/java"])
-def test_wrapper_of_another_user_is_not_run(tmp_path: Path, wheel: Path, part: str) -> None:
+def test_java_wrapper_of_another_user_is_not_run(tmp_path: Path, wheel: Path, part: str) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     os.chown((home / part).resolve(), 12345, -1)
     with pytest.raises(JavaNotFoundError, match="belongs to user 12345: set KSTREAMS_CACHE"):
         java_home({"PATH": ""}, cache=tmp_path / "cache")
 
 
-def test_link_to_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> None:
+def test_symbolic_link_in_place_of_java_wrapper_is_rejected(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     home.rename(tmp_path / "theirs")
     home.symlink_to(tmp_path / "theirs")
@@ -293,7 +297,9 @@ def test_link_to_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> None:
         java_home({"PATH": ""}, cache=tmp_path / "cache")
 
 
-def test_wrapper_is_made_read_only_for_others(tmp_path: Path, wheel: Path) -> None:
+def test_java_wrapper_writable_by_others_is_made_read_only_for_them(
+    tmp_path: Path, wheel: Path
+) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     parts = (home.parent, home, home / "bin", home / "bin" / "java")
     for part in parts:

@@ -58,7 +58,7 @@ def test_unsuitable_java_is_started_each_time(tmp_path: Path) -> None:
         assert asked(old)
 
 
-def test_program_that_may_select_another_java_is_not_cached(tmp_path: Path) -> None:
+def test_version_of_java_shim_without_release_file_is_not_cached(tmp_path: Path) -> None:
     shim = make_java(tmp_path / "shims", "17.0.1")
     (shim / "release").unlink()
     remember_java(shim / "bin" / "java", 17, tmp_path)

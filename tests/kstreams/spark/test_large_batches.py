@@ -63,7 +63,7 @@ def test_batches_stay_within_byte_limit(bench: Bench) -> None:
     assert set(bench.records(TOTALS)) == set(expected_totals(words(200)))
 
 
-def test_old_plan_above_limit_is_cut(bench: Bench) -> None:
+def test_written_plan_above_lowered_byte_limit_is_cut(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     topology = counting()
     bench.run(topology)
@@ -91,7 +91,7 @@ def test_record_above_limit_is_only_record_of_its_batch(bench: Bench) -> None:
     assert [r.source_records for r in bench.reports if r.source_records] == [1, 1, 1]
 
 
-def test_cut_batch_is_retried_as_it_was_cut(bench: Bench) -> None:
+def test_batch_retried_after_cut_runs_its_cut_plan(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     topology = counting()
     bench.run(topology)
@@ -109,7 +109,7 @@ def test_cut_batch_is_retried_as_it_was_cut(bench: Bench) -> None:
     assert sorted(bench.records(TOTALS)) == sorted(expected_totals(words(200)).elements())
 
 
-def test_one_of_two_drivers_that_cut_a_plan_wins(
+def test_second_of_two_drivers_that_cut_a_plan_is_fenced(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.create(WORDS, TOTALS)

@@ -29,21 +29,21 @@ NAMES = ["../../out", "/etc/out", "a/b", ".."]
 
 
 @pytest.mark.parametrize("app_id", [*NAMES, "a\0b", "a\n2026-01-01 INFO all is well", ".a"])
-def test_app_id_that_leads_elsewhere_is_rejected(app_id: str) -> None:
+def test_app_id_that_leads_out_of_its_folder_is_rejected(app_id: str) -> None:
     with pytest.raises(InvalidNameError, match="an app's id cannot be") as caught:
         App(counting(), Embedded("topics"), app_id=app_id)
     assert caught.value.message.isprintable()
 
 
 @pytest.mark.parametrize("topic", ["../other", "a/b", ".."])
-def test_plan_cannot_name_file_elsewhere(tmp_path: Path, topic: str) -> None:
+def test_plan_that_names_segment_outside_topic_is_rejected(tmp_path: Path, topic: str) -> None:
     segment = f"{0:020d}-1-5-{'0' * 16}-0.parquet"
     forged = Slice.from_json(["in", topic, 0, 0, 1, segment])
     with pytest.raises(StateCorruptError, match=r"plan of a batch names .*which is not a segment"):
         EmbeddedIO(Embedded(tmp_path / "topics")).read([forged])
 
 
-def test_plan_cannot_name_path_as_partition() -> None:
+def test_plan_with_path_as_partition_is_rejected() -> None:
     with pytest.raises(ValueError, match="the partition of a slice is"):
         Slice.from_json(["in", "a", "../../other/0", 0, 1, ""])
 

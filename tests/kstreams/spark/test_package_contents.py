@@ -37,7 +37,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_module_of_spark_package_uses_spark_or_its_jvm() -> None:
+def test_each_module_of_spark_package_imports_pyspark_or_py4j() -> None:
     without = {
         path.stem
         for path in ROOM.glob("*.py")

@@ -54,7 +54,7 @@ def _shipped(session: Any) -> set[str]:
         return set(archive.namelist())
 
 
-def test_own_packages_are_modules_of_user_only(project: Path) -> None:
+def test_own_packages_contain_only_modules_of_user(project: Path) -> None:
     found = set(own_packages())
     assert {"user_package", "user_namespace", "user_module"} <= found
     assert not found & {
@@ -95,7 +95,7 @@ def test_submodule_ships_its_package(project: Path, by_name: bool) -> None:
     assert _shipped(session) == {"user_namespace/part.py"}
 
 
-def test_name_with_prefix_of_library_is_users_module(
+def test_user_module_named_kstreams_something_is_an_own_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kstreams_orders.py").write_text("")

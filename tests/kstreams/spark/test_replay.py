@@ -72,7 +72,7 @@ def _run_again(bench: Bench) -> None:
     check_one_truth(bench, [*FIRST, *SECOND, *THIRD])
 
 
-def test_commit_without_note_is_valid(bench: Bench) -> None:
+def test_restart_accepts_commit_without_finished_note_and_repeats_nothing(bench: Bench) -> None:
     last = _begin(bench)
     check_one_truth(bench, [*FIRST, *SECOND])
     before = bench.raw(MARKS), bench.raw(LATER)

@@ -78,7 +78,7 @@ def _split(_: None, line: str) -> Iterator[tuple[str, None]]:
     return ((word, None) for word in line.split())
 
 
-def test_each_result_is_once_in_each_sink(
+def test_app_on_kafka_and_files_writes_each_result_once_to_each_sink(
     broker: KafkaBroker, database: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     shop = Shop(tmp_path, Kafka(broker.bootstrap, delivery="exactly-once"), Place(database))

@@ -34,7 +34,9 @@ def named(own_times: bool) -> Topology:
 
 
 @pytest.mark.parametrize("own_times", [False, True], ids=["topic's time", "own time"])
-def test_no_record_misses_an_older_row(bench: Bench, own_times: bool) -> None:
+def test_each_record_of_backlog_is_joined_with_latest_older_row(
+    bench: Bench, own_times: bool
+) -> None:
     bench.create(USERS, CLICKS, NAMED)
     keys, now = [f"k{n}" for n in range(50)], 1_700_000_000_000
     rows = [

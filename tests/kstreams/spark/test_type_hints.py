@@ -100,7 +100,7 @@ def _run(way: str, *arguments: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
-def test_serdes_of_nested_types_are_read_in_process_without_the_script(
+def test_serdes_of_nested_types_of_script_are_unpickled_in_process_without_it(
     way: str,
 ) -> None:
     assert _run(way).endswith(": 14 serdes\n")

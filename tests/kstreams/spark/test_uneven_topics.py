@@ -56,7 +56,9 @@ def test_spark_and_test_driver_agree_on_topics_of_unequal_partition_counts(bench
         assert found == driver.store_contents(COUNTS)
 
 
-def test_growth_of_smaller_topic_is_rejected_if_a_store_depends_on_it(bench: Bench) -> None:
+def test_changed_partition_count_of_smaller_topic_is_rejected_if_a_store_depends_on_it(
+    bench: Bench,
+) -> None:
     for topic in (WORDS, CLICKS, MOVED, TOTALS, AUDIT):
         bench.create(topic, partitions=COUNTS_OF[topic.name])
     bench.emit(WORDS, WORDS_SENT)

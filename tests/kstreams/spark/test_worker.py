@@ -27,7 +27,7 @@ def _importers_left(_: Iterable[int]) -> Iterator[str]:
             yield entry
 
 
-def test_no_archive_is_reread_at_each_task(spark: SparkSession) -> None:
+def test_reused_worker_has_no_stale_zip_importers(spark: SparkSession) -> None:
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(_importers_left).collect()
     assert found == []
 
@@ -62,7 +62,7 @@ def _collections(given: Iterable[int]) -> Iterator[tuple[int, int]]:
     yield os.getpid(), gc.get_stats()[2]["collections"]
 
 
-def test_spark_worker_collects_young_objects_only(spark: SparkSession) -> None:
+def test_reused_worker_runs_no_full_garbage_collection_after_each_task(spark: SparkSession) -> None:
     one = spark.sparkContext.parallelize([1], 1)
     found = [one.mapPartitions(_collections).collect()[0] for _ in range(8)]
     for worker in {worker for worker, _ in found}:

@@ -206,7 +206,7 @@ def exiting(policy: Any) -> Topology:
 
 
 @pytest.mark.spark
-def test_exits_on_workers_are_failures_of_their_records(bench: Bench) -> None:
+def test_exit_called_by_processor_on_worker_fails_only_its_record(bench: Bench) -> None:
     bench.create(WORDS)
     bad = [("bad", how) for how in ("exit", "own", "generator", "mute", "surrogate")]
     bench.emit(WORDS, [*GOOD, *bad])

@@ -101,7 +101,7 @@ def test_prefork_process_forks_daemons_and_ignores_invalid_messages(
 
 @pytest.mark.long
 @pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "3"}, {"KSTREAMS_NURSERY": "/none"}])
-def test_daemon_with_other_settings_starts_normally(
+def test_worker_daemon_with_other_settings_is_started_without_prefork(
     place: Path, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     process = daemon_at(place, tmp_path, **variables)

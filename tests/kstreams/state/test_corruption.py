@@ -75,7 +75,7 @@ def test_undamaged_log_restores_state(history: _History, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_flipped_bit_anywhere_is_detected(damaged: _History, tmp_path: Path) -> None:
+def test_flipped_bit_in_any_object_of_log_is_detected(damaged: _History, tmp_path: Path) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects[ref.name]
         step = max(1, len(good) // 60)
@@ -90,7 +90,9 @@ def test_flipped_bit_anywhere_is_detected(damaged: _History, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("length", [0, 1, 4, 8, 40, -33, -32, -1])
-def test_truncated_object_is_detected(damaged: _History, tmp_path: Path, length: int) -> None:
+def test_truncated_object_of_log_is_detected(
+    damaged: _History, tmp_path: Path, length: int
+) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects[ref.name]
         damaged.log.objects[ref.name] = good[:length]
@@ -99,7 +101,7 @@ def test_truncated_object_is_detected(damaged: _History, tmp_path: Path, length:
         damaged.log.objects[ref.name] = good
 
 
-def test_missing_object_is_detected(damaged: _History, tmp_path: Path) -> None:
+def test_missing_object_of_log_is_detected(damaged: _History, tmp_path: Path) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects.pop(ref.name)
         with pytest.raises(StateCorruptError, match="missing"):
@@ -107,7 +109,7 @@ def test_missing_object_is_detected(damaged: _History, tmp_path: Path) -> None:
         damaged.log.objects[ref.name] = good
 
 
-def test_object_of_another_attempt_is_detected(damaged: _History, tmp_path: Path) -> None:
+def test_log_object_of_another_attempt_is_detected(damaged: _History, tmp_path: Path) -> None:
     last, other = damaged.pointer.deltas[-1], damaged.pointer.deltas[-2]
     damaged.log.objects[last.name] = damaged.log.objects[other.name]
     with pytest.raises(StateCorruptError, match="not the one that was committed"):
@@ -150,6 +152,6 @@ def test_damage_found_during_merge_is_repaired_by_snapshot(
         '{"f":1,"v":1,"l":"","b":""}',
     ],
 )
-def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
+def test_restore_from_text_that_is_no_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError):
         Pointer.from_json(text)

@@ -47,7 +47,7 @@ def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Ran
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("backend", ["memory", "rocksdb"])
-def test_kill_at_any_moment_loses_no_commit(backend: str, tmp_path: Path) -> None:
+def test_process_killed_at_any_moment_loses_no_commit(backend: str, tmp_path: Path) -> None:
     random, pointer = Random(3), Pointer.empty()
     for _ in range(_KILLS):
         pointer = _commit_until_killed(backend, tmp_path, pointer, random)

@@ -63,7 +63,7 @@ def times_of(tables: list[pa.Table]) -> list[list[int]]:
     return [table.column("timestamp").to_pylist() for table in tables]
 
 
-def test_table_has_types_positions_and_headers_of_source() -> None:
+def test_batch_table_has_types_positions_and_headers_of_source() -> None:
     seen: list[pa.Table] = []
     source = Topic("in", TEXT, INT32, nulls="pass")
     data = [("a", INT32.serialize(1), 5), ("b", None, 6)]
@@ -93,7 +93,7 @@ def test_batch_processor_receives_no_empty_table() -> None:
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["tables alone", "with a record sibling"])
-def test_tables_end_after_each_record_that_makes_a_punctuator_due(mixed: bool) -> None:
+def test_batch_table_ends_after_record_that_makes_a_punctuator_due(mixed: bool) -> None:
     seen: list[pa.Table] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -111,7 +111,7 @@ def test_tables_end_after_each_record_that_makes_a_punctuator_due(mixed: bool) -
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["tables alone", "with a record sibling"])
-def test_two_sources_are_merged_in_order_of_records(mixed: bool) -> None:
+def test_batch_tables_of_two_sources_keep_order_of_records(mixed: bool) -> None:
     seen: list[pa.Table] = []
     order: list[int] = []
     builder = TopologyBuilder("t")
@@ -186,7 +186,7 @@ def test_mutable_value_changed_after_forwarding_is_forwarded_unchanged() -> None
 
 
 @pytest.mark.parametrize("values_in", [[None, None], [None, 5], [1, 5]])
-def test_column_types_do_not_depend_on_values(values_in: list[int | None]) -> None:
+def test_column_types_of_batch_table_do_not_depend_on_values(values_in: list[int | None]) -> None:
     seen: list[pa.Table] = []
 
     class Optional(BatchProcessor[str, int | None, str, int]):
@@ -202,7 +202,7 @@ def test_column_types_do_not_depend_on_values(values_in: list[int | None]) -> No
     assert seen[0].schema.types[:2] == [pa.string(), pa.int64()]
 
 
-def test_undecodable_rows_are_left_out_by_policy() -> None:
+def test_batch_table_leaves_out_undecodable_rows_by_policy() -> None:
     seen: list[pa.Table] = []
     rows = [("a", 1, 5), ("b", b"bad", 99), (b"\xff", 3, 6), ("d", 4, 7)]
     topology = one_node(lambda: Tables(seen, every=10), on_error=DeadLetter("dlq"))
@@ -236,7 +236,7 @@ def test_failing_batch_processor_fails_batch(on_error: Any) -> None:
     ],
     ids=["no time", "null time", "value type", "key type", "fraction"],
 )
-def test_error_of_table_unfit_for_sink_names_it(table: dict[str, Any], message: str) -> None:
+def test_error_of_table_unfit_for_sink_names_the_sink(table: dict[str, Any], message: str) -> None:
     topology = one_node(lambda: Tables(None, lambda _: pa.table(table)))
     with pytest.raises(SerializationError, match=message) as caught:
         OneTask(topology).run(queue_of([("a", 1, 5)]))
@@ -288,14 +288,14 @@ def test_table_is_forwarded_to_children_of_every_kind() -> None:
     assert output.lines == ["lines: 'a' -> 1 @5 {'h': b'1'}"]
 
 
-def test_topic_chosen_per_record_rejects_tables() -> None:
+def test_sink_with_topic_chosen_per_record_rejects_tables() -> None:
     target = topic_by(lambda record: "x", key=TEXT, value=INT64)
     with pytest.raises(SerializationError, match="a table was forwarded to a sink") as caught:
         OneTask(tree(("out", target))).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "out"
 
 
-def test_bytes_serdes_pass_bytes_undecoded() -> None:
+def test_tables_of_bytes_serdes_contain_undecoded_bytes() -> None:
     seen: list[pa.Table] = []
     topic = Topic("in", BYTES, Json())
     topology = one_node(lambda: Tables(seen), source=topic, sink=topic)

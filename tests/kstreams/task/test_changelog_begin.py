@@ -45,7 +45,7 @@ def test_all_rows_are_logged_once_when_changelog_begins() -> None:
     assert batch(base, meta, "log", ("b", 3)) == [b"b"]
 
 
-def test_topic_gets_deletion_for_each_key_of_deleted_range() -> None:
+def test_changelog_has_deletion_of_each_key_of_deleted_range() -> None:
     spec = window_store("s", key=TEXT, value=INT64).with_changelog("log")
     base, meta = MemoryStore(["s"]), TaskMeta()
     written = []
@@ -69,7 +69,7 @@ def test_topic_gets_deletion_for_each_key_of_deleted_range() -> None:
     assert written[2] == [(b"k", 0, False), (b"k", 2, True), (b"k", 3, True)]
 
 
-def test_beginning_changelog_leaves_out_deleted_range() -> None:
+def test_first_rows_of_changelog_leave_out_deleted_range() -> None:
     spec = window_store("s", key=TEXT, value=INT64)
     base, meta = MemoryStore(["s"]), TaskMeta()
     overlay = Overlay(base)
@@ -99,7 +99,7 @@ def test_changelog_begins_again_for_other_topic_and_after_interruption() -> None
     assert batch(base, meta, "other") == [b"a", b"b", b"c"]
 
 
-def test_uncommitted_attempt_does_not_begin_changelog() -> None:
+def test_changelog_is_begun_again_after_uncommitted_attempt() -> None:
     base, before = MemoryStore(["s"]), TaskMeta()
     batch(base, before, None, ("a", 1))
     text = before.to_json()
@@ -107,7 +107,7 @@ def test_uncommitted_attempt_does_not_begin_changelog() -> None:
     assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
 
 
-def test_recreated_topic_gets_all_rows_of_store() -> None:
+def test_recreated_changelog_topic_gets_all_rows_of_store() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     assert batch(base, meta, "log", ("a", 1), topic_id="first") == [b"a"]
     meta = TaskMeta.from_json(meta.to_json())
@@ -117,7 +117,7 @@ def test_recreated_topic_gets_all_rows_of_store() -> None:
     assert meta.changelogs == {"s": ("log", 7)}
 
 
-def test_topic_with_previously_unknown_id_is_continued() -> None:
+def test_changelog_topic_with_previously_unknown_id_is_continued() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     assert batch(base, meta, "log", ("a", 1)) == [b"a"]
     assert batch(base, meta, "log", ("b", 1), topic_id="first") == [b"b"]

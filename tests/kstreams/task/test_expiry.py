@@ -42,7 +42,7 @@ def remembering(clock: TtlClock, seen: list[int | None]) -> Topology:
 
 
 @pytest.mark.parametrize("clock", ["stream", "wall"])
-def test_values_expire_by_configured_clock(clock: TtlClock) -> None:
+def test_store_values_expire_by_configured_clock(clock: TtlClock) -> None:
     from kstreams_testing.driver import TopologyTestDriver
 
     seen: list[int | None] = []

@@ -11,7 +11,7 @@ from kstreams.errors import ProcessingError
 from tests.support.apps.one_task import Calls, OneTask, calls, one_node, queue_of
 
 
-def test_collector_thresholds_are_restored_after_batch() -> None:
+def test_garbage_collector_thresholds_are_restored_after_batch() -> None:
     before = gc.get_threshold()
     seen: list[int] = []
     OneTask(one_node(calls(lambda *_: seen.append(gc.get_threshold()[0])))).run(

@@ -110,7 +110,7 @@ def test_any_exception_becomes_typed_error_that_names_record(failure: BaseExcept
 
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
-def test_any_exception_can_be_skipped(failure: BaseException) -> None:
+def test_record_that_raises_any_exception_can_be_skipped(failure: BaseException) -> None:
     with TopologyTestDriver(failing(failure, "skip")) as driver:
         pipe(driver)
         assert driver.read_values(OUT) == {"a": 1, "b": 2}
@@ -118,7 +118,7 @@ def test_any_exception_can_be_skipped(failure: BaseException) -> None:
 
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
-def test_any_exception_makes_dead_letter_with_small_headers(failure: BaseException) -> None:
+def test_any_exception_results_in_dead_letter_with_small_headers(failure: BaseException) -> None:
     with TopologyTestDriver(failing(failure, LETTERS)) as driver:
         pipe(driver)
         assert driver.read_values(OUT) == {"a": 1, "b": 2}
@@ -130,7 +130,7 @@ def test_any_exception_makes_dead_letter_with_small_headers(failure: BaseExcepti
         assert all(len(text) <= 1_000 for text in headers.values())
 
 
-def test_interrupt_is_raised_and_its_batch_has_no_effect() -> None:
+def test_keyboard_interrupt_is_raised_and_batch_has_no_effect() -> None:
     interrupts = iter([KeyboardInterrupt()])
 
     def check(value: int) -> int:
@@ -173,7 +173,7 @@ class Exiting(Processor[str, int, str, int]):
 
 
 @pytest.mark.parametrize("place", ["init", "close"])
-def test_exit_outside_of_record_names_node(place: str) -> None:
+def test_error_of_exit_outside_of_record_names_node(place: str) -> None:
     builder = TopologyBuilder("failing")
     node = builder.add_processor("leaves", lambda: Exiting(place), builder.add_source("in", IN))
     builder.add_sink("out", OUT, node)
@@ -203,7 +203,7 @@ class Leaving(Serde[str]):
 
 
 @pytest.mark.parametrize("side", ["read", "written"])
-def test_exit_of_serde_fails_only_its_record(side: str) -> None:
+def test_system_exit_in_serde_fails_only_its_record(side: str) -> None:
     raw, wanted = Topic("in", TEXT, TEXT), Topic("out", TEXT, TEXT)
     source = Topic("in", TEXT, Leaving()) if side == "read" else raw
     sink = Topic("out", TEXT, Leaving()) if side == "written" else wanted
@@ -216,7 +216,7 @@ def test_exit_of_serde_fails_only_its_record(side: str) -> None:
         assert [record.value for record in driver.read(wanted)] == ["a", "b"]
 
 
-def test_exit_of_time_extractor_fails_only_its_record() -> None:
+def test_system_exit_in_time_extractor_fails_only_its_record() -> None:
     def extract(record: Record[str, int]) -> int:
         if record.value == 0:
             raise Exit
@@ -247,7 +247,7 @@ class ToShy(FixedKeyProcessor[str, int, Any]):
         self.context.forward(record.with_value(Shy(record.value)))
 
 
-def test_lines_for_stdout_are_printable() -> None:
+def test_stdout_sink_escapes_unprintable_keys_and_headers() -> None:
     builder = TopologyBuilder("shy")
     shy = builder.add_processor("shy", ToShy, builder.add_source("in", IN, on_error="skip"))
     builder.add_sink("shown", to_stdout(), shy)

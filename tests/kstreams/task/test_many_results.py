@@ -31,7 +31,7 @@ class Explode(Processor[Any, Any, Any, Any]):
             raise ValueError("no")
 
 
-def test_results_of_one_record_are_complete_and_in_order(little_memory: None) -> None:
+def test_many_results_of_one_record_are_complete_and_in_order(little_memory: None) -> None:
     def many(key: str, count: int) -> Iterator[tuple[str, int]]:
         for number in range(count):
             yield key, number
@@ -42,7 +42,7 @@ def test_results_of_one_record_are_complete_and_in_order(little_memory: None) ->
 
 
 @pytest.mark.long
-def test_memory_is_bounded_for_many_results_of_one_record(
+def test_memory_is_bounded_while_one_record_forwards_many_results(
     little_memory: None,
 ) -> None:
     peaks: list[int] = []
@@ -63,7 +63,9 @@ def test_memory_is_bounded_for_many_results_of_one_record(
 
 @pytest.mark.long
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("dead")], ids=["skip", "dead-letter"])
-def test_record_that_fails_after_many_results_leaves_none(little_memory: None, policy: Any) -> None:
+def test_record_that_fails_after_many_results_leaves_no_result(
+    little_memory: None, policy: Any
+) -> None:
     task = OneTask(one_node(Explode, on_error=policy))
     rows = [("a", 100, 1), ("b", -MANY, 2), ("c", 7, 3), ("d", -10, 4), ("e", MANY, 5)]
     output = task.run(queue_of(rows))

@@ -129,7 +129,7 @@ def test_effects_of_thread_that_outlives_its_batch_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("effect", EFFECTS.values(), ids=EFFECTS)
-def test_closed_processor_can_have_no_effect(
+def test_calls_of_closed_processor_have_no_effect(
     effect: Callable[[Any], object],
 ) -> None:
     class Closing(Keeper):
@@ -158,7 +158,7 @@ def test_forward_kept_outside_of_context_is_detected_by_next_batch() -> None:
         assert [record.key for record in driver.read(OUT)] == ["a", "b"]
 
 
-def test_stores_of_any_kind_are_sealed() -> None:
+def test_stores_of_any_kind_are_unusable_after_batch() -> None:
     specs: list[tuple[Any, Callable[[Any], object]]] = [
         (list_store("l", key=TEXT, value=INT64), lambda store: store.append("a", 1)),
         (window_store("w", key=TEXT, value=INT64), lambda store: store.put(WINDOW, 1)),

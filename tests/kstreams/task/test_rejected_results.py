@@ -101,14 +101,16 @@ def test_record_of_rejected_result_is_handled_by_policy_of_source(on_error: Any)
 
 @pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_sink_can_skip_and_count_rejected_results(supplier: Any, on_error: Any) -> None:
+def test_sink_with_policy_skip_skips_and_counts_rejected_results(
+    supplier: Any, on_error: Any
+) -> None:
     output = run(summing(supplier, on_error=on_error, on_refused="skip"), *ROWS)
     assert values(output, "sink") == ([1, 111] if supplier is Sum else [1, 100])
     assert output.dropped == {"refused-skip": 1}
 
 
 @pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
-def test_sink_can_write_rejected_results_to_dead_letter_topic(supplier: Any) -> None:
+def test_sink_with_dead_letter_policy_writes_rejected_results_to_its_topic(supplier: Any) -> None:
     output = run(summing(supplier, on_refused=ASIDE), *ROWS)
     (letter,) = rows_of(output.dead_letters["aside"])
     assert (letter.key, letter.timestamp) == (b"a", 0)
@@ -210,7 +212,7 @@ def _forward_longer(context: Any, record: Record[Any, Any]) -> None:
     context.forward(Record(f"{record.key}-longer", record.value, 7))
 
 
-def test_missing_sink_topic_does_not_fail_a_record() -> None:
+def test_missing_sink_topic_does_not_fail_records_in_task() -> None:
     def missing(topic: str) -> TopicLimits:
         raise UnknownTopicError(f"no topic {topic!r}")
 

@@ -26,7 +26,7 @@ def stops(limits: TaskLimits) -> bool:
     return limits.stops
 
 
-def test_admit_passes_records_up_to_limit() -> None:
+def test_admit_returns_number_of_records_up_to_limit() -> None:
     meta = TaskMeta()
     limits = TaskLimits(group(5), meta)
     assert [limits.admit("first", count) for count in (1, 3)] == [1, 3]
@@ -38,7 +38,7 @@ def test_admit_passes_records_up_to_limit() -> None:
     assert meta.passed == {"first": 5}
 
 
-def test_back_returns_to_mark() -> None:
+def test_back_restores_limit_count_of_mark() -> None:
     limits = TaskLimits(group(2), TaskMeta())
     limits.admit("first", 1)
     mark = limits.mark()
@@ -49,7 +49,7 @@ def test_back_returns_to_mark() -> None:
     assert limits.admit("first", 2) == 1
 
 
-def test_end_rejects_more_records_than_share_unless_it_is_last() -> None:
+def test_end_raises_if_task_passed_more_records_than_its_share() -> None:
     meta = TaskMeta(passed={"first": 1})
     limits = TaskLimits(group(9), meta)
     limits.begin({"first": Allowance(3, last=False)})

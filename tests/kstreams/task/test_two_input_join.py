@@ -93,7 +93,7 @@ def run(does: Callable[[Call, Any], None], *fails: BaseException) -> tuple[list[
     return values(task.run(queue_of([("k", 1, 5)]))), log
 
 
-def test_interceptors_see_each_record_and_join_runs_within_last_call() -> None:
+def test_interceptor_gets_each_input_record_and_join_runs_within_last_call() -> None:
     found = run(lambda process, record: process(record))
     assert found == ([1, 5], [">1", "<1", ">2", "<2", ">3", "both", "<3"])
 
@@ -124,7 +124,7 @@ def test_retry_by_interceptor_joins_record_again() -> None:
     assert (found, log.count("both")) == ([1, 5], 2)
 
 
-def test_failed_record_leaves_no_side_for_next_record() -> None:
+def test_failed_record_leaves_no_buffered_input_for_next_join() -> None:
     both, log = logging(ValueError("wrong"))
     builder = TopologyBuilder("t", on_error="skip")
     source = builder.add_source("in", IN)
@@ -142,7 +142,7 @@ class Late(FixedKeyProcessor[str, int, int]):
         self.context.forward(Record(record.key, record.value, 2**62))
 
 
-def test_invalid_time_is_rejected_before_join() -> None:
+def test_invalid_record_time_is_rejected_before_join() -> None:
     both, log = logging()
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -174,7 +174,7 @@ class AroundTables:
         return call
 
 
-def test_join_by_columns_runs_within_last_call() -> None:
+def test_join_by_columns_runs_within_last_interceptor_call() -> None:
     log: list[str] = []
     left, right = Topic("left", TEXT, TEXT), Topic("right", TEXT, TEXT)
     builder = TopologyBuilder("t")

@@ -77,7 +77,7 @@ def test_recorder_writes_reports_minutes_counters_and_failures(
     assert [(each.kind, each.message) for each in reader.failures()] == [("StoreError", "no room")]
 
 
-def test_minutes_are_written_when_complete(home: DirectoryHome) -> None:
+def test_recorder_writes_summary_of_minute_when_it_is_complete(home: DirectoryHome) -> None:
     clock = FakeClock(120_000)
     recorder = Recorder(home, app="shop", run="9f0c", clock=clock)
     for batch, ms in ((1, 120_500), (2, 121_000), (3, 185_000)):
@@ -89,7 +89,7 @@ def test_minutes_are_written_when_complete(home: DirectoryHome) -> None:
     assert [m.start_ms for m in TelemetryReader(home).minutes()] == [120_000, 180_000]
 
 
-def test_reports_beyond_queue_limit_are_dropped_and_counted(
+def test_recorder_drops_and_counts_reports_beyond_queue_limit(
     home: DirectoryHome, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for batch in range(recording._MOST_WAITING + 5):  # nothing is written yet, and no call waits
@@ -100,7 +100,7 @@ def test_reports_beyond_queue_limit_are_dropped_and_counted(
     assert live.lost == 5
 
 
-def test_disk_error_fails_no_batch_and_is_logged_once(
+def test_disk_error_of_recorder_fails_no_batch_and_is_logged_once(
     home: DirectoryHome, recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = home.path / "telemetry"

@@ -157,7 +157,7 @@ def test_error_of_advancing_view_is_raised_and_view_recovers(tmp_path: Path) -> 
     reader.close()
 
 
-def test_damaged_delta_raises_in_reads(tmp_path: Path) -> None:
+def test_reads_of_advancing_view_raise_after_damaged_delta(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     reader = _advancing_reader(tmp_path)

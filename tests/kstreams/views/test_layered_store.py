@@ -41,7 +41,7 @@ def _apply(model: dict[bytes, bytes], changes: StoreChanges) -> None:
     start=_BOUND,
     end=_BOUND,
 )
-def test_layered_store_equals_a_dict(
+def test_layered_store_of_view_equals_a_dictionary(
     history: list[StoreChanges], folded: int, part: int, start: bytes | None, end: bytes | None
 ) -> None:
     base, model = MemoryStore(["s"]), dict[bytes, bytes]()

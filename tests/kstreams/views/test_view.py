@@ -125,7 +125,7 @@ def test_view_with_max_age_saves_requests(tmp_path: Path) -> None:
         assert view.get("a") == 2
 
 
-def test_keys_without_known_routing_are_looked_up_in_all_partitions(tmp_path: Path) -> None:
+def test_view_looks_up_keys_of_unknown_partition_in_all_partitions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS, key=DOUBLE)
     app.commit(lambda store, partition: store.put(f"of {partition}", partition))
     with View(tmp_path, COUNTS) as view:
@@ -154,7 +154,7 @@ def test_follow_reports_newest_version_and_stops(tmp_path: Path) -> None:
         assert versions[-1] == 3
 
 
-def test_failing_callback_ends_follow(tmp_path: Path) -> None:
+def test_failing_callback_ends_follow_of_view(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([])
     ended = threading.Event()
 
@@ -200,7 +200,7 @@ def test_view_finds_app_by_its_id_like_command_line(
         View(".hidden", COUNTS)
 
 
-def test_damaged_version_raises_on_read(
+def test_view_read_of_damaged_version_raises(
     tmp_path: Path,
 ) -> None:
     app = Committing(tmp_path, COUNTS)
@@ -239,7 +239,7 @@ def test_view_leaves_no_files_and_changes_none(
     assert {path: path.lstat().st_mtime_ns for path in (tmp_path / "c").rglob("*")} == before
 
 
-def test_view_reads_separate_log(tmp_path: Path) -> None:
+def test_view_reads_durable_log_outside_of_checkpoint(tmp_path: Path) -> None:
     log = home_of(tmp_path / "elsewhere").log
     app = Committing(tmp_path / "c", COUNTS, objects=log.open())
     app.put([("a", 1)])

@@ -268,7 +268,7 @@ def test_aggregation_without_windows_rejects_window_store_and_wrong_state() -> N
         lambda: UnlimitedWindows(datetime(2020, 1, 1)),
     ],
 )
-def test_invalid_spans_are_rejected(make: Any) -> None:
+def test_invalid_window_spans_are_rejected(make: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|above|time zone"):
         make()
 

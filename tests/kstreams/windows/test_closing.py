@@ -70,7 +70,7 @@ def test_close_windows_gives_each_open_window_its_final_result(
 
 @settings(max_examples=60)
 @given(any_windows, rows_of, rows_of)
-def test_window_closed_early_is_never_updated(
+def test_window_closed_by_close_windows_is_never_updated(
     windows: Any, rows: list[Row], more: list[Row]
 ) -> None:
     driver, sink = driver_of(windows, on_close())
@@ -107,7 +107,7 @@ def test_columns_and_records_give_same_results_after_close_windows(
 
 @EXECUTIONS
 @pytest.mark.parametrize("windows", [TUMBLING, SESSION])
-def test_records_of_windows_closed_early_are_late(windows: Any, execution: Any) -> None:
+def test_records_of_windows_closed_by_close_windows_are_late(windows: Any, execution: Any) -> None:
     builder = TopologyBuilder("t")
     supplier: Any = windowed_aggregate(
         windows, count(), store=store_for(windows, INT64), emit=on_close(), execution=execution
@@ -131,7 +131,7 @@ def test_records_of_windows_closed_early_are_late(windows: Any, execution: Any) 
 
 
 @EXECUTIONS
-def test_results_buffered_for_interval_are_released(execution: Any) -> None:
+def test_close_windows_releases_results_buffered_for_interval(execution: Any) -> None:
     driver, sink = driver_of(TUMBLING, every(minutes(1)), count(), execution, INT64)
     with driver:
         put(driver, [("z", 1, 0)])
@@ -141,7 +141,7 @@ def test_results_buffered_for_interval_are_released(execution: Any) -> None:
         assert [(w.key, value) for w, value, _ in read(driver, sink)][:2] == [("a", 2), ("b", 1)]
 
 
-def test_results_buffered_by_rate_limit_are_released() -> None:
+def test_close_windows_releases_results_buffered_by_rate_limit() -> None:
     driver, sink = driver_of(TUMBLING, at_most_every(minutes(1)))
     with driver:
         put(driver, [("a", 1, 1), ("a", 2, 2)])
@@ -177,7 +177,7 @@ def test_updates_of_unlimited_window_continue_after_close_windows(
 
 
 @pytest.mark.parametrize("until", [until_window_closes(TUMBLING), until_time_limit(minutes(1))])
-def test_suppressed_results_are_released(until: Any) -> None:
+def test_close_windows_releases_suppressed_results(until: Any) -> None:
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", SOURCE)
     supplier: Any = windowed_aggregate(TUMBLING, count(), store=store_for(TUMBLING, INT64))
@@ -195,7 +195,7 @@ def test_suppressed_results_are_released(until: Any) -> None:
         assert driver.read(sink) == []
 
 
-def test_windows_close_before_windows_after_them_also_across_repartition() -> None:
+def test_close_windows_closes_upstream_windows_before_downstream_ones() -> None:
     """Windows of counts of windows: final results of the first are in those of the second."""
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", SOURCE)

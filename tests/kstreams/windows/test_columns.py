@@ -77,7 +77,7 @@ def test_columns_and_records_give_same_results(
     assert by_records[2] >= whole[2]
 
 
-def test_deleted_sessions_of_several_aggregators_are_forwarded_equally() -> None:
+def test_deleted_sessions_of_combined_aggregators_are_equal_by_columns_and_by_records() -> None:
     aggregator, result = AGGREGATORS["together"]
     windows = SessionWindows(milliseconds(1))
     rows = [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
@@ -148,7 +148,9 @@ def test_each_execution_continues_from_state_of_the_other(
     ],
 )
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_sum_beyond_int64_raises_same_error(windows: Any, emit: Any, execution: Any) -> None:
+def test_sum_beyond_int64_raises_same_error_by_columns_and_by_records(
+    windows: Any, emit: Any, execution: Any
+) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 1)]
     for cuts in ([], [1]):
         with pytest.raises(SerializationError, match="int64"):
@@ -156,14 +158,14 @@ def test_sum_beyond_int64_raises_same_error(windows: Any, emit: Any, execution: 
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_intermediate_sum_may_exceed_int64(execution: Any) -> None:
+def test_intermediate_sum_of_column_aggregation_may_exceed_int64(execution: Any) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2), ("k", -1, 3)]
     windows = TumblingWindows(milliseconds(9))
     batches, _, _ = run(windows, once_per_batch(), rows, (), sum_(INT64), execution)
     assert [value for _, value, _ in batches[0]] == [(1 << 63) - 1]
 
 
-def test_nan_is_replaced_by_numbers() -> None:
+def test_windowed_minimum_replaces_nan_by_numbers() -> None:
     nan = float("nan")
     source: Topic[str, float] = Topic("in", TEXT, DOUBLE)
     for execution in ("records", "columns"):
@@ -176,7 +178,7 @@ def test_nan_is_replaced_by_numbers() -> None:
 
 @settings(max_examples=50)
 @given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
-def test_late_records_are_forwarded_equally(
+def test_late_records_are_forwarded_equally_by_columns_and_by_records(
     windows: Any, rows: list[Row], emit: Any, data: st.DataObject
 ) -> None:
     rows = scaled(windows, rows)

@@ -136,7 +136,7 @@ def execution_of(windows: Any, emit: Any) -> str:
     rows_of,
     st.data(),
 )
-def test_columns_and_records_give_same_bits(
+def test_double_aggregates_have_same_bits_by_columns_and_by_records(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
@@ -147,7 +147,7 @@ def test_columns_and_records_give_same_bits(
 @pytest.mark.long
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.sampled_from(EMISSIONS[:2]), rows_of, st.data())
-def test_columns_and_records_without_windows_give_same_bits(
+def test_double_aggregates_without_windows_have_same_bits_by_columns_and_by_records(
     how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
@@ -164,7 +164,7 @@ def test_columns_and_records_without_windows_give_same_bits(
     st.data(),
     st.sampled_from(["records", "columns"]),
 )
-def test_batch_boundaries_change_no_bit(
+def test_double_aggregates_do_not_depend_on_batch_boundaries(
     windows: Any, how: str, rows: list[Row], data: st.DataObject, execution: str
 ) -> None:
     rows = [*rows, ("end", 0.0, 10**12)]
@@ -178,7 +178,9 @@ def test_batch_boundaries_change_no_bit(
 @pytest.mark.parametrize("how", sorted(AGGREGATORS))
 @pytest.mark.parametrize("emit", EMISSIONS[:3])
 @pytest.mark.parametrize("windows", [KINDS[0], KINDS[3], KINDS[4], KINDS[6]])
-def test_long_runs_have_same_bits_by_columns_and_records(windows: Any, emit: Any, how: str) -> None:
+def test_double_aggregates_of_long_runs_have_same_bits_by_columns_and_by_records(
+    windows: Any, emit: Any, how: str
+) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
     by_records = results(windows, how, emit, rows, [170], "records")
@@ -208,7 +210,7 @@ def test_sum_beyond_range_of_doubles_is_infinite_or_nan(
             assert found[-1][-1][1] == bits(expected)
 
 
-def test_states_have_unchanged_format() -> None:
+def test_states_of_double_aggregates_have_unchanged_format() -> None:
     assert sum_(DOUBLE).state == DOUBLE
     assert mean().state == TupleSerde(INT64, DOUBLE)
     assert variance().state == TupleSerde(INT64, DOUBLE, DOUBLE)

@@ -66,14 +66,14 @@ def cut(data: st.DataObject, count: int) -> list[int]:
     return sorted(data.draw(places))
 
 
-def test_every_forwards_changes_at_end_of_interval() -> None:
+def test_every_forwards_changed_windows_once_at_end_of_interval() -> None:
     rows = [("b", 1, 1), ("a", 2, 3), ("b", 3, 9), ("a", 4, 10), ("a", 5, 11), ("b", 6, 35)]
     batches, _, _ = run(TUMBLING, every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
     assert found == [[], [], [], [("a", (2,), 3), ("b", (1, 3), 9)], [], [("a", (2, 4, 5), 11)]]
 
 
-def test_at_most_every_forwards_first_change_and_then_last() -> None:
+def test_at_most_every_forwards_first_change_at_once_and_last_after_interval() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 4), ("a", 3, 9), ("b", 0, 11), ("a", 4, 30)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
@@ -87,7 +87,7 @@ def test_at_most_every_forwards_first_change_and_then_last() -> None:
     ]
 
 
-def test_buffered_key_is_released_at_end_of_its_interval() -> None:
+def test_buffered_result_of_key_is_released_at_end_of_its_interval() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 10), ("b", 8, 11)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3])
     found = [[(w.key, value) for w, value, _ in batch] for batch in batches]
@@ -106,7 +106,7 @@ def test_sessions_that_were_never_forwarded_are_not_deleted(cuts: list[int]) -> 
         assert [(w.start_ms, w.end_ms, value) for w, value, _ in found] == expected
 
 
-def test_windows_of_key_are_buffered_together() -> None:
+def test_windows_of_same_key_share_rate_limit_interval() -> None:
     windows = HoppingWindows(milliseconds(10), milliseconds(5))
     rows = [("a", 1, 6), ("a", 2, 7), ("end", 0, 30)]
     batches, _, _ = run(windows, at_most_every(milliseconds(10)), rows, cuts=[1, 2])
@@ -115,7 +115,7 @@ def test_windows_of_key_are_buffered_together() -> None:
 
 
 @pytest.mark.parametrize("recreate", [True, False])
-def test_rate_limit_removes_inactive_keys(recreate: bool) -> None:
+def test_rate_limited_emission_removes_inactive_keys_from_store(recreate: bool) -> None:
     emit = at_most_every(milliseconds(10))
     topology, _ = topology_of(TUMBLING, emit)
     waiting: Any = next(spec for spec in topology.stores if spec.kind == RATE_LIMIT)
@@ -128,7 +128,7 @@ def test_rate_limit_removes_inactive_keys(recreate: bool) -> None:
         assert RateLimitRows.of(driver.store(waiting)).approximate_count() < 400
 
 
-def test_results_have_no_headers() -> None:
+def test_windowed_results_have_no_headers() -> None:
     for emit in (every(milliseconds(1)), at_most_every(milliseconds(1))):
         driver, sink = driver_of(TUMBLING, emit)
         with driver:
@@ -182,7 +182,7 @@ def test_key_is_not_forwarded_again_within_interval(
 @pytest.mark.long
 @settings(max_examples=80)
 @given(time_windows(), intervals, rows_of, st.data())
-def test_every_forwards_state_at_end_of_interval(
+def test_every_equals_model_that_forwards_last_update_at_end_of_interval(
     windows: Any, interval: int, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, *FAR]
@@ -233,7 +233,9 @@ def switched(task: OneTask, topology: Topology) -> OneTask:
 
 
 @pytest.mark.parametrize(("first", "second"), [("records", "columns"), ("columns", "records")])
-def test_buffered_results_are_released_by_other_execution(first: str, second: str) -> None:
+def test_results_buffered_by_columns_are_released_by_records_and_vice_versa(
+    first: str, second: str
+) -> None:
     emit = every(milliseconds(10))
     before, sink = topology_of(TUMBLING, emit, count(), first, INT64)
     after, _ = topology_of(TUMBLING, emit, count(), second, INT64)
@@ -257,7 +259,7 @@ def test_results_buffered_for_longer_interval_are_released_after_it_is_shortened
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_forwarded_session_is_deleted_when_it_grows(execution: Any) -> None:
+def test_forwarded_session_that_grows_is_deleted_downstream(execution: Any) -> None:
     rows = [("a", 1, 10), ("a", 2, 10), ("a", 3, 11)]
     windows = SessionWindows(milliseconds(5))
     batches, _, _ = run(windows, once_per_batch(), rows, [1], sum_(INT64), execution)
@@ -281,7 +283,7 @@ def test_unsupported_emission_by_columns_is_rejected_with_reason(
         driver_of(windows, emit, count(), "columns", INT64)
 
 
-def test_interval_must_be_positive() -> None:
+def test_emission_interval_must_be_positive() -> None:
     for make in (every, at_most_every):
         with pytest.raises(ValueError, match="interval"):
             make(milliseconds(0))
@@ -329,7 +331,7 @@ def test_results_buffered_on_disk_and_in_memory_are_equal(execution: Any) -> Non
 @pytest.mark.parametrize(
     "emit", [every(minutes(1)), at_most_every(minutes(1))], ids=["every", "paced"]
 )
-def test_buffer_has_changelog_if_its_store_has_one(emit: Any) -> None:
+def test_emission_buffer_has_changelog_if_window_store_has_one(emit: Any) -> None:
     store = store_for(TUMBLING, INT64)
     supplier = windowed_aggregate(TUMBLING, count(), store=store, emit=emit)
     assert supplier.stores[1].changelog is None

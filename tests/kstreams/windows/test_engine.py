@@ -88,16 +88,16 @@ def results(windows: Any, store: Any, how: Any, emit: Any) -> tuple[str | None, 
 
 
 @pytest.mark.parametrize("emit", [each_update(), once_per_batch(), on_close()])
-def test_kind_with_an_assigner_gives_the_results_of_records_by_columns(emit: Any) -> None:
+def test_custom_windows_with_assigner_give_same_results_by_columns_as_by_records(emit: Any) -> None:
     store = window_store("state", key=TEXT, value=INT64)
     by_records = results(SevensByColumns(), store, "records", emit)
     by_columns = results(SevensByColumns(), store, "columns", emit)
-    assert by_records[0] == "records (asked for)"
+    assert by_records[0] == "records (execution='records')"
     assert by_columns == ("columns", by_records[1])
     assert len(by_columns[1]) >= 2
 
 
-def test_kind_without_an_engine_runs_by_records() -> None:
+def test_custom_windows_without_engine_run_by_records() -> None:
     store = window_store("state", key=TEXT, value=INT64)
     shown, found = results(Sevens(), store, "auto", once_per_batch())
     assert shown == "records (windows of the kind Sevens have no column form)"
@@ -106,7 +106,7 @@ def test_kind_without_an_engine_runs_by_records() -> None:
 
 @pytest.mark.parametrize("how", ["records", "columns"])
 @pytest.mark.parametrize("emit", [each_update(), once_per_batch(), on_close()])
-def test_kind_with_the_engine_of_sessions_gives_the_results_of_sessions(
+def test_custom_windows_with_session_engine_give_results_of_session_windows(
     emit: Any, how: str
 ) -> None:
     store = session_store("state", key=TEXT, value=INT64)
@@ -114,7 +114,7 @@ def test_kind_with_the_engine_of_sessions_gives_the_results_of_sessions(
     assert results(Visits(), store, how, emit) == known
 
 
-def test_kind_whose_engine_merges_states_refuses_an_aggregator_without_merge() -> None:
+def test_custom_windows_with_merging_engine_refuse_aggregator_without_merge() -> None:
     store = session_store("state", key=TEXT, value=INT64)
     alone: Any = fold(INT64, int, lambda state, _: state)
     windows: Any = Visits()
@@ -122,20 +122,20 @@ def test_kind_whose_engine_merges_states_refuses_an_aggregator_without_merge() -
         windowed_aggregate(windows, alone, store=store)
 
 
-def test_kind_refuses_a_store_of_another_kind_than_that_of_its_engine() -> None:
+def test_custom_windows_refuse_store_of_another_kind_than_their_engine() -> None:
     windows: Any = Visits()
     with pytest.raises(TopologyError, match="Visits need"):
         windowed_aggregate(windows, sum_(INT64), store=window_store("state", key=TEXT, value=INT64))
 
 
-def test_attribute_engine_of_another_type_is_ignored() -> None:
+def test_engine_attribute_of_wrong_type_is_ignored() -> None:
     class Diesel(Sevens):
         engine = "diesel"
 
     assert engine_of(Diesel()).by_columns is None
 
 
-def test_engine_without_an_end_never_closes() -> None:
+def test_custom_windows_without_end_never_close() -> None:
     class Endless(Sevens):
         @property
         def engine(self) -> WindowEngine:
@@ -145,7 +145,7 @@ def test_engine_without_an_end_never_closes() -> None:
     assert not never_closes(Sevens())
 
 
-def test_only_the_list_of_kinds_and_the_typed_overloads_import_a_kind() -> None:
+def test_only_list_of_window_kinds_and_typed_overloads_import_a_kind() -> None:
     root = Path(next(iter(kstreams.windows.__path__)))
     importing = {
         str(file.relative_to(root))

@@ -62,7 +62,7 @@ def within(rows: list[Row]) -> list[Row]:
 @pytest.mark.long
 @settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_records_and_columns_agree_at_limits_of_time(
+def test_records_and_columns_give_same_results_at_limits_of_time(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = within(rows)
@@ -79,7 +79,7 @@ def test_records_and_columns_agree_at_limits_of_time(
     st.sampled_from(["skip", DeadLetter("letters")]),
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), times | beyond), max_size=12),
 )
-def test_no_time_stops_app_with_policy_skip(
+def test_record_of_any_time_does_not_stop_app_with_policy_skip(
     windows: Any, emit: Any, policy: Any, rows: list[Row]
 ) -> None:
     builder = TopologyBuilder("edges", on_error=policy)
@@ -103,7 +103,9 @@ def test_no_time_stops_app_with_policy_skip(
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", KINDS, ids=lambda kind: type(kind).__name__)
-def test_windows_continue_after_invalid_times(windows: Any, execution: Any) -> None:
+def test_windowed_aggregation_continues_after_records_of_invalid_time(
+    windows: Any, execution: Any
+) -> None:
     builder = TopologyBuilder("edges")
     store = store_for(windows, INT64)
     supplier: Any = windowed_aggregate(windows, count(), store=store, execution=execution)
@@ -171,7 +173,7 @@ def test_suppress_until_time_limit_rejects_invalid_times() -> None:
         lambda span: until_time_limit(span),
     ],
 )
-def test_span_longer_than_all_times_is_rejected(make: Any) -> None:
+def test_window_span_longer_than_range_of_times_is_rejected(make: Any) -> None:
     make(LONGEST_SPAN)
     for span in (LONGEST_SPAN + milliseconds(1), timedelta.max - timedelta(microseconds=999_999)):
         with pytest.raises(ValueError, match="3652500 days or less"):

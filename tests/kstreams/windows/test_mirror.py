@@ -48,10 +48,10 @@ def names(engine: str) -> set[str]:
     return {file.as_posix() for file in files if file.name != "__init__"}
 
 
-def test_records_and_columns_have_same_files() -> None:
+def test_window_engines_by_records_and_by_columns_have_same_modules() -> None:
     assert names("records") & names("columns") == MIRRORED
 
 
-def test_features_of_one_engine_are_listed_with_reason() -> None:
+def test_modules_of_only_one_window_engine_are_listed_with_reason() -> None:
     assert names("records") - MIRRORED == RECORDS_ALONE.keys()
     assert names("columns") - MIRRORED == COLUMNS_ALONE.keys()

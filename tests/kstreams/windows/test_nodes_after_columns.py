@@ -97,7 +97,7 @@ def below(
 @pytest.mark.long
 @settings(max_examples=50)
 @given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
-def test_following_processors_see_same_times(
+def test_processors_after_columns_see_same_times_as_by_records(
     windows: Any, rows: list[Row], emit: Any, data: st.DataObject
 ) -> None:
     rows = scaled(windows, rows)
@@ -120,7 +120,7 @@ def test_following_processors_see_same_times(
         (SessionWindows(milliseconds(4)), on_close(), [12, 31]),
     ],
 )
-def test_following_processor_sees_stream_time_of_record(
+def test_processor_after_columns_sees_stream_time_of_record(
     windows: Any, emit: Any, expected: list[int], execution: Any
 ) -> None:
     rows = [("a", 0, 1), ("a", 0, 12), ("a", 0, 11), ("b", 0, 31), ("b", 0, 33)]

@@ -44,7 +44,7 @@ def hopping(draw: st.DrawFn) -> HoppingWindows:
     rows_of,
     st.data(),
 )
-def test_panes_and_records_give_same_results(
+def test_hopping_windows_by_panes_and_by_records_give_same_results(
     windows: HoppingWindows,
     how: tuple[Any, Any],
     emit: Any,
@@ -81,7 +81,7 @@ RISING: list[Row] = [("a", 1, 3), ("b", 2, 4), ("a", 3, 5), ("a", 4, 17)]
         *("tumbling", "updates", "doubles", "sums-of-doubles"),
     ],
 )
-def test_panes_are_used_only_if_results_are_equal(
+def test_hopping_windows_use_panes_only_if_results_are_equal(
     monkeypatch: pytest.MonkeyPatch,
     windows: Any,
     emit: Any,

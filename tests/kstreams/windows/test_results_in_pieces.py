@@ -200,7 +200,7 @@ def from_elsewhere_too(builder: TopologyBuilder, changed: Any, results: Any) -> 
     [to_edge_of_lists, to_processor, from_elsewhere_too],
     ids=["could-be-changed", "processor", "elsewhere"],
 )
-def test_operator_with_other_children_runs_by_records(below: Any) -> None:
+def test_operator_whose_children_do_not_support_columns_runs_by_records(below: Any) -> None:
     builder = TopologyBuilder("t")
     records: Any = builder.add_source("in", SOURCE)
     made: Any = windowed_aggregate(KINDS[0], sum_(INT64), store=store_for(KINDS[0], INT64))

@@ -35,7 +35,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @given(TIMES, SPANS)
-def test_rule_gives_same_values_for_column_and_numbers(
+def test_window_rule_gives_same_values_for_column_and_for_single_times(
     rule: Any, times: list[int], span: int
 ) -> None:
     of_column = np.array(rule(np.array(times), span)).T.tolist()
@@ -51,13 +51,13 @@ def test_window_closes_exactly_at_its_close_time(end: int, delay: int) -> None:
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 20))
-def test_late_record_is_within_sliding_window_that_rejects_it(time: int, span: int) -> None:
+def test_refusing_window_of_late_record_contains_its_time(time: int, span: int) -> None:
     start, end = refusing_window(time, span)
     assert 0 <= start <= time <= end == start + span
 
 
 @given(st.integers(0, 1 << 40), SPANS)
-def test_interval_ends_after_each_of_its_times(now: int, interval: int) -> None:
+def test_interval_end_is_next_multiple_of_interval_after_time(now: int, interval: int) -> None:
     due = interval_end(now, interval)
     assert now < due <= now + interval
     assert due % interval == 0

@@ -45,29 +45,29 @@ def steps(driver: TopologyTestDriver, *rows: tuple[str, int | None, int]) -> lis
 
 
 @pytest.mark.parametrize("recreate", [True, False])
-def test_timer_starts_at_first_record_of_key(recreate: bool) -> None:
+def test_suppress_timer_starts_at_first_record_of_key(recreate: bool) -> None:
     with driver_of(until_time_limit(milliseconds(2)), recreate=recreate) as driver:
         rows = [("v1", 1, 0), ("v1", 0, 1), ("v2", 1, 1), ("v1", 1, 2), ("x", 9, 3), ("x", 8, 4)]
         assert steps(driver, *rows) == [[], [], [], [("v1", 1, 2)], [("v2", 1, 1)], []]
 
 
-def test_null_value_is_held_and_released_like_others() -> None:
+def test_suppress_buffers_and_releases_null_value_like_others() -> None:
     with driver_of(until_time_limit(milliseconds(2))) as driver:
         assert steps(driver, ("a", 1, 0), ("a", None, 1), ("b", 1, 2)) == [[], [], [("a", None, 1)]]
 
 
-def test_zero_time_limit_releases_immediately() -> None:
+def test_suppress_with_zero_time_limit_releases_immediately() -> None:
     with driver_of(until_time_limit(milliseconds(0))) as driver:
         rows = [("a", 1, 5), ("b", 1, 5), ("b", 2, 4), ("c", 3, 6)]
         assert steps(driver, *rows) == [[row] for row in rows]
 
 
-def test_record_due_on_arrival_is_released_immediately() -> None:
+def test_suppress_releases_record_due_on_arrival_immediately() -> None:
     with driver_of(until_time_limit(milliseconds(10))) as driver:
         assert steps(driver, ("a", 1, 100), ("b", 1, 50)) == [[], [("b", 1, 50)]]
 
 
-def test_due_records_are_released_before_limit_is_checked() -> None:
+def test_suppress_releases_due_records_before_it_checks_its_limit() -> None:
     until = until_time_limit(milliseconds(10), max_records=1, full="fail")
     with driver_of(until) as driver:
         rows = [("a", 1, 0), ("b", 1, 10), ("c", 1, 5), ("c", 1, 0)]
@@ -77,7 +77,7 @@ def test_due_records_are_released_before_limit_is_checked() -> None:
             driver.pipe(SOURCE, "c", 1, timestamp=5)
 
 
-def test_second_result_of_closed_window_is_released_immediately() -> None:
+def test_suppress_releases_second_result_of_closed_window_immediately() -> None:
     windows = TumblingWindows(milliseconds(100))
     key: Any = windowed(TEXT, windows)
     source: Any = Topic("in", key, INT64)
@@ -93,7 +93,7 @@ def test_second_result_of_closed_window_is_released_immediately() -> None:
 
 
 @pytest.mark.parametrize("until", ["window", "limit"])
-def test_idle_timeout_releases_last_records_of_quiet_topic(until: str) -> None:
+def test_idle_timeout_releases_last_suppressed_records_of_quiet_topic(until: str) -> None:
     windows = TumblingWindows(milliseconds(100))
     key: Any = windowed(TEXT, windows)
     source: Any = Topic("in", key, INT64)
@@ -113,7 +113,7 @@ def test_idle_timeout_releases_last_records_of_quiet_topic(until: str) -> None:
         assert [record.key.key for record in driver.read(sink)] == ["a", "b"]
 
 
-def test_rolled_back_release_is_repeated() -> None:
+def test_suppress_repeats_release_after_rollback() -> None:
     seen: list[str] = []
 
     def fail_once(key: str, _: Any) -> None:
@@ -130,7 +130,7 @@ def test_rolled_back_release_is_repeated() -> None:
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_record_above_limit_releases_earliest_record() -> None:
+def test_suppress_releases_earliest_record_above_record_limit() -> None:
     until = until_time_limit(milliseconds(100), max_records=1)
     with driver_of(until) as driver:
         assert steps(driver, ("a", 1, 5), ("a", 2, 6), ("b", 3, 1), ("a", 4, 7)) == [
@@ -141,7 +141,7 @@ def test_record_above_limit_releases_earliest_record() -> None:
         ]
 
 
-def test_record_above_limit_is_an_error_if_full_is_fail() -> None:
+def test_suppress_above_record_limit_raises_error_if_full_is_fail() -> None:
     until = until_time_limit(milliseconds(100), max_records=1, full="fail")
     with driver_of(until) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)
@@ -153,7 +153,7 @@ def test_record_above_limit_is_an_error_if_full_is_fail() -> None:
 @pytest.mark.parametrize(
     "bounds", [{"max_records": 2}, {"max_bytes": 60}], ids=["records", "bytes"]
 )
-def test_full_buffer_is_not_reported_as_failed_record(policy: Any, bounds: Any) -> None:
+def test_full_suppress_buffer_is_not_reported_as_failed_record(policy: Any, bounds: Any) -> None:
     until = until_time_limit(milliseconds(100), full="fail", **bounds)
     with driver_of(until, policy=policy) as driver:
         assert steps(driver, ("a", 1, 0), ("b", 1, 0), ("a", 2, 1)) == [[], [], []]
@@ -165,7 +165,7 @@ def test_full_buffer_is_not_reported_as_failed_record(policy: Any, bounds: Any) 
             assert driver.store(HELD).approximate_count() == 2
 
 
-def test_bytes_above_limit_release_earliest_record() -> None:
+def test_suppress_releases_earliest_record_above_byte_limit() -> None:
     with driver_of(until_time_limit(milliseconds(100), max_bytes=60)) as driver:
         rows = [("a", 1, 5), ("b", 2, 1), ("b", 9, 7), ("c", 3, 6), ("d", 4, 6)]
         assert steps(driver, *rows) == [[], [], [], [("b", 9, 7)], [("a", 1, 5)]]
@@ -193,7 +193,7 @@ def contents(store: Any) -> list[Any]:
     ),
     st.sampled_from(["skip", "fail"]),
 )
-def test_counted_bytes_equal_held_bytes(
+def test_suppress_byte_count_equals_bytes_in_buffer(
     rows: list[tuple[str, int | None, int]], policy: Any
 ) -> None:
     until = until_time_limit(milliseconds(5), max_bytes=75)
@@ -204,7 +204,7 @@ def test_counted_bytes_equal_held_bytes(
             assert counted == held <= 75
 
 
-def test_bytes_held_before_limit_was_added_are_counted() -> None:
+def test_suppress_counts_bytes_buffered_before_limit_was_added() -> None:
     with driver_of(until_time_limit(milliseconds(100)), recreate=False) as driver:
         steps(driver, ("a", 1, 0), ("b", 2, 0))
         held: BufferRows[str, int] = BufferRows.of(driver.store(HELD))
@@ -218,7 +218,7 @@ def test_bytes_held_before_limit_was_added_are_counted() -> None:
             steps(driver, (key, 1, 0))
 
 
-def test_limit_of_results_held_until_windows_close_stops_app() -> None:
+def test_suppress_until_windows_close_stops_app_at_its_limit() -> None:
     windows = TumblingWindows(milliseconds(10))
     store: Any = buffer_store("held", key=windowed(TEXT, windows), value=INT64)
     for bounds in ({"max_records": 2}, {"max_bytes": 100}):
@@ -241,14 +241,14 @@ def test_limit_of_results_held_until_windows_close_stops_app() -> None:
             assert "emit-early" not in caught.value.hint
 
 
-def test_headers_are_kept() -> None:
+def test_suppress_keeps_headers() -> None:
     headers = (("h", b"1"), ("h", None))
     with driver_of(until_time_limit(milliseconds(0))) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0, headers=headers)
         assert driver.read(SINK) == [Record("a", 1, 0, headers)]
 
 
-def test_invalid_arguments_are_rejected() -> None:
+def test_suppress_rejects_invalid_arguments() -> None:
     with pytest.raises(ValueError, match="max_records"):
         until_time_limit(milliseconds(1), max_records=-1)
     with pytest.raises(ValueError, match="max_bytes is -1"):

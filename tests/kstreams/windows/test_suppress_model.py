@@ -191,7 +191,7 @@ def test_until_window_closes_releases_final_results_of_batches_once(
 
 @pytest.mark.parametrize("emit", [every(milliseconds(60)), at_most_every(milliseconds(60))])
 def test_build_rejects_until_window_closes_after_delayed_results(emit: Any) -> None:
-    with pytest.raises(TopologyError, match="node 'windows' forwards that later, by"):
+    with pytest.raises(TopologyError, match="node 'windows' forwards this result later, by"):
         aggregating(TUMBLING, emit, "auto", until_window_closes(TUMBLING))
     driver, _ = aggregating(TUMBLING, emit, "auto", until_time_limit(milliseconds(5)))
     driver.close()

@@ -55,7 +55,9 @@ EMISSIONS = (each_update(), once_per_batch(), on_close(), every(TICK), at_most_e
 @pytest.mark.parametrize("execution", ["records", "auto"])
 @pytest.mark.parametrize("emit", EMISSIONS, ids=lambda emit: type(emit).__name__)
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
-def test_windows_and_emissions_skip_empty_time(windows: Any, emit: Any, execution: Any) -> None:
+def test_windowed_aggregation_after_jump_of_time_does_no_work_for_empty_windows(
+    windows: Any, emit: Any, execution: Any
+) -> None:
     rows = [("a", 1, 5), ("b", 1, 6), ("a", 1, FAR), ("a", 1, FAR + 2 * 86_400_000)]
     batches, dropped, _ = run(windows, emit, rows, (1, 3), count(), execution)
     assert sum(map(len, batches)) >= 3
@@ -72,7 +74,7 @@ class Ticks(FixedKeyProcessor[str, int, int]):
     def process(self, record: Record[str, int]) -> None: ...
 
 
-def test_punctuators_and_idleness_skip_empty_time() -> None:
+def test_punctuators_and_idle_timeout_after_jump_of_time_fire_once() -> None:
     builder = TopologyBuilder("ticks", idle_timeout=TICK)
     ticks = builder.add_processor("ticks", Ticks, builder.add_source("in", SOURCE))
     out = Topic("out", TEXT, INT64)
@@ -84,7 +86,7 @@ def test_punctuators_and_idleness_skip_empty_time() -> None:
         assert len(driver.read(out)) <= 6
 
 
-def test_suppress_skips_empty_time() -> None:
+def test_suppress_after_jump_of_time_does_no_work_for_empty_time() -> None:
     builder = TopologyBuilder("held")
     store = buffer_store("held", key=TEXT, value=INT64)
     supplier = suppress(until_time_limit(TICK), store=store)
@@ -97,7 +99,7 @@ def test_suppress_skips_empty_time() -> None:
         assert [record.key for record in driver.read(out)] == ["a"]
 
 
-def test_cost_of_time_range_depends_on_its_contents() -> None:
+def test_fetch_of_long_time_range_reads_only_existing_windows() -> None:
     windows = TumblingWindows(TICK, grace=timedelta(days=365_250))
     spec = window_store("state", key=TEXT, value=count().state)
     builder = TopologyBuilder("t")

@@ -20,7 +20,7 @@ from tests.support.windows.windowed_runs import SOURCE, run, store_for, topology
 TOO_MANY = HoppingWindows(days(1), milliseconds(100))
 
 
-def test_windows_with_too_many_per_record_are_rejected_by_build() -> None:
+def test_build_rejects_windows_with_too_many_windows_per_record() -> None:
     with pytest.raises(TopologyError) as caught:
         topology_of(TOO_MANY, on_close(), count())
     (problem,) = caught.value.problems
@@ -29,7 +29,7 @@ def test_windows_with_too_many_per_record_are_rejected_by_build() -> None:
     assert "HoppingWindows(..., max_windows=864_000)" in problem
 
 
-def test_aggregation_with_late_branch_is_checked_too() -> None:
+def test_window_limit_applies_to_aggregation_with_late_branch() -> None:
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", SOURCE)
     supplier: Any = windowed_aggregate(TOO_MANY, count(), store=store_for(TOO_MANY, count().state))
@@ -38,7 +38,7 @@ def test_aggregation_with_late_branch_is_checked_too() -> None:
         builder.build()
 
 
-def test_limit_can_be_raised_and_lowered() -> None:
+def test_window_limit_can_be_raised_and_lowered() -> None:
     raised = HoppingWindows(hours(2), seconds(1), max_windows=7_200)
     assert raised == HoppingWindows(hours(2), seconds(1))
     topology_of(raised, on_close(), count())
@@ -54,7 +54,7 @@ def count_of_results(windows: Any, execution: Any = "auto") -> int:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_record_in_as_many_windows_as_limit_is_aggregated_in_each(
+def test_record_in_as_many_windows_as_limit_is_aggregated_in_each_window(
     execution: Any,
 ) -> None:
     windows = HoppingWindows(milliseconds(MAX_WINDOWS), milliseconds(1))
@@ -89,7 +89,7 @@ def test_custom_windows_have_default_limit_and_can_override_it() -> None:
 
 
 @pytest.mark.parametrize("emit", [each_update(), once_per_batch(), on_close()], ids=repr)
-def test_table_is_processed_in_parts_if_records_are_in_many_windows(
+def test_batch_with_records_in_many_windows_is_processed_in_parts(
     emit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []

@@ -145,7 +145,7 @@ class Logging:
 PAIRS: Mapping[str, int | None] = {f"k{n}": n for n in range(9)}
 
 
-def test_lost_store_is_rebuilt_and_other_stores_of_task_stay(tmp_path: Path) -> None:
+def test_restore_rebuilds_lost_store_from_changelog_and_keeps_other_stores(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.commit({"k1": None, "k2": 20, "new": 5})
@@ -166,7 +166,7 @@ def test_lost_store_is_rebuilt_and_other_stores_of_task_stay(tmp_path: Path) -> 
     assert [p.meta for p in seed.pointers().values()] == [p.meta for p in app.pointers.values()]
 
 
-def test_recreated_changelog_restores_only_after_it_has_all_rows(
+def test_restore_from_recreated_changelog_needs_all_rows_of_store(
     tmp_path: Path,
 ) -> None:
     app = Logging(tmp_path, LOGGED)
@@ -235,7 +235,9 @@ def test_upgrade_leaves_out_uncommitted_changes_of_earlier_epoch(tmp_path: Path)
     assert app.read() == PAIRS
 
 
-def test_changelog_begun_later_includes_earlier_rows_after_first_commit(tmp_path: Path) -> None:
+def test_changelog_added_to_existing_store_includes_earlier_rows_after_first_commit(
+    tmp_path: Path,
+) -> None:
     app = Logging(tmp_path, PLAIN)
     app.commit(PAIRS)
     app.specs = (LOGGED,)
@@ -247,7 +249,7 @@ def test_changelog_begun_later_includes_earlier_rows_after_first_commit(tmp_path
     assert app.read() == {**PAIRS, "k1": 10}
 
 
-def test_restored_app_can_be_restored_again(tmp_path: Path) -> None:
+def test_restored_app_can_be_restored_a_second_time(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.restore()

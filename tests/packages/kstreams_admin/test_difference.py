@@ -37,7 +37,7 @@ def changes(path: Path, spec: StoreSpec[Any], old: int, new: int) -> list[tuple[
 @pytest.mark.long
 @settings(max_examples=15)
 @given(CONTENT, CONTENT)
-def test_difference_equals_model(
+def test_difference_of_versions_equals_model(
     first: dict[str, int | None], second: dict[str, int | None]
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -62,7 +62,9 @@ def _turned(found: list[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
     return sorted(found, key=lambda each: (each[1], each[0] == "-"))
 
 
-def test_differences_of_windows_are_ordered_by_time_and_equal_nans_left_out(tmp_path: Path) -> None:
+def test_difference_of_window_stores_is_ordered_by_time_and_leaves_out_equal_nans(
+    tmp_path: Path,
+) -> None:
     windows = TumblingWindows(milliseconds(10))
     spec = window_store("counts", key=TEXT, value=DOUBLE, windows=windows)
     app = Committing(tmp_path / "windows", spec)

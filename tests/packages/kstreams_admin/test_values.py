@@ -64,7 +64,7 @@ def test_typed_text_is_parsed_to_value(serde: Serde[Any], text: str, value: obje
     [(INT64, "x"), (LINES, '"a"'), (json_serde(Order), "{}"), (json_serde(Order), "{"), (TEXT, "")],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_text_without_a_value_raises_value_error(serde: Serde[Any], text: str) -> None:
+def test_text_that_serde_cannot_parse_raises_value_error(serde: Serde[Any], text: str) -> None:
     if serde == TEXT:
         assert parser_of(serde)(text) == ""
         return
@@ -96,7 +96,7 @@ CYCLE.append(CYCLE)
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_value_is_printed_on_one_line_without_control_characters(value: object, shown: str) -> None:
+def test_value_is_printed_in_one_line_without_control_characters(value: object, shown: str) -> None:
     assert printable(value) == shown
     assert printable(value).isprintable()
 
@@ -170,7 +170,7 @@ def test_failing_text_form_of_serde_falls_back_to_default() -> None:
     assert shown_by(msgpack_serde(object))({(1, 2): b"x"}) == '{"[1, 2]": "b\'x\'"}'
 
 
-def test_structs_of_any_package_are_printed() -> None:
+def test_objects_of_any_struct_library_are_printed() -> None:
     struct = msgspec.defstruct("Thing", [("a", int), ("b", bytes)])
     assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'
 

@@ -9,7 +9,7 @@ from kstreams_cli.backends import state_backend
 from kstreams_cli.usage import WrongUsageError
 
 
-def test_backends_are_made_by_name() -> None:
+def test_state_backend_is_created_by_name() -> None:
     assert state_backend("memory").name == "memory"
     assert state_backend("rocksdb").name == "rocksdb"
 
@@ -19,7 +19,7 @@ def test_unknown_backend_suggests_similar_names() -> None:
         state_backend("rocksbd")
 
 
-def test_durable_log_is_refused_as_a_backend() -> None:
+def test_name_of_durable_log_is_refused_as_state_backend() -> None:
     with pytest.raises(WrongUsageError, match=r"state=RocksDB\(log=S3\(\.\.\.\)\)"):
         state_backend("s3")
 

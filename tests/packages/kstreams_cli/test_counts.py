@@ -52,7 +52,7 @@ def test_commit_of_an_earlier_release_has_no_counts() -> None:
     assert (found.exit_code, "counts start with the next batch" in found.stderr) == (0, True)
 
 
-def test_counts_of_an_app_without_a_batch() -> None:
+def test_counts_of_app_without_batch_reports_that_it_has_none() -> None:
     Committing(Path("c").absolute(), COUNTS)
     found = kstreams("counts", "viewed", *WHERE)
     assert (found.exit_code, "no committed batch yet" in found.stderr) == (0, True)

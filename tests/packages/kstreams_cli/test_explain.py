@@ -40,7 +40,7 @@ def test_explain_without_the_topology_shows_the_history() -> None:
     assert refused.exit_code == 2
 
 
-def test_explain_as_json() -> None:
+def test_explain_command_prints_json() -> None:
     found = json.loads(say("explain", "word-count", "counts", "a", "--all", "--json", *RUN))
     assert (found["value"], [each["batch"] for each in found["explained"]]) == (
         [{"value": 3}],
@@ -59,7 +59,7 @@ def test_explain_shows_markup_in_keys_as_text_and_requires_a_key() -> None:
     assert "no such key" in say("explain", "word-count", "counts", "zebra", *RUN)
 
 
-def test_trace_shows_the_way_of_a_record() -> None:
+def test_trace_shows_path_of_record_through_nodes() -> None:
     found = json.loads(say("explain", "word-count", "counts", "b", "--json", *RUN))
     record = found["explained"][0]["steps"][0]["record"]
     place = f"lines/{record['partition']}@{record['offset']}"
@@ -80,7 +80,7 @@ def test_trace_shows_the_way_of_a_record() -> None:
     ],
     ids=["no place", "no topology", "not yet", "not read"],
 )
-def test_trace_of_a_missing_record_is_an_error(
+def test_trace_of_missing_record_is_reported_as_error(
     place: str, options: tuple[str, ...], code: int, problem: str
 ) -> None:
     found = kstreams("trace", "word-count", place, *options)

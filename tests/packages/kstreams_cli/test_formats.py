@@ -77,7 +77,7 @@ def test_name_is_resolved_to_a_serde(text: str, name: str) -> None:
     assert find_serde(text).name == name
 
 
-def test_package_offers_serdes_by_name(package: None) -> None:
+def test_installed_package_provides_serdes_by_name(package: None) -> None:
     found: Any = find_serde("cents:EUR", topic="t", part="key", registry="http://r")
     asked = found.request
     assert (asked.text, asked.topic, asked.part, asked.registry) == ("EUR", "t", "key", "http://r")
@@ -138,11 +138,11 @@ def test_recorded_name_is_resolved_to_a_serde(recorded: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("recorded", ["point", "zstd:1a2b3c4d(text)", "gzip(point)", "json[", ""])
-def test_recorded_name_may_be_unknown(recorded: str) -> None:
+def test_unknown_serde_name_in_checkpoint_resolves_to_none(recorded: str) -> None:
     assert recorded_serde(recorded) is None
 
 
-def test_undecodable_bytes_are_returned_unchanged(package: None) -> None:
+def test_undecodable_bytes_are_shown_unchanged(package: None) -> None:
     cents = find_format("cents:EUR")
     assert cents.read(b"5") == (5, True)
     for data in (b"five", b"panic"):

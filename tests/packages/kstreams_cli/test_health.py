@@ -61,7 +61,7 @@ def test_app_without_input_is_healthy_whatever_the_age_of_its_commit(app: Commit
     assert checked()[0] == 0
 
 
-def test_app_with_waiting_records_and_no_commit_is_unhealthy(app: Committing) -> None:
+def test_app_with_unread_records_and_no_recent_commit_is_unhealthy(app: Committing) -> None:
     produce(READ + 2)
     commit(app, seconds_ago=9_999)
     said = "query 'in' has 2 unread records, and no commit since batch 0"
@@ -100,7 +100,7 @@ def report_waiting(*, waiting: int, seconds_ago: int = 0) -> None:
     files.replace(TOPOLOGY, to_bytes(outline.to_json()))
 
 
-def test_waiting_records_of_a_log_come_from_the_report_of_the_app(app: Committing) -> None:
+def test_health_reads_unread_records_of_log_from_last_report_of_app(app: Committing) -> None:
     produce(READ + 9)  # of a topic with the log's name, which the app does not read
     commit(app, seconds_ago=9_999)
     report_waiting(waiting=0)
@@ -112,7 +112,7 @@ def test_waiting_records_of_a_log_come_from_the_report_of_the_app(app: Committin
     assert (query["kept_bytes"], query["room_bytes"]) == ({"in": 3_000}, {"in": 500})
 
 
-def test_app_with_a_log_and_an_old_report_is_unhealthy(app: Committing) -> None:
+def test_app_that_reads_log_and_has_old_report_is_unhealthy(app: Committing) -> None:
     report_waiting(waiting=0, seconds_ago=60)
     commit(app, seconds_ago=30)
     assert checked()[0] == 0

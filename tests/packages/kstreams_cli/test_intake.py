@@ -55,7 +55,9 @@ def _module(_alone: None) -> None:
         (("hooks:HOOK", "--topic", "t", "--value-serde", "none-such"), "--value-serde"),
     ],
 )
-def test_wrong_usage_is_refused(options: tuple[str, ...], said: str) -> None:
+def test_intake_command_with_invalid_arguments_is_usage_error(
+    options: tuple[str, ...], said: str
+) -> None:
     found = kstreams("intake", *options)
     assert (found.exit_code, said in " ".join(found.stderr.split())) == (2, True)
 

@@ -14,7 +14,7 @@ from tests.support.cli.command_line import kstreams, say
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_topic_commands_on_kafka(
+def test_topic_commands_create_fill_show_and_delete_topic_on_kafka(
     broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_BOOTSTRAP", broker.bootstrap)
@@ -48,7 +48,7 @@ def test_topic_commands_on_kafka(
     assert topic_name not in say("topics", "list", "--quiet").splitlines()
 
 
-def test_tail_continues_after_undecodable_headers(
+def test_tail_continues_after_record_with_undecodable_headers(
     broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_BOOTSTRAP", broker.bootstrap)
@@ -63,7 +63,9 @@ def test_tail_continues_after_undecodable_headers(
     assert json.loads(line)["undecodable"] == ["headers"]
 
 
-def test_secrets_are_read_from_a_file_and_not_shown(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_secret_options_are_read_from_file_and_not_printed(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
     options = tmp_path / "kafka.properties"
     options.write_text(
         "security.protocol=SSL\nssl.ca.location=/nowhere.pem\nssl.key.password=hunter2\n"

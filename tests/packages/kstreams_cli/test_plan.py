@@ -93,7 +93,7 @@ def test_plan_shows_the_change_of_each_store(
     assert {path: path.lstat().st_mtime_ns for path in Path("c").rglob("*")} == before
 
 
-def test_plan_as_json() -> None:
+def test_plan_command_prints_json() -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     result = kstreams("plan", "planned:other", "--checkpoint", "c", "--json")
     said = json.loads(result.stdout)
@@ -174,7 +174,7 @@ def test_plan_refuses_options_without_effect(options: tuple[str, ...], said: str
     assert said in " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_plan_of_a_missing_topic_names_the_command_that_creates_it() -> None:
+def test_plan_of_missing_topic_shows_command_that_creates_it() -> None:
     result = kstreams("plan", "planned:none", "--data", "elsewhere")
     assert result.exit_code == 1
     assert "`kstreams topics create in --partitions 4 --data elsewhere`" in result.stderr

@@ -27,19 +27,19 @@ def pairs() -> list[tuple[bytes | None, bytes | None]]:
     return sorted(((r.key, r.value) for r in records()), key=repr)
 
 
-def test_line_is_key_tab_value_or_only_a_value() -> None:
+def test_produce_line_is_key_tab_value_or_value_alone() -> None:
     result = kstreams("topics", "produce", "t", given="ann\t3\tleft\nalone\n\n")
     assert result.stderr == "Appended 3 records to t.\n"
     assert pairs() == sorted([(b"ann", b"3\tleft"), (None, b"alone"), (None, b"")], key=repr)
 
 
-def test_records_are_written_to_the_partition_of_their_key() -> None:
+def test_produce_writes_records_to_partition_of_their_key() -> None:
     say("topics", "produce", "t", given="ann\t1\nbob\t2\nann\t3\n")
     partitions = {(r.key, r.partition) for r in records()}
     assert len(partitions) == 2
 
 
-def test_serdes_encode_the_text() -> None:
+def test_produce_encodes_text_by_key_and_value_serdes() -> None:
     options = ["--key-serde", "int32", "--value-serde", "json"]
     say("topics", "produce", "t", *options, given='7\t{"b": [1, null]}\n')
     assert pairs() == [(b"\0\0\0\7", b'{"b":[1,null]}')]
@@ -55,29 +55,29 @@ def test_serdes_encode_the_text() -> None:
         ("none", "whatever", None),
     ],
 )
-def test_each_serde_encodes_its_values(serde: str, text: str, data: bytes | None) -> None:
+def test_produce_encodes_values_by_each_serde(serde: str, text: str, data: bytes | None) -> None:
     say("topics", "produce", "t", "--value-serde", serde, given=f"{text}\n")
     assert pairs() == [(None, data)]
 
 
-def test_bytes_are_written_unchanged() -> None:
+def test_produce_writes_bytes_unchanged() -> None:
     say("topics", "produce", "t", "--value-serde", "bytes", given=b"\xff\r\n")
     assert pairs() == [(None, b"\xff\r")]
 
 
-def test_separator_tombstone_and_headers() -> None:
+def test_produce_applies_separator_tombstone_and_header_options() -> None:
     options = ["--separator", "::", "--tombstone", "NULL", "--header", "a=1", "--header", "b=x=y"]
     say("topics", "produce", "t", *options, given="k::v\nl::NULL\n")
     assert pairs() == [(b"k", b"v"), (b"l", None)]
     assert {r.headers for r in records()} == {(("a", b"1"), ("b", b"x=y"))}
 
 
-def test_empty_separator_means_no_keys() -> None:
+def test_produce_with_empty_separator_writes_null_keys() -> None:
     say("topics", "produce", "t", "--separator", "", given="a\tb\n")
     assert pairs() == [(None, b"a\tb")]
 
 
-def test_timestamps_are_given_for_all_lines_or_for_each_line() -> None:
+def test_produce_accepts_one_timestamp_or_one_in_each_line() -> None:
     say("topics", "produce", "t", "--timestamp", "1970-01-01T00:00:01Z", given="a\n")
     say("topics", "produce", "t", "--timestamp", "@2000", given="b\n")
     say(
@@ -96,7 +96,7 @@ def test_timestamps_are_given_for_all_lines_or_for_each_line() -> None:
     ]
 
 
-def test_bad_line_is_named_and_earlier_lines_are_written() -> None:
+def test_produce_reports_number_of_bad_line_and_writes_earlier_lines() -> None:
     result = kstreams("topics", "produce", "t", "--value-serde", "int64", given="1\n2\nthree\n4\n")
     assert result.exit_code == 1
     assert "line 3: invalid literal for int()" in result.stderr
@@ -104,13 +104,13 @@ def test_bad_line_is_named_and_earlier_lines_are_written() -> None:
     assert len(records()) == 2
 
 
-def test_number_out_of_range_is_refused_with_its_line() -> None:
+def test_produce_reports_line_of_number_out_of_range() -> None:
     result = kstreams("topics", "produce", "t", "--value-serde", "int32", given=f"{1 << 40}\n")
     assert result.exit_code == 1
     assert "SerializationError: line 1: expected int32" in result.stderr
 
 
-def test_lines_are_read_from_a_file(tmp_path: Path) -> None:
+def test_produce_reads_lines_from_file(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("a\nb")
     say("topics", "produce", "t", "--from", "lines.txt")
     assert pairs() == [(None, b"a"), (None, b"b")]
@@ -129,7 +129,7 @@ def test_lines_are_read_from_a_file(tmp_path: Path) -> None:
     ],
     ids=lambda options: options[0],
 )
-def test_wrong_options_are_wrong_usage(options: list[str]) -> None:
+def test_produce_with_invalid_options_is_usage_error(options: list[str]) -> None:
     result = kstreams("topics", "produce", "t", *options, given="x\n")
     assert (result.exit_code, records()) == (2, [])
     assert f"Invalid value for '{options[0]}'" in result.stderr

@@ -87,7 +87,7 @@ def test_command_imports_no_module_of_other_commands() -> None:
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
-def test_missing_extra_is_named(missing: str) -> None:
+def test_missing_package_error_names_extra_to_install(missing: str) -> None:
     program = f"import sys; sys.modules['{missing}'] = None; from kstreams_cli import main; main()"
     found = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True
@@ -98,6 +98,6 @@ def test_missing_extra_is_named(missing: str) -> None:
     )
 
 
-def test_library_needs_no_extra_of_the_command_line() -> None:
+def test_library_can_be_imported_without_command_line_extra() -> None:
     program = "import kstreams, sys; sys.exit('typer' in sys.modules or 'rich' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

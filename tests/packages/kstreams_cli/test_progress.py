@@ -36,7 +36,9 @@ def test_progress_sums_batches() -> None:
     ]
 
 
-def test_log_lines_are_written_at_most_every_few_seconds(caplog: pytest.LogCaptureFixture) -> None:
+def test_progress_log_lines_are_written_at_most_every_few_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.INFO, "kstreams.cli"):
         progress(logs=True)
     assert caplog.messages == [
@@ -50,7 +52,7 @@ def test_summary_counts_all_batches() -> None:
     assert line.endswith("backlog 0, dropped 3 late, 1 null")
 
 
-def test_terminal_gets_a_live_table() -> None:
+def test_progress_is_shown_as_live_table_on_terminal() -> None:
     file = io.StringIO()
     console = Console(file=file, width=100, force_terminal=True)
     with shown_live(progress(), console, "app"):

@@ -27,7 +27,7 @@ def checkpoint(path: str = ".kstreams/app") -> Path:
     return folder
 
 
-def test_reset_lists_files_and_asks() -> None:
+def test_reset_lists_files_and_asks_for_confirmation() -> None:
     folder = checkpoint()
     refused = kstreams("reset", "app", given="n\n")
     assert refused.exit_code == 1
@@ -42,7 +42,7 @@ def test_reset_lists_files_and_asks() -> None:
     assert not folder.exists()
 
 
-def test_reset_with_yes_does_not_ask() -> None:
+def test_reset_with_yes_needs_no_confirmation() -> None:
     folder = checkpoint("elsewhere")
     Path(f"local/app/{EPOCH}").mkdir(parents=True)
     say("reset", "app", "--checkpoint", "elsewhere", "--state-dir", "local", "--yes")

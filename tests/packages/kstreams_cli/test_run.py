@@ -45,7 +45,7 @@ COUNTED = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2)]
 
 
 @pytest.mark.long
-def test_run_until_the_end_and_after_a_reset_from_the_beginning() -> None:
+def test_run_until_end_processes_all_records_and_again_after_reset() -> None:
     first = run("--until", "end", "--state", "rocksdb")
     assert first.returncode == 0, first.stderr
     assert totals() == COUNTED
@@ -75,7 +75,7 @@ def test_run_until_the_end_and_after_a_reset_from_the_beginning() -> None:
 
 
 @pytest.mark.long
-def test_failing_processor_is_a_clear_error() -> None:
+def test_run_with_failing_processor_prints_error_of_processor() -> None:
     say("topics", "produce", "lines", given="3\tboom\n")
     failed = run("--until", "end")
     assert failed.returncode == 1
@@ -86,7 +86,7 @@ def test_failing_processor_is_a_clear_error() -> None:
     assert "app word-count: failed after" in failed.stderr
 
 
-def test_wrong_settings_are_wrong_usage() -> None:
+def test_run_with_invalid_settings_is_usage_error() -> None:
     for options in (
         ["--trigger", "soon"],
         ["--state", "rocksbd"],
@@ -101,7 +101,7 @@ def test_wrong_settings_are_wrong_usage() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_signal_stops_the_app_gracefully(number: signal.Signals, tmp_path: Path) -> None:
+def test_run_stops_gracefully_on_signal(number: signal.Signals, tmp_path: Path) -> None:
     command = [*KSTREAMS, "run", "words", "--app-id", "mine", "--checkpoint", "here"]
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -126,7 +126,7 @@ def test_signal_stops_the_app_gracefully(number: signal.Signals, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_renamed_store_is_refused_with_the_command_that_keeps_it() -> None:
+def test_run_refuses_renamed_store_and_shows_option_that_keeps_its_state() -> None:
     assert run("--until", "end").returncode == 0
     module = Path("words.py")
     module.write_text(

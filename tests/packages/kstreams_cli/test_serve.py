@@ -37,7 +37,7 @@ _TOKEN = "a-token-of-the-tests"
         (("--limit", "read_seconds=nan"), "expected a positive number"),
     ],
 )
-def test_unsafe_options_are_refused(options: tuple[str, ...], said: str) -> None:
+def test_serve_refuses_unsafe_options(options: tuple[str, ...], said: str) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     Path("tokens").touch(0o600)
     Path("tokens").write_text(f"data {_TOKEN}\n")
@@ -49,7 +49,7 @@ def test_unsafe_options_are_refused(options: tuple[str, ...], said: str) -> None
     "options", [("nosuch",), ("c", "nosuch"), ("c", "c"), ("c", "--bind", "192.0.2.1:1")],
     ids=["no checkpoint", "one of two", "the same twice", "no such address"],
 )  # fmt: skip
-def test_failed_start_shows_no_token(options: tuple[str, ...]) -> None:
+def test_failed_start_of_server_shows_no_token(options: tuple[str, ...]) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     found = kstreams("serve", *options, *(("--behind-proxy",) if "--bind" in options else ()))
     assert found.exit_code != 0

@@ -64,7 +64,7 @@ def words(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if line.split()]
 
 
-def test_list_shows_stores_and_savepoints() -> None:
+def test_state_list_shows_stores_and_savepoints() -> None:
     app()
     rows = words(say("state", "list", "viewed", *WHERE))
     assert rows[1][:7] == ["counts", "key-value", "text", "int64", "in", "3", "1"]
@@ -74,7 +74,7 @@ def test_list_shows_stores_and_savepoints() -> None:
     assert rows[-1][-2:] == ["in", "1"]
 
 
-def test_get_shows_a_value_now_and_earlier() -> None:
+def test_state_get_shows_present_and_earlier_value() -> None:
     app()
     assert say("state", "get", "viewed", "counts", "fig", *WHERE) == "30\n"
     assert say("state", "get", "viewed", "counts", "fig", *WHERE, "--as-of", "0") == "3\n"
@@ -83,7 +83,7 @@ def test_get_shows_a_value_now_and_earlier() -> None:
     assert "Store counts has no key kiwi" in missing.stderr
 
 
-def test_get_shows_the_windows_of_a_key() -> None:
+def test_state_get_shows_windows_of_key() -> None:
     made = Committing(Path("c").absolute(), window_store("w", key=TEXT, value=INT64))
     made.commit(lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10)])
     assert say("state", "get", "viewed", "w", "a", *WHERE) == f"{at(0)}\t7\n{at(10)}\t7\n"
@@ -91,7 +91,7 @@ def test_get_shows_the_windows_of_a_key() -> None:
     assert (rows[0], rows[1]) == (["key", "start", "value"], ["a", at(0), "7"])
 
 
-def test_get_selects_windows_sessions_and_versions_by_time() -> None:
+def test_state_get_selects_windows_sessions_and_versions_by_time() -> None:
     made = Committing(Path("w").absolute(), window_store("w", key=TEXT, value=INT64))
     made.commit(
         lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10, 20)]
@@ -240,7 +240,7 @@ def test_slices_and_buffered_records_are_shown_and_exported(kind: str) -> None:
     assert {str(column.type) for column in table.schema if column.name != "key"} == {"int64"}
 
 
-def test_windowed_keys_are_separate_columns() -> None:
+def test_rows_of_store_with_windowed_keys_have_key_start_and_end_columns() -> None:
     windows = TumblingWindows(milliseconds(10))
     key = windowed(TEXT, windows)
     made = Committing(Path("c").absolute(), buffer_store("t", key=key, value=INT64), key=TEXT)
@@ -254,7 +254,7 @@ def test_windowed_keys_are_separate_columns() -> None:
         assert key_serde(view) == TEXT
 
 
-def test_scan_shows_rows_in_order_and_reports_further_ones() -> None:
+def test_state_scan_shows_rows_in_order_and_reports_that_more_exist() -> None:
     app()
     result = kstreams("state", "scan", "viewed", "counts", *WHERE, "--limit", "2")
     assert words(result.stdout) == [["key", "value"], ["apple", "5"], ["fig", "30"]]
@@ -283,7 +283,7 @@ def test_values_of_unknown_serdes_are_shown_as_bytes_or_by_a_given_serde() -> No
     assert told == "1.5\n"
 
 
-def test_export_writes_typed_parquet() -> None:
+def test_state_export_writes_typed_parquet() -> None:
     app()
     result = kstreams("state", "export", "viewed", "counts", "out.parquet", *WHERE)
     assert (result.exit_code, result.stderr) == (0, "Wrote out.parquet: 3 rows at version 1.\n")
@@ -293,7 +293,7 @@ def test_export_writes_typed_parquet() -> None:
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["c", "out.parquet"]
 
 
-def test_export_does_not_follow_links() -> None:
+def test_state_export_does_not_follow_links() -> None:
     app()
     theirs = Path("theirs")
     theirs.write_text("precious")
@@ -306,7 +306,7 @@ def test_export_does_not_follow_links() -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])
-def test_verify_reads_all_objects(damage: str) -> None:
+def test_state_verify_reads_all_objects(damage: str) -> None:
     made = app()
     say("state", "savepoint", "viewed", "monday", *WHERE)
     good = kstreams("state", "verify", "viewed", *WHERE)
@@ -354,7 +354,7 @@ def test_app_id_that_leads_outside_the_folder_is_refused(command: tuple[str, ...
     assert not Path("copy").exists()
 
 
-def test_missing_names_are_reported_with_suggestions() -> None:
+def test_state_commands_report_missing_names_with_suggestions() -> None:
     result = kstreams("state", "list", "viewed")
     assert result.exit_code == 1
     assert result.stderr.startswith("NoCheckpointError: there is no checkpoint at")
@@ -372,7 +372,7 @@ def test_help_of_each_state_command_has_an_example(command: str) -> None:
     assert f"kstreams state {command}" in say("state", command, "--help")
 
 
-def test_get_shows_the_timestamp_of_a_value_on_request() -> None:
+def test_state_get_shows_timestamp_of_value_on_request() -> None:
     made = Committing(Path("c").absolute(), timestamped_store("t", key=TEXT, value=INT64))
     made.commit(lambda store, partition: store.put("a", 7, 5))
     assert say("state", "get", "viewed", "t", "a", *WHERE) == "7\n"

@@ -42,7 +42,7 @@ def test_diff_shows_changed_deleted_and_new_rows(versions: tuple[str, ...]) -> N
 
 
 @pytest.mark.usefixtures("app")
-def test_diff_backwards_of_equal_versions_and_with_a_limit() -> None:
+def test_state_diff_works_backwards_between_equal_versions_and_with_limit() -> None:
     assert rows("1", "0")[:2] == [["-", "a", "5"], ["+", "a", "1"]]
     assert rows("1", "1") == []
     found = kstreams("state", "diff", "viewed", "counts", "0", "--limit", "1", *WHERE)
@@ -50,13 +50,13 @@ def test_diff_backwards_of_equal_versions_and_with_a_limit() -> None:
 
 
 @pytest.mark.usefixtures("app")
-def test_diff_as_json_has_a_line_for_each_row() -> None:
+def test_state_diff_prints_one_json_line_per_row() -> None:
     lines = say("state", "diff", "viewed", "counts", "0", "--json", *WHERE).splitlines()
     assert json.loads(lines[0]) == {"change": "-", "key": "a", "value": "1"}
 
 
 @pytest.mark.usefixtures("app")
-def test_version_that_is_not_retained_is_refused() -> None:
+def test_state_diff_refuses_version_that_is_not_retained() -> None:
     found = kstreams("state", "diff", "viewed", "counts", "7", *WHERE)
     assert (found.exit_code, "is not retained" in " ".join(found.stderr.split())) == (1, True)
 

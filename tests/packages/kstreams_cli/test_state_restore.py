@@ -49,7 +49,7 @@ def test_restore_refuses_while_the_app_runs(app: Logging) -> None:
     assert result.stderr.startswith("AppLockedError: ")
 
 
-def test_restore_needs_a_source(app: Logging) -> None:
+def test_state_restore_without_changelog_source_is_refused(app: Logging) -> None:
     result = kstreams("state", "restore", "app", "--topology", "shapes:TOPOLOGY")
     assert result.exit_code == 2
     assert "give --from-changelog" in result.stderr

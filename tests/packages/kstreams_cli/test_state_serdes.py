@@ -67,7 +67,7 @@ OWN = pytest.mark.parametrize(
 
 
 @NAMED
-def test_recorded_name_is_sufficient(serde: Serde[Any]) -> None:
+def test_state_commands_decode_values_by_serde_name_in_checkpoint(serde: Serde[Any]) -> None:
     committed(serde, *HOSTILE)
     assert json_of(say("state", "get", "viewed", "orders", "a", *WHERE)) == SHOWN
     table = say("state", "scan", "viewed", "orders", *WHERE)
@@ -78,7 +78,7 @@ def test_recorded_name_is_sufficient(serde: Serde[Any]) -> None:
 
 
 @OWN
-def test_other_serdes_are_given_on_the_command_line(serde: Serde[Any], name: str) -> None:
+def test_state_get_decodes_values_by_serde_option(serde: Serde[Any], name: str) -> None:
     committed(serde, *HOSTILE if name == "CSV" else ())  # XML has no such characters
     assert "tea" in say("state", "get", "viewed", "orders", "a", *WHERE)  # its bytes
     Path("shop.py").write_text(MODULE)
@@ -89,7 +89,7 @@ def test_other_serdes_are_given_on_the_command_line(serde: Serde[Any], name: str
 
 
 @NAMED
-def test_view_returns_the_objects(serde: Serde[Any]) -> None:
+def test_view_decodes_values_to_objects(serde: Serde[Any]) -> None:
     with View(Path("c").absolute(), committed(serde, *HOSTILE)) as view:
         assert view.get("a") == Order(1, "tea")
         assert [key for key, _ in view.items()] == ["a", "b\x1b[2J"]

@@ -184,7 +184,7 @@ def test_damaged_savepoint_is_named_and_can_be_deleted(written: Written) -> None
     ],
     ids=lambda command: command[0],
 )
-def test_log_at_another_place_is_not_mistaken_for_an_empty_app(
+def test_verify_reports_missing_log_instead_of_empty_app(
     written: Written, command: tuple[str, ...]
 ) -> None:
     Path("c/state").rename("aside")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +30,7 @@ def values(*options: str) -> list[str]:
     return [line.split("\t")[4] for line in say("topics", "tail", "t", *options).splitlines()]
 
 
-def test_line_has_position_time_key_value_and_headers() -> None:
+def test_tail_line_has_position_time_key_value_and_headers() -> None:
     say("topics", "produce", "t", "--header", "h=x", "--timestamp", "@9007", given="last\n")
     first, *_, last = say("topics", "tail", "t").splitlines()
     assert first == "0\t0\t1970-01-01T00:00:01.000Z\tk1\tv1"
@@ -50,7 +51,7 @@ def test_line_has_position_time_key_value_and_headers() -> None:
         ("@2001", ["v3", "v4", "v5"]),
     ],
 )
-def test_tail_begins_at_the_given_point(point: str, expected: list[str]) -> None:
+def test_tail_begins_at_given_offset_or_time(point: str, expected: list[str]) -> None:
     assert values("--from", point) == expected
 
 
@@ -58,7 +59,7 @@ def test_tail_ends_at_the_limit() -> None:
     assert values("--limit", "2") == ["v1", "v2"]
 
 
-def test_partitions_are_merged_by_time() -> None:
+def test_tail_merges_partitions_by_time() -> None:
     Embedded("data").admin().create("u", 4)
     lines = [f"{1000 * (n % 7)}\t{n}\t{n}\n" for n in range(40)]
     say("topics", "produce", "u", "--timestamp", "field", given="".join(lines))
@@ -70,7 +71,7 @@ def test_partitions_are_merged_by_time() -> None:
         assert own == sorted(own)
 
 
-def test_json_output_has_types_and_nulls() -> None:
+def test_tail_json_output_has_types_and_nulls() -> None:
     topic = Topic("u", key=TEXT, value=INT64, nulls="pass")
     with Emitter(topic, Embedded("data", default_partitions=1)) as emitter:
         emitter.emit("ann", 7, timestamp=0, headers=(("h", b"\xff"), ("n", None)))
@@ -96,7 +97,7 @@ def test_json_output_has_types_and_nulls() -> None:
     ]
 
 
-def test_undecodable_bytes_are_shown_unchanged() -> None:
+def test_tail_shows_undecodable_bytes_unchanged() -> None:
     say("topics", "produce", "t", "--value-serde", "bytes", given=b"\xff\xfe\n")
     assert values("--from", "-1") == ["b'\\xff\\xfe'"]
     (line,) = say("topics", "tail", "t", "--from", "-1", "--format", "json").splitlines()
@@ -104,12 +105,12 @@ def test_undecodable_bytes_are_shown_unchanged() -> None:
     assert values("--from", "0", "--limit", "1", "--value-serde", "int64") == ["b'v1'"]
 
 
-def test_control_characters_do_not_reach_the_terminal() -> None:
+def test_tail_escapes_control_characters() -> None:
     say("topics", "produce", "t", given="\x1b[31mred\a\n")
     assert values("--from", "-1") == ["\\x1b[31mred\\x07"]
 
 
-def test_follow_shows_new_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tail_follow_shows_new_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "_POLL_SECONDS", 0.01)
     connection = Embedded("data")
 
@@ -126,22 +127,22 @@ def test_follow_shows_new_records(monkeypatch: pytest.MonkeyPatch) -> None:
         writer.join()
 
 
-def test_interrupt_ends_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_ends_tail_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("time.sleep", interrupted)
+    monkeypatch.setattr(tail, "time", SimpleNamespace(sleep=interrupted))  # not in all threads
     assert values("--follow", "--from", "-1") == ["v5"]
 
 
-def test_wrong_options_are_wrong_usage() -> None:
+def test_tail_with_invalid_options_is_usage_error() -> None:
     assert kstreams("topics", "tail", "t", "--from", "soon").exit_code == 2
     near = kstreams("topics", "tail", "t", "--key-serde", "txt")
     assert near.exit_code == 2
     assert "did you mean 'text'?" in near.stderr
 
 
-def test_records_are_read_from_the_given_offsets() -> None:
+def test_tail_reads_records_from_given_offsets() -> None:
     connection = Embedded("data")
     found = tail._records(connection.admin(), connection.reader(), "t", {0: 4}, follow=False)
     assert list(found) == [RawRecord("t", 0, 4, 5000, b"k5", b"v5")]
@@ -158,7 +159,7 @@ def test_json_of_any_text_is_one_line_without_control_characters(text: str) -> N
     assert json.loads(line)["value"] == json.loads(written)
 
 
-def test_undecodable_values_are_counted_in_a_note() -> None:
+def test_tail_counts_undecodable_values_in_a_note() -> None:
     say("topics", "produce", "t", "--value-serde", "int64", given="7\n")
     result = kstreams("topics", "tail", "t", "--value-serde", "int64", "--from", "-2")
     note = " ".join(result.stderr.split())
@@ -167,7 +168,7 @@ def test_undecodable_values_are_counted_in_a_note() -> None:
     assert kstreams("topics", "tail", "t", "--limit", "1").stderr == ""
 
 
-def test_windowed_keys_have_times_in_utc() -> None:
+def test_tail_shows_times_of_windowed_keys_in_utc() -> None:
     windows = TumblingWindows(minutes(1))
     topic = Topic("w", key=windowed(TEXT, windows), value=INT64)
     with Emitter(topic, Embedded("data", default_partitions=1)) as emitter:

@@ -18,21 +18,21 @@ def place(data: str | None = None, bootstrap: str | None = None, **environment: 
     return find_place(data, bootstrap, None, None, environment)
 
 
-def test_topics_are_in_data_by_default() -> None:
+def test_topics_are_in_folder_data_by_default() -> None:
     assert place() == Place(Embedded("data"), "data", is_kafka=False)
 
 
-def test_environment_sets_the_place() -> None:
+def test_environment_variables_select_data_folder_or_broker() -> None:
     assert place(KSTREAMS_DATA="d").connection == Embedded("d")
     assert place(KSTREAMS_BOOTSTRAP="b:1").label == "b:1"
 
 
-def test_options_override_the_environment() -> None:
+def test_place_options_override_environment() -> None:
     assert place(data="d", KSTREAMS_BOOTSTRAP="b:1").connection == Embedded("d")
     assert place(bootstrap="b:1", KSTREAMS_DATA="d").is_kafka
 
 
-def test_two_places_are_refused() -> None:
+def test_data_folder_and_bootstrap_together_are_refused() -> None:
     with pytest.raises(WrongUsageError, match="not both"):
         place("d", "b:1")
     with pytest.raises(WrongUsageError, match="are both set"):
@@ -46,7 +46,7 @@ def test_embedded_topics_accept_no_client_options() -> None:
         place("s3://bucket/x")
 
 
-def test_options_are_read_from_a_file_and_the_command_line_overrides_them(tmp_path: Path) -> None:
+def test_client_options_of_command_line_override_those_of_file(tmp_path: Path) -> None:
     file = tmp_path / "kafka.properties"
     file.write_text("# how\nsecurity.protocol=SSL\n\nsasl.password = a=b \nclient.id=file\n")
     found = find_place(None, "b:1", ["client.id=line"], file, {})
@@ -57,7 +57,7 @@ def test_options_are_read_from_a_file_and_the_command_line_overrides_them(tmp_pa
     assert read_pairs(file, "--options-file")["sasl.password"] == "a=b"
 
 
-def test_secrets_are_not_shown(tmp_path: Path) -> None:
+def test_topic_place_does_not_print_secrets(tmp_path: Path) -> None:
     (tmp_path / "options").write_text("client.id=x\nsasl.password hunter2\n")
     results = [
         kstreams("topics", "list", "--bootstrap", "b:1", *more)
@@ -74,13 +74,13 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
     assert "partitioner in options is set by the engine" in results[2].stderr
 
 
-def test_pairs_are_split_at_the_first_equals_sign() -> None:
+def test_client_options_are_split_at_first_equals_sign() -> None:
     assert pairs_of(["a=b=c", "d= e ", "a=x"], "--option") == {"a": "x", "d": "e"}
     with pytest.raises(WrongUsageError):
         pairs_of(["=x"], "--option")
 
 
-def test_missing_options_file_is_wrong_usage(tmp_path: Path) -> None:
+def test_missing_file_of_client_options_is_usage_error(tmp_path: Path) -> None:
     with pytest.raises(WrongUsageError, match="cannot read"):
         read_pairs(tmp_path / "none", "--options-file")
 
@@ -100,13 +100,13 @@ def test_secret_on_the_command_line_logs_a_warning_and_is_not_shown(tmp_path: Pa
     assert "hunter2" not in warned.output + silent.output
 
 
-def test_results_are_committed_once_on_either_kind_of_topic() -> None:
+def test_seen_once_selects_exactly_once_delivery_for_kafka_only() -> None:
     embedded = place()
     assert embedded.seen_once() is embedded
     assert place(bootstrap="b:1").seen_once().connection == Kafka("b:1", delivery="exactly-once")
 
 
-def test_options_of_the_environment_apply_only_to_its_brokers() -> None:
+def test_client_options_of_environment_apply_only_to_its_brokers() -> None:
     given = {"KSTREAMS_BOOTSTRAP": "b:1", "KSTREAMS_OPTIONS": '{"sasl.password": "a=b\\nc"}'}
     assert place(**given).connection == Kafka("b:1", {"sasl.password": "a=b\nc"})
     assert place(bootstrap="c:1", **given).connection == Kafka("c:1")
@@ -120,5 +120,5 @@ def test_options_of_the_environment_apply_only_to_its_brokers() -> None:
 @pytest.mark.parametrize(
     "made", [place("d"), find_place(None, "b:1", ["sasl.password=x"], None, {})]
 )
-def test_place_is_passed_to_another_command_with_its_options(made: Place) -> None:
+def test_topic_place_is_passed_to_another_command_with_its_options(made: Place) -> None:
     assert place(**made.environment).connection == made.connection

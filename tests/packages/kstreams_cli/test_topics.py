@@ -26,7 +26,7 @@ def test_topics_are_created_listed_described_and_deleted() -> None:
     assert say("topics", "list", "--quiet") == ""
 
 
-def test_topics_as_json() -> None:
+def test_topics_list_and_describe_print_json() -> None:
     say("topics", "create", "lines", "-p", "2", "--config", "a=b=c")
     say("topics", "produce", "lines", given="k\tv\nk\tw\n")
 
@@ -43,7 +43,7 @@ def test_existing_topic_is_not_created_again() -> None:
     say("topics", "create", "lines", "-p", "2")
     again = kstreams("topics", "create", "lines", "-p", "2")
     assert again.exit_code == 1
-    assert again.stderr == "TopicExistsError: the topic exists already\nat topic 'lines'\n"
+    assert again.stderr == "TopicExistsError: the topic already exists\nat topic 'lines'\n"
     assert "already exists" in say("topics", "create", "lines", "-p", "2", "--if-missing")
 
 
@@ -58,13 +58,13 @@ def test_missing_topic_is_an_error_with_a_suggestion(command: str) -> None:
     assert say("topics", "list", "-q") == "lines\n"
 
 
-def test_empty_place_is_named() -> None:
+def test_topics_list_of_empty_place_names_the_place() -> None:
     result = kstreams("topics", "list", "--data", "elsewhere")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "There are no topics in elsewhere.\n"
 
 
-def test_delete_asks_first() -> None:
+def test_topics_delete_asks_for_confirmation() -> None:
     say("topics", "create", "lines", "-p", "1")
     say("topics", "produce", "lines", given="x\n")
     refused = kstreams("topics", "delete", "lines", given="n\n")
@@ -75,18 +75,18 @@ def test_delete_asks_first() -> None:
     assert Embedded("data").admin().topics() == ()
 
 
-def test_wrong_name_among_several_deletes_nothing() -> None:
+def test_topics_delete_with_an_unknown_name_deletes_no_topic() -> None:
     say("topics", "create", "lines", "-p", "1")
     assert kstreams("topics", "delete", "lines", "lanes", "--yes").exit_code == 1
     assert say("topics", "list", "-q") == "lines\n"
 
 
-def test_topic_needs_at_least_one_partition() -> None:
+def test_topics_create_refuses_zero_partitions() -> None:
     assert kstreams("topics", "create", "lines", "-p", "0").exit_code == 2
     assert kstreams("topics", "create", "lines").exit_code == 2
 
 
-def test_too_many_partitions_are_refused() -> None:
+def test_topics_create_refuses_too_many_partitions() -> None:
     result = kstreams("topics", "create", "lines", "--partitions", "1000000000")
     assert result.exit_code == 2
     assert "less than or equal to 10000" in result.output

@@ -20,7 +20,9 @@ def topics() -> Embedded:
     return made
 
 
-def test_replay_dry_run_then_selection_then_the_rest(topics: Embedded) -> None:
+def test_replay_sends_nothing_in_dry_run_then_selected_and_then_remaining_letters(
+    topics: Embedded,
+) -> None:
     dry = kstreams("topics", "replay", "dead", "--dry-run")
     assert "2 records would be replayed" in dry.stderr
     assert "[red]Limit" in dry.stdout
@@ -33,7 +35,7 @@ def test_replay_dry_run_then_selection_then_the_rest(topics: Embedded) -> None:
         "topic": "dead",
         "dry_run": False,
         "sent": [{"class": "[red]Limit", "topic": "orders", "records": 1}],
-        "left": {"brought back before": 1},
+        "left": {"already replayed": 1},
     }
     assert sorted(record.value or b"" for record in records(topics)) == [b"1", b"2"]
 

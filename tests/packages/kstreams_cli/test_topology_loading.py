@@ -25,12 +25,12 @@ def test_topology_is_found_as_topology_builder_function_or_the_only_one(target: 
     assert load_topology(target).name == "word-count"
 
 
-def test_builder_object_is_found(tmp_path: Path) -> None:
+def test_topology_is_built_from_builder_object_of_module(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("import words\nbuilder = words.build()\n")
     assert load_topology("other:builder").name == "word-count"
 
 
-def test_modules_in_folders_are_found(tmp_path: Path) -> None:
+def test_topology_modules_in_folders_are_found(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "words.py").rename(tmp_path / "jobs" / "words.py")
     assert load_topology("jobs.words:build").name == "word-count"
@@ -52,13 +52,13 @@ def test_modules_in_folders_are_found(tmp_path: Path) -> None:
         (".words", "'.words' is not the name of a module"),
     ],
 )
-def test_missing_name_suggests_existing_ones(target: str, message: str) -> None:
+def test_missing_topology_name_suggests_existing_names(target: str, message: str) -> None:
     with pytest.raises(WrongUsageError) as raised:
         load_topology(target)
     assert str(raised.value).startswith(message)
 
 
-def test_several_topologies_need_a_name(tmp_path: Path) -> None:
+def test_module_with_several_topologies_needs_name_of_one(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("import words\na = b = words.topology\n")
     with pytest.raises(
         WrongUsageError,
@@ -67,14 +67,14 @@ def test_several_topologies_need_a_name(tmp_path: Path) -> None:
         load_topology("two")
 
 
-def test_topology_is_preferred_to_its_builder(tmp_path: Path) -> None:
+def test_topology_is_preferred_to_builder_of_same_module(tmp_path: Path) -> None:
     (tmp_path / "both.py").write_text(
         "import words\nbuilder = words.build()\na = builder.build()\n"
     )
     assert load_topology("both").name == "word-count"
 
 
-def test_function_with_arguments_is_wrong_usage(tmp_path: Path) -> None:
+def test_topology_function_with_arguments_is_usage_error(tmp_path: Path) -> None:
     (tmp_path / "f.py").write_text("def build(size): ...\ndef broken(): return 1 + 'a'\n")
     with pytest.raises(WrongUsageError, match="cannot be called without arguments"):
         load_topology("f:build")
@@ -94,7 +94,7 @@ def test_error_of_user_code_is_raised_unchanged(tmp_path: Path) -> None:
         load_topology("empty:b")
 
 
-def test_objects_are_loaded_by_name() -> None:
+def test_object_of_module_is_loaded_by_name() -> None:
     assert load_object("kstreams.serde:INT64.name") == "int64"
     with pytest.raises(WrongUsageError, match="is not MODULE:NAME"):
         load_object("kstreams.serde")
@@ -109,12 +109,12 @@ def test_serde_of_the_user_is_loaded_by_name(tmp_path: Path) -> None:
     assert kstreams("topics", "tail", "t", "--value-serde", "mine:other").exit_code == 2
 
 
-def test_python_workers_find_the_modules(tmp_path: Path) -> None:
+def test_load_topology_adds_its_folder_to_pythonpath_of_workers(tmp_path: Path) -> None:
     load_topology("words")
     assert os.environ["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
 
 
-def test_describe_starts_no_jvm(tmp_path: Path) -> None:
+def test_describe_command_starts_no_jvm(tmp_path: Path) -> None:
     program = (
         "import sys; from kstreams_cli import main; sys.argv = ['kstreams', 'describe', 'words']\n"
         "try: main()\n"

@@ -26,7 +26,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_existing_archive_is_named(java: Path) -> None:
+def test_warm_up_prints_path_and_size_of_existing_class_archive(java: Path) -> None:
     archive = class_archive(java)
     assert archive is not None
     archive.path.write_bytes(b"x" * 2000)
@@ -34,7 +34,9 @@ def test_existing_archive_is_named(java: Path) -> None:
     assert say("warm-up") == f"{archive.path}  2.0 KB\n"
 
 
-def test_missing_archive_is_reported_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_up_reports_reason_if_class_archive_cannot_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xshare:off")
     result = kstreams("warm-up")
     assert result.exit_code == 1
@@ -42,7 +44,7 @@ def test_missing_archive_is_reported_with_the_reason(monkeypatch: pytest.MonkeyP
     assert "SPARK_SUBMIT_OPTS" in result.output
 
 
-def test_java_that_cannot_start_spark_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_up_reports_java_that_cannot_start_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
     result = kstreams("warm-up")
     assert result.exit_code == 1

@@ -178,7 +178,7 @@ KINDS: dict[str, tuple[Any, Callable[[Any, str], object], Callable[[Any], object
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_store_is_read_as_in_a_view(tmp_path: Path, kind: str) -> None:
+def test_remote_view_reads_each_kind_of_store_like_local_view(tmp_path: Path, kind: str) -> None:
     spec, fill, look = KINDS[kind]
     app = Committing(tmp_path, spec, key=DOUBLE)  # so that keys may be in any partition
     app.commit(of_key(fill))
@@ -190,7 +190,7 @@ def test_each_kind_of_store_is_read_as_in_a_view(tmp_path: Path, kind: str) -> N
         assert look(view) == look(local)
 
 
-def test_remote_view_accepts_functions_of_the_live_store(tmp_path: Path) -> None:
+def test_remote_view_read_read_key_and_scan_call_given_functions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:03}", n) for n in range(300))
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
@@ -200,7 +200,7 @@ def test_remote_view_accepts_functions_of_the_live_store(tmp_path: Path) -> None
         assert [key for key, _ in rows] == [f"k{n:03}" for n in reversed(range(300))]
 
 
-def test_iteration_stays_at_its_version(tmp_path: Path) -> None:
+def test_remote_iteration_stays_at_its_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:03}", 1) for n in range(700))
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
@@ -215,7 +215,7 @@ def test_iteration_stays_at_its_version(tmp_path: Path) -> None:
         assert (view.get("k002"), view.version) == (2, 1)
 
 
-def test_iteration_before_the_first_version_stays_empty(tmp_path: Path) -> None:
+def test_remote_iteration_begun_before_first_version_stays_empty(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
         scan = view.items()
@@ -227,7 +227,7 @@ def test_iteration_before_the_first_version_stays_empty(tmp_path: Path) -> None:
         assert (view.get("a"), view.version) == (1, 0)
 
 
-def test_versions_and_savepoints_are_read(tmp_path: Path) -> None:
+def test_remote_view_reads_versions_and_savepoints(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -241,7 +241,7 @@ def test_versions_and_savepoints_are_read(tmp_path: Path) -> None:
             remote(served, as_of="never")
 
 
-def test_mismatched_store_app_or_token_is_refused(tmp_path: Path) -> None:
+def test_remote_view_refuses_wrong_store_app_or_token(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     other = key_value_store("counts", key=TEXT, value=DOUBLE)
     with serving((tmp_path, COUNTS)) as served:
@@ -278,14 +278,14 @@ def test_mismatched_store_app_or_token_is_refused(tmp_path: Path) -> None:
         "http://127.0.0.1:70000",
     ],
 )
-def test_token_is_sent_only_to_the_server(url: str) -> None:
+def test_remote_view_sends_token_only_to_its_server(url: str) -> None:
     """It is sent neither unencrypted to another machine nor to an invalid address."""
     with pytest.raises(ServerRefusedError) as caught:
         RemoteView(url, COUNTS, token=TOKEN)
     assert "secret" not in str(caught.value)
 
 
-def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
+def test_remote_view_of_unreachable_server_raises(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         view = remote(served, timeout=SHORT)
@@ -347,7 +347,7 @@ def head(**fields: object) -> bytes:
     [b"", b"{}", b"\xff" * 40, head(version="3"), head(), head() + b"\1\0\0\0\xff\0\0\0k"],
     ids=["nothing", "text", "length", "version", "no key", "cut"],
 )
-def test_invalid_rows_are_an_error(rows: bytes) -> None:
+def test_invalid_rows_of_server_raise_store_error(rows: bytes) -> None:
     with (
         lying(rows) as url,
         RemoteView(url, COUNTS, token=TOKEN, timeout=SHORT) as view,
@@ -356,7 +356,7 @@ def test_invalid_rows_are_an_error(rows: bytes) -> None:
         view.get("a")
 
 
-def test_redirecting_server_gets_no_token(tmp_path: Path) -> None:
+def test_token_is_not_sent_to_target_of_redirect(tmp_path: Path) -> None:
     with (
         lying(b"", status=302) as url,
         RemoteView(url, COUNTS, token=TOKEN, timeout=SHORT) as view,
@@ -365,7 +365,7 @@ def test_redirecting_server_gets_no_token(tmp_path: Path) -> None:
         view.get("a")
 
 
-def test_windows_that_differ_from_the_server_are_refused(tmp_path: Path) -> None:
+def test_remote_view_refuses_store_with_other_windows_than_server(tmp_path: Path) -> None:
     def store(size: int) -> Any:
         windows = TumblingWindows(timedelta(minutes=size))
         return window_store("counts", key=TEXT, value=INT64, windows=windows)

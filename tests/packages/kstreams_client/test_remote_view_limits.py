@@ -13,7 +13,7 @@ from tests.support.apps.counts_store import COUNTS
 from tests.support.servers.query_server import serving
 
 
-def test_remote_view_seeks_and_knows_whether_it_has_caught_up(tmp_path: Path) -> None:
+def test_remote_view_supports_seek_and_recovered(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n}", n) for n in range(9))
     with serving((app.path, COUNTS)) as served, remote(served) as view:
@@ -27,7 +27,7 @@ def test_remote_view_seeks_and_knows_whether_it_has_caught_up(tmp_path: Path) ->
         assert view.recovered
 
 
-def test_remote_view_refuses_what_needs_a_working_copy(tmp_path: Path) -> None:
+def test_remote_view_refuses_methods_that_need_working_copy(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with serving((app.path, COUNTS)) as served, remote(served) as view:

@@ -41,7 +41,7 @@ def topics(tmp_path: Path) -> Embedded:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 100])
-def test_pages_list_each_letter_once(topics: Embedded, count: int) -> None:
+def test_pages_list_each_dead_letter_once(topics: Embedded, count: int) -> None:
     found: list[Place] = []
     before = None
     while before != {}:
@@ -57,13 +57,13 @@ def test_pages_list_each_letter_once(topics: Embedded, count: int) -> None:
         assert found[:2] == [(2, 2), (0, 4)]
 
 
-def test_replayed_letters_are_marked(topics: Embedded) -> None:
+def test_replayed_dead_letters_are_marked(topics: Embedded) -> None:
     replay_letters(topics, "dead", Choice({"class": "Late"}))
     page = letters_before(topics, "dead", 100, place_of)
     assert sorted(place for place, is_done in page.letters if is_done) == [(0, 1), (2, 1)]
 
 
-def test_later_letters_do_not_move_pages(topics: Embedded) -> None:
+def test_dead_letters_written_later_do_not_shift_pages(topics: Embedded) -> None:
     first = letters_before(topics, "dead", 2, place_of)
     writer = topics.writer()
     writer.write("dead", 1, b"k", b"v", 99, headers_of())
@@ -73,6 +73,6 @@ def test_later_letters_do_not_move_pages(topics: Embedded) -> None:
     assert len(second.letters) == 6
 
 
-def test_missing_topic_is_an_error(tmp_path: Path) -> None:
+def test_listing_of_missing_dead_letter_topic_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownTopicError):
         letters_before(Embedded(tmp_path), "dead", 1, place_of)

@@ -34,7 +34,7 @@ replay_letters(Kafka(sys.argv[1]), sys.argv[2])
 """
 
 
-def test_each_letter_is_replayed_once_even_after_a_kill(broker: KafkaBroker) -> None:
+def test_each_dead_letter_is_replayed_once_despite_kill(broker: KafkaBroker) -> None:
     orders, dead = broker.create_topic("replayed", 2), broker.create_topic("dlq", 2)
     kafka = Kafka(broker.bootstrap)
     own = (("own", b"1"),)
@@ -46,8 +46,8 @@ def test_each_letter_is_replayed_once_even_after_a_kill(broker: KafkaBroker) -> 
     assert replay_letters(kafka, dead, dry_run=True).sent.total() == 4
     assert replay_letters(kafka, dead, Choice({"partition": "1"})).sent.total() == 2
     report = replay_letters(kafka, dead)
-    assert (report.sent.total(), report.left) == (2, {"brought back before": 2})
-    assert replay_letters(kafka, dead).left == {"brought back before": 4}
+    assert (report.sent.total(), report.left) == (2, {"already replayed": 2})
+    assert replay_letters(kafka, dead).left == {"already replayed": 4}
     found = records(kafka, orders)
     assert sorted((row.partition, row.value) for row in found) == [
         (0, b"0"),
@@ -59,7 +59,7 @@ def test_each_letter_is_replayed_once_even_after_a_kill(broker: KafkaBroker) -> 
     assert {row.timestamp for row in found} == {7}
 
 
-def test_mark_above_the_limit_of_brokers_is_refused_before_sending(
+def test_replay_mark_above_broker_limit_is_refused_before_sending(
     broker: KafkaBroker,
 ) -> None:
     dead = broker.create_topic("holes", 1)

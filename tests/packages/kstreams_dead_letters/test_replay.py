@@ -40,17 +40,17 @@ def test_replayed_record_has_key_value_time_partition_and_own_headers(topics: Em
     assert found.headers == (*own, ("kstreams-replay", b"1"))
 
 
-def test_letters_are_replayed_once_and_later_ones_too(topics: Embedded) -> None:
+def test_replay_sends_each_dead_letter_once_including_those_added_later(topics: Embedded) -> None:
     add(topics, DLQ, *((b"k", b"%d" % n, headers_of()) for n in range(3)))
     assert replay_letters(topics, DLQ).sent.total() == 3
     again = replay_letters(topics, DLQ)
-    assert (again.sent.total(), again.left) == (0, {"brought back before": 3})
+    assert (again.sent.total(), again.left) == (0, {"already replayed": 3})
     add(topics, DLQ, (b"k", b"3", headers_of()))
     assert replay_letters(topics, DLQ).sent.total() == 1
     assert [record.value for record in records(topics)] == [b"0", b"1", b"2", b"3"]
 
 
-def test_selection_leaves_other_letters_for_later(topics: Embedded) -> None:
+def test_replay_of_selection_leaves_other_dead_letters_for_later_replay(topics: Embedded) -> None:
     kinds = ("SerdeError", "ProcessingError", "SerdeError", "LimitError")
     add(topics, DLQ, *((b"k", b"%d" % n, headers_of(kind=k)) for n, k in enumerate(kinds)))
     assert replay_letters(topics, DLQ, Choice({"class": "Serde*"})).sent.total() == 2
@@ -60,7 +60,7 @@ def test_selection_leaves_other_letters_for_later(topics: Embedded) -> None:
     assert sorted(record.value or b"" for record in records(topics)) == [b"0", b"1", b"2", b"3"]
 
 
-def test_dry_run_changes_nothing(topics: Embedded, tmp_path: Path) -> None:
+def test_replay_dry_run_changes_no_topic(topics: Embedded, tmp_path: Path) -> None:
     add(topics, DLQ, (b"k", b"v", headers_of()))
     before = sorted(tmp_path.rglob("*"))
     assert replay_letters(topics, DLQ, dry_run=True).sent.total() == 1
@@ -68,14 +68,14 @@ def test_dry_run_changes_nothing(topics: Embedded, tmp_path: Path) -> None:
     assert replay_letters(topics, DLQ).sent.total() == 1
 
 
-def test_letter_with_too_many_attempts_is_left(topics: Embedded) -> None:
+def test_dead_letter_with_too_many_attempts_is_not_replayed(topics: Embedded) -> None:
     for attempt in range(4):
         said = (("kstreams-replay", b"%d" % attempt),) if attempt else ()
         add(topics, DLQ, (b"k", b"v", (*said, *headers_of())))
         replay_letters(topics, DLQ)
         if attempt < 3:
             assert records(topics)[-1].headers == (("kstreams-replay", b"%d" % (attempt + 1)),)
-    assert replay_letters(topics, DLQ).left["brought back 3 times"] == 1
+    assert replay_letters(topics, DLQ).left["already replayed 3 times"] == 1
     assert replay_letters(topics, DLQ, Choice(max_attempts=4)).sent.total() == 1
 
 
@@ -83,8 +83,8 @@ def test_letter_with_too_many_attempts_is_left(topics: Embedded) -> None:
     ("headers", "reason"),
     [
         ((), "no dead letter: it names no topic"),
-        (headers_of("by-word"), "'by-word' is no topic here"),
-        (headers_of("../x"), "'../x' is no topic here"),
+        (headers_of("by-word"), "topic 'by-word' does not exist"),
+        (headers_of("../x"), "topic '../x' does not exist"),
         (headers_of(partition=9), "topic 'orders' has no such partition any more"),
         (
             headers_of(offset=5, left_out="value"),
@@ -93,7 +93,7 @@ def test_letter_with_too_many_attempts_is_left(topics: Embedded) -> None:
     ],
     ids=["no letter", "edge", "hostile", "partition", "cut"],
 )
-def test_letter_that_cannot_be_replayed_is_left_with_a_reason(
+def test_dead_letter_that_cannot_be_replayed_is_reported_with_reason(
     topics: Embedded, headers: Any, reason: str
 ) -> None:
     add(topics, DLQ, (b"k", b"v", headers))
@@ -102,7 +102,7 @@ def test_letter_that_cannot_be_replayed_is_left_with_a_reason(
     assert records(topics) == []
 
 
-def test_truncated_letter_replays_the_whole_record_and_a_result_goes_to_its_key(
+def test_truncated_dead_letter_replays_source_record_and_rejected_result_is_sent_by_key(
     topics: Embedded,
 ) -> None:
     add(topics, ORDERS, (b"whole", b"all of it", (("own", b"1"),)), partition=1)
@@ -160,7 +160,9 @@ def test_each_record_is_replayed_once_whenever_the_process_is_killed(
     assert list(Path(topics.root).rglob(".staged/*/*.parquet")) == []
 
 
-def test_concurrent_replays_and_damaged_marks_are_refused(topics: Embedded, tmp_path: Path) -> None:
+def test_concurrent_replay_and_damaged_replay_mark_are_refused(
+    topics: Embedded, tmp_path: Path
+) -> None:
     add(topics, DLQ, (b"k", b"v", headers_of()))
     other = redelivery.EmbeddedRedelivery(topics.log(), DLQ)
     other.open()
@@ -174,7 +176,7 @@ def test_concurrent_replays_and_damaged_marks_are_refused(topics: Embedded, tmp_
         replay_letters(topics, "nowhere")
 
 
-def test_offset_ranges_equal_a_set() -> None:
+def test_offset_ranges_contain_same_offsets_as_set_and_survive_text_form() -> None:
     found, plain = OffsetRanges(), set()
     for offset in (5, 0, 1, 3, 2, 9, 8, 3, 0):
         found.add(offset)

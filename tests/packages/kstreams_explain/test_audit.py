@@ -29,7 +29,7 @@ def run_words(app: Explained, batches: int = 3) -> None:
         app.batch(lines("a b", f"c {number} boom", at=10 * number))
 
 
-def test_deterministic_batches_are_equal_byte_for_byte(tmp_path: Path) -> None:
+def test_audit_of_deterministic_batches_finds_equal_bytes(tmp_path: Path) -> None:
     seen: list[object] = []
     app = Explained(tmp_path, made.words(seen=seen))
     run_words(app)
@@ -44,7 +44,7 @@ def test_deterministic_batches_are_equal_byte_for_byte(tmp_path: Path) -> None:
     assert len(seen) == peeked
 
 
-def test_random_results_and_changed_code_are_found(tmp_path: Path) -> None:
+def test_audit_finds_random_results_and_changed_code(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words(made.Guess))
     run_words(app, 1)
     found = app.audit()
@@ -91,7 +91,7 @@ class NeverCopies:
         self.memory.remove(directory)
 
 
-def test_whole_state_is_compared_if_deltas_were_merged(tmp_path: Path) -> None:
+def test_audit_compares_whole_state_if_deltas_were_merged(tmp_path: Path) -> None:
     state = NeverCopies(Memory(directory=str(tmp_path / "local")))
     app = Explained(tmp_path, made.words(), state=state, upkeep=Upkeep(merge_count=2))
     run_words(app, 4)
@@ -107,7 +107,7 @@ def test_whole_state_is_compared_if_deltas_were_merged(tmp_path: Path) -> None:
     assert {"delta", "state"} <= {each.how for each in found}
 
 
-def test_external_calls_are_repeated_only_if_allowed(tmp_path: Path) -> None:
+def test_audit_repeats_external_calls_only_if_allowed(tmp_path: Path) -> None:
     calls: list[object] = []
     app = Explained(tmp_path, made.asking(calls))
     app.batch(events(("a", 1), ("b", 2)))

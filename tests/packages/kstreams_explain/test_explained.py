@@ -92,7 +92,7 @@ def test_records_of_an_explanation_give_the_value_on_the_test_driver(
     assert values(found.history.last) == expected
 
 
-def test_window_closed_at_the_end_of_a_batch_is_a_step_without_a_record(
+def test_explanation_shows_window_closed_at_end_of_batch_as_step_without_record(
     tmp_path: Path,
 ) -> None:
     app = Explained(tmp_path, made.tumbling())
@@ -107,7 +107,7 @@ def test_window_closed_at_the_end_of_a_batch_is_a_step_without_a_record(
     assert last.step.after == ((900, 1),)
 
 
-def test_join_is_explained_by_records_of_both_tables(tmp_path: Path) -> None:
+def test_explanation_of_join_has_records_of_both_tables(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.joined())
     app.batch([left("a", 1, 0), right("b", 7, 1), left("b", 3, 2)])
     app.batch([right("a", 5, 3), left("a", 2, 4)])
@@ -142,7 +142,7 @@ def test_explanation_follows_records_through_a_repartition_and_names_drops(tmp_p
     assert step.origin.via[0].startswith(f"by-word/{step.origin.partition}#")
 
 
-def test_late_records_are_shown_as_dropped(tmp_path: Path) -> None:
+def test_explanation_shows_late_records_as_dropped(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.tumbling())
     app.batch(events(("a", 1)))
     app.batch(events(("a", 1000), ("a", 2)))
@@ -167,7 +167,7 @@ def test_any_retained_batch_can_be_explained_and_others_are_refused(tmp_path: Pa
     assert (absent.history.last, absent.history.changes, absent.explained) == ((), (), ())
 
 
-def test_explanation_without_older_plans_and_commits_shows_the_rest(tmp_path: Path) -> None:
+def test_explanation_without_older_plans_and_commits_shows_retained_batches(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     for text in ("a", "a b", "a"):
         app.batch(lines(text))
@@ -185,7 +185,7 @@ def test_explanation_without_older_plans_and_commits_shows_the_rest(tmp_path: Pa
     assert (found.history.first, found.history.changes) == (((3,),), ())
 
 
-def test_lost_records_leave_history_and_offsets(tmp_path: Path) -> None:
+def test_explanation_after_loss_of_source_records_has_history_and_offsets(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a"))
     app.batch(lines("a"))
@@ -200,7 +200,7 @@ def test_lost_records_leave_history_and_offsets(tmp_path: Path) -> None:
     assert change.change.after == ((2,),)
 
 
-def test_json_output_has_the_documented_shape(tmp_path: Path) -> None:
+def test_explanation_as_json_has_documented_fields(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a a a"))
     found: Any = app.explain(made.COUNTS, "a").to_json(skip=1, limit=1)

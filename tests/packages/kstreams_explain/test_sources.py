@@ -21,7 +21,7 @@ from tests.support.topologies import explained_topologies as made
 
 
 @pytest.mark.kafka
-def test_batches_of_kafka_are_replayed_until_their_records_are_deleted(
+def test_audit_replays_batches_of_kafka_until_their_records_are_deleted(
     tmp_path: Path, broker: KafkaBroker
 ) -> None:
     broker.create_topic("lines", 2)
@@ -61,7 +61,7 @@ def from_files(home: Path) -> Topology:
     return builder.build()
 
 
-def test_batches_of_files_are_replayed(tmp_path: Path) -> None:
+def test_audit_replays_batches_that_read_files(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_text("a\nb\na\n")
     os.utime(tmp_path / "in" / "1.txt", (1, 1))

@@ -76,7 +76,7 @@ def lines(place: Path, **options: Any) -> FileLog[None, str]:
 # ---------------------------------------------------------------- the files that are read
 
 
-def test_hidden_unfinished_and_outside_files_are_left_out(tmp_path: Path) -> None:
+def test_folder_log_leaves_out_hidden_unfinished_and_outside_files(tmp_path: Path) -> None:
     place = tmp_path / "in"
     place.mkdir()
     names = (".hidden", "_SUCCESS", "a.part", "a.tmp", "a~", "a.log", "yes.txt")
@@ -98,7 +98,7 @@ def test_hidden_unfinished_and_outside_files_are_left_out(tmp_path: Path) -> Non
     assert sorted(found) == ["deep", "yes.txt", "yes.txt"]
 
 
-def test_older_files_are_read_first_and_new_ones_after_them(tmp_path: Path) -> None:
+def test_folder_log_reads_files_in_order_of_modification_and_new_files_last(tmp_path: Path) -> None:
     for name, time in (("c", 1), ("b", 3), ("a", 2)):
         (tmp_path / name).write_text(name)
         os.utime(tmp_path / name, (time, time))
@@ -115,7 +115,7 @@ def test_older_files_are_read_first_and_new_ones_after_them(tmp_path: Path) -> N
         assert [record.value for record in driver.read(OUT)] == ["late"]
 
 
-def test_young_file_waits(tmp_path: Path) -> None:
+def test_file_younger_than_min_age_is_not_read(tmp_path: Path) -> None:
     write(tmp_path, old="old", young="young")
     os.utime(tmp_path / "old", (1, 1))
     assert values_of(lines(tmp_path, min_age=timedelta(hours=1)))[0] == ["old"]
@@ -168,7 +168,7 @@ def test_file_that_changes_after_it_was_planned_is_an_error(tmp_path: Path) -> N
         values_of(lines(tmp_path))
 
 
-def test_read_file_may_disappear_and_an_unread_one_may_not(tmp_path: Path) -> None:
+def test_removal_of_unread_file_raises_error_and_of_read_file_does_not(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("one\n")
     error = changed(lines(tmp_path), file.unlink)
@@ -221,7 +221,7 @@ BAD_FILES = (
 @pytest.mark.parametrize(
     ("form", "data", "why"), BAD_FILES, ids=[f"{n} {case[2]}" for n, case in enumerate(BAD_FILES)]
 )
-def test_unreadable_file_is_one_bad_record(
+def test_unreadable_file_counts_as_one_bad_record(
     form: Format[Any, Any], data: bytes, why: str, tmp_path: Path
 ) -> None:
     write(tmp_path, bad=data)
@@ -285,7 +285,7 @@ def test_csv_columns_are_found_by_name(tmp_path: Path) -> None:
     assert dropped == {"null-value": 1, "skipped-DeserializationError": 1}
 
 
-def test_whole_file_is_one_record(tmp_path: Path) -> None:
+def test_whole_format_reads_file_as_one_record(tmp_path: Path) -> None:
     write(tmp_path, a="one\ntwo\n", b="")
     builder = TopologyBuilder("files")
     named = Topic("named", key=TEXT, value=TEXT)
@@ -295,7 +295,7 @@ def test_whole_file_is_one_record(tmp_path: Path) -> None:
         assert driver.read_values(named) == {"a": "one\ntwo\n", "b": ""}
 
 
-def test_large_file_is_read_from_a_mark(tmp_path: Path) -> None:
+def test_read_of_late_offsets_of_large_file_begins_at_a_mark_near_them(tmp_path: Path) -> None:
     rows = [f"{number:09}{'x' * 91}" for number in range(120_000)]
     write(tmp_path, a="\n".join(rows))
     log = lines(tmp_path)
@@ -311,12 +311,12 @@ def test_large_file_is_read_from_a_mark(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- errors
 
 
-def test_missing_folder_is_named(tmp_path: Path) -> None:
+def test_error_of_missing_folder_names_it(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no folder"):
         values_of(lines(tmp_path / "none", index=Directory(str(tmp_path / "index"))))
 
 
-def test_index_of_another_log_is_refused(tmp_path: Path) -> None:
+def test_file_index_of_another_log_is_refused(tmp_path: Path) -> None:
     write(tmp_path, a="one\n")
     values_of(lines(tmp_path))
     for other in (
@@ -328,7 +328,7 @@ def test_index_of_another_log_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "moved", "gone"])
-def test_damaged_index_is_refused(harm: str, tmp_path: Path) -> None:
+def test_damaged_file_index_is_refused(harm: str, tmp_path: Path) -> None:
     log = lines(tmp_path)
     for name in "abc":
         write(tmp_path, **{name: name})
@@ -352,7 +352,7 @@ def test_damaged_index_is_refused(harm: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", ""])
-def test_forged_plan_opens_no_file_outside_the_folder(name: str, tmp_path: Path) -> None:
+def test_forged_plan_opens_no_file_outside_of_folder(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write(tmp_path, secret="secret", in__a="one\n")
     log = lines(tmp_path / "in")
@@ -378,7 +378,7 @@ def test_log_name_must_be_a_topic_name_that_no_topic_has(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["../outside", "below/../../outside", "linked/outside", "link"])
-def test_open_refuses_names_outside_the_folder(tmp_path: Path, name: str) -> None:
+def test_open_refuses_names_outside_of_folder(tmp_path: Path, name: str) -> None:
     """The file outside has the size and time in the plan."""
     outside = tmp_path / "outside"
     outside.write_text("secret\n")
@@ -392,7 +392,7 @@ def test_open_refuses_names_outside_the_folder(tmp_path: Path, name: str) -> Non
         lines(place).files.open(file)
 
 
-def test_missing_folder_is_not_created_by_its_index(tmp_path: Path) -> None:
+def test_missing_source_folder_is_not_created_by_its_index(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no folder"):
         values_of(folder("lines", tmp_path / "none" / "deep", Lines(TEXT)))
     assert list(tmp_path.iterdir()) == []

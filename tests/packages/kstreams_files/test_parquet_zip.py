@@ -73,14 +73,14 @@ def test_parquet_columns_are_fields_by_name(tmp_path: Path) -> None:
     assert (found, dropped) == (shown, {})
 
 
-def test_row_that_violates_the_type_is_one_bad_record(tmp_path: Path) -> None:
+def test_parquet_row_that_violates_type_counts_as_one_bad_record(tmp_path: Path) -> None:
     table = pa.table({"item": ["a", None, "c"], "count": pa.array([1, 2, 1 << 63], pa.uint64())})
     parquet(tmp_path, "a", table)
     found, dropped = values_of(folder("sales", tmp_path, Parquet(Sale)), "skip")
     assert (found, dropped) == ([str(Sale("a", 1))], {"skipped-DeserializationError": 2})
 
 
-def test_damaged_row_group_affects_no_other(tmp_path: Path) -> None:
+def test_damaged_row_group_does_not_affect_other_row_groups(tmp_path: Path) -> None:
     table = pa.table({"item": [f"{n:06}" for n in range(6_000)], "count": range(6_000)})
     parquet(tmp_path, "a", table, row_group_size=2_000, use_dictionary=False)
     data = bytearray((tmp_path / "a").read_bytes())
@@ -93,7 +93,7 @@ def test_damaged_row_group_affects_no_other(tmp_path: Path) -> None:
     assert dropped == {"skipped-DeserializationError": 2_000}
 
 
-def test_reading_begins_at_a_row_group(tmp_path: Path) -> None:
+def test_read_of_late_parquet_rows_begins_at_their_row_group(tmp_path: Path) -> None:
     rows = 300_000
     table = pa.table({"item": [f"{n:032}" for n in range(rows)], "count": range(rows)})
     parquet(tmp_path, "a", table, row_group_size=100_000, use_dictionary=False)
@@ -109,7 +109,7 @@ def test_reading_begins_at_a_row_group(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- ZIP
 
 
-def test_members_of_an_archive_are_files(tmp_path: Path) -> None:
+def test_members_of_zip_archive_are_read_like_files(tmp_path: Path) -> None:
     zipped(tmp_path, "a", {"x/": b"", "x/1": b"one\ntwo", "x/0": b"", "y": b"three\n"})
     zipped(tmp_path, "b", {})
     assert values_of(folder("lines", tmp_path, Zip(Lines(TEXT)))) == (["one", "two", "three"], {})
@@ -122,7 +122,7 @@ def test_members_of_an_archive_are_files(tmp_path: Path) -> None:
     assert keys == [b"a/x/1", b"a/x/0", b"a/y"]
 
 
-def test_each_csv_member_has_a_header_row(tmp_path: Path) -> None:
+def test_each_csv_member_of_zip_archive_has_own_header_row(tmp_path: Path) -> None:
     members = {"1": b"item,count\ntea,1\n", "2": b"count,item\n2,milk\n"}
     zipped(tmp_path, "a", members)
     found, _ = values_of(folder("rows", tmp_path, Zip(Csv(Order))))
@@ -168,7 +168,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], dict[str, bytes], str]] 
 
 
 @pytest.mark.parametrize("name", BAD_ARCHIVES)
-def test_unreadable_archive_is_one_bad_record(
+def test_unreadable_archive_counts_as_one_bad_record(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     harm, members, why = BAD_ARCHIVES[name]

@@ -20,7 +20,7 @@ def nothing(_results: Results[None, str], _commit: CommitId) -> None:
     """Discard the results."""
 
 
-def test_folder_is_listed_at_the_given_interval(tmp_path: Path) -> None:
+def test_folder_is_listed_at_given_interval(tmp_path: Path) -> None:
     for every, seen in ((timedelta(0), 2), (timedelta(hours=1), 1)):
         place = tmp_path / str(seen)
         place.mkdir()
@@ -37,7 +37,7 @@ def test_folder_is_listed_at_the_given_interval(tmp_path: Path) -> None:
         feed.close()
 
 
-def test_slices_of_topics_and_logs_keep_their_order(tmp_path: Path) -> None:
+def test_plan_keeps_order_of_slices_of_topics_and_logs(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("three\n")
     topics = Embedded(tmp_path / ".topics", default_partitions=1)

@@ -46,7 +46,7 @@ class TestFolder(FinishingContract):
             contents.committed({0: 1})
         assert self.found() == {"_done/a": "1\n"}
 
-    def test_folder_that_cannot_be_changed_is_an_error(self) -> None:
+    def test_removal_of_read_files_from_read_only_folder_raises_error(self) -> None:
         self.put("a", "1\n")
         (self.place / "_done").write_text("a file")
         with self.contents(MoveTo("_done")) as contents:
@@ -54,7 +54,7 @@ class TestFolder(FinishingContract):
             with pytest.raises(SourceError, match=r"cannot move .*/a, "):
                 contents.committed({0: 1})
 
-    def test_files_outside_the_folder_are_not_removed(self) -> None:
+    def test_files_outside_of_source_folder_are_not_removed(self) -> None:
         outside = self.place.parent / f"{self.place.name}-outside"
         outside.write_text("1\n")
         known = outside.stat()
@@ -66,12 +66,12 @@ class TestFolder(FinishingContract):
 
 
 @pytest.mark.parametrize("to", ["", "done", "../x", "/x", "_done/../..", "_a//b", "a/_done"])
-def test_target_inside_the_read_folder_is_refused(to: str) -> None:
+def test_move_target_inside_source_folder_is_refused(to: str) -> None:
     with pytest.raises(ValueError, match="MoveTo"):
         MoveTo(to)
 
 
-def test_place_that_cannot_remove_files_is_refused(tmp_path: Path) -> None:
+def test_when_read_option_is_refused_for_place_without_removal(tmp_path: Path) -> None:
     index = Directory(str(tmp_path))
     with pytest.raises(CompileError, match="cannot be deleted or moved"):
         FileLog("lines", Bare(), Lines(TEXT), index=index, when_read="delete")  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def each_second(tmp_path_factory: pytest.TempPathFactory) -> ByHand:
     return run(tmp_path_factory.mktemp("each"), 60, 1)
 
 
-def test_forecast_of_a_day_equals_the_counted_puts(each_second: ByHand) -> None:
+def test_forecast_of_day_equals_counted_put_requests(each_second: ByHand) -> None:
     found = forecast_of(each_second)
     assert (found.first, found.last, found.interval_ms) == (1, 59, 1_000)
     assert found.puts_a_day == pytest.approx(puts_a_day(each_second, 1), rel=0.2)
@@ -63,7 +63,7 @@ def test_forecast_of_a_day_equals_the_counted_puts(each_second: ByHand) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", [2, 6])
-def test_forecast_for_another_trigger_equals_its_counted_puts(
+def test_forecast_for_another_trigger_equals_its_counted_put_requests(
     each_second: ByHand, tmp_path: Path, seconds: int
 ) -> None:
     found = forecast_of(each_second, trigger_ms=1_000 * seconds)
@@ -72,7 +72,7 @@ def test_forecast_for_another_trigger_equals_its_counted_puts(
     assert found.puts_a_day < 0.9 * forecast_of(each_second).puts_a_day
 
 
-def test_forecast_of_a_restore_equals_the_counted_reads(each_second: ByHand) -> None:
+def test_forecast_of_restore_equals_counted_read_requests(each_second: ByHand) -> None:
     found = forecast_of(each_second)
     checkpoint = Checkpoint.load(each_second.settings.checkpoint)
     last = measured_commits(checkpoint, "events", checkpoint.log.open())[-1]
@@ -103,7 +103,7 @@ class Distant(CountedObjects):
 
 
 @pytest.mark.long
-def test_restore_time_follows_the_speed_of_the_log_and_costs_follow_prices(
+def test_forecast_restore_time_depends_on_log_speed_and_costs_on_prices(
     each_second: ByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = Checkpoint.load(each_second.settings.checkpoint)
@@ -126,7 +126,7 @@ def test_restore_time_follows_the_speed_of_the_log_and_costs_follow_prices(
     assert found.storage_dollars_a_day == pytest.approx(stored / 1e9 * 2)
 
 
-def test_forecast_needs_two_commits(tmp_path: Path) -> None:
+def test_forecast_with_fewer_than_two_commits_is_refused(tmp_path: Path) -> None:
     app = ByHand(tmp_path, made.doubled(), partitions=PARTITIONS)
     app.emit(made.EVENTS, ("a", 1))
     app.run()

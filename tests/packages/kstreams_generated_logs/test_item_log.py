@@ -36,7 +36,7 @@ class TestContract(LogContract[None, str]):
     def add(self, values: Sequence[str]) -> None:
         self.values += values
 
-    def test_all_who_open_it_tell_the_same(self) -> None:
+    def test_contents_opened_twice_have_same_log_id_and_offsets(self) -> None:
         """Adapt the contract to a fixed list, which does not grow."""
         with closing(self.make().contents()) as one:
             before = one.log_id
@@ -47,7 +47,7 @@ class TestContract(LogContract[None, str]):
                 assert other.log_id != before
 
 
-def test_values_are_distributed_round_robin_with_their_times() -> None:
+def test_item_log_distributes_values_round_robin_with_their_times() -> None:
     log = items("words", iter("abcde"), TEXT, partitions=2, start=START, every=timedelta(seconds=1))
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
         assert contents.ends() == {0: 3, 1: 2}
@@ -95,7 +95,7 @@ def test_another_list_with_same_name_is_rejected(tmp_path: Path) -> None:
         app("or", "not").run(until="end")
 
 
-def test_invalid_arguments_are_rejected() -> None:
+def test_invalid_arguments_of_item_log_are_rejected() -> None:
     with pytest.raises(CompileError, match="cannot name a log"):
         items("a/b", [], TEXT)
     with pytest.raises(CompileError, match="partition count"):

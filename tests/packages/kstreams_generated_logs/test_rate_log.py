@@ -20,7 +20,7 @@ START_MS = int(START.timestamp() * 1000)
 NUMBERS = Topic("numbers", key=NONE, value=INT64)
 
 
-def test_numbers_appear_as_time_passes_and_are_retained() -> None:
+def test_rate_log_adds_numbers_as_time_passes_and_retains_them() -> None:
     clock = FakeClock(START_MS - 500)
     log = rate("load", 3, start=START, partitions=2)
     with closing(log.contents(clock)) as contents, closing(log.reader()) as reader:
@@ -50,7 +50,7 @@ def test_rate_log_uses_clock_of_test_driver() -> None:
         assert [record.value for record in driver.read(NUMBERS)] == [0, 1, 2, 3, 4, 5]
 
 
-def test_invalid_arguments_are_rejected() -> None:
+def test_invalid_arguments_of_rate_log_are_rejected() -> None:
     with pytest.raises(CompileError):
         rate("a/b", 1, start=START)
     with pytest.raises(CompileError):

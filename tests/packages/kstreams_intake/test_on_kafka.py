@@ -17,7 +17,9 @@ from tests.support.servers.fixtures import Broker
 pytestmark = pytest.mark.kafka
 
 
-def test_record_refused_by_the_cluster_affects_no_other(broker: Broker, topic_name: str) -> None:
+def test_intake_record_refused_by_cluster_affects_no_other_record(
+    broker: Broker, topic_name: str
+) -> None:
     broker.create_topic(topic_name, 2, {"max.message.bytes": "2000"})
     broker.create_topic(f"{topic_name}-letters", 1, {"max.message.bytes": "2000"})
     connection = Kafka(broker.bootstrap)

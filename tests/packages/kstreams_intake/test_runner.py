@@ -66,7 +66,7 @@ def values(place: Path, topic: str) -> list[bytes | None]:
     return [record.value for record in records_of(place, topic)]
 
 
-def test_messages_are_in_the_topic_when_they_are_settled(tmp_path: Path) -> None:
+def test_intake_settles_messages_once_they_are_in_topic(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a", b"b", b"c")
     report = run(source, RAW, Embedded(tmp_path, default_partitions=1), batch=2)
@@ -95,7 +95,7 @@ def test_record_has_key_time_and_headers_of_the_message_without_reserved_ones(
     assert MESSAGE_ID not in dict(second.headers)
 
 
-def test_repeated_ids_are_settled_and_not_written(tmp_path: Path) -> None:
+def test_messages_with_repeated_ids_are_settled_and_not_written(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path)
     source.put(b"a", b"b", b"a", ids=["1", "2", "1"])
     assert run(source, RAW, topics).duplicates == 1
@@ -111,7 +111,7 @@ def _given(value: bytes | None) -> bytes:
     return value
 
 
-def test_at_most_the_given_number_of_ids_is_remembered(tmp_path: Path) -> None:
+def test_intake_remembers_at_most_given_number_of_ids(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=1)
     source.put(*[b"x"] * 5, ids="abcde")
     run(source, RAW, topics, remember=3, batch=1)
@@ -119,7 +119,7 @@ def test_at_most_the_given_number_of_ids_is_remembered(tmp_path: Path) -> None:
     assert run(source, RAW, topics, remember=3, batch=1).duplicates == 3
 
 
-def test_ids_of_another_intake_are_ignored(tmp_path: Path) -> None:
+def test_message_ids_of_another_intake_are_ignored(tmp_path: Path) -> None:
     topics = Embedded(tmp_path)
     for name in ("one", "two"):
         source = Scripted(name)
@@ -133,7 +133,7 @@ def test_messages_without_ids_are_all_written(tmp_path: Path) -> None:
     assert run(source, RAW, Embedded(tmp_path)).appended == 2
 
 
-def test_start_passes_the_last_message_of_the_topic(tmp_path: Path) -> None:
+def test_intake_start_passes_last_message_of_topic_to_source(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
     source.put(*[b"x"] * 5, ids="abcde")
     run(source, RAW, topics, batch=2, clock=FakeClock(5_000))
@@ -142,7 +142,9 @@ def test_start_passes_the_last_message_of_the_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", [b"0", b"1", b"2", b"3"])
-def test_start_continues_before_the_first_missing_message(tmp_path: Path, lost: bytes) -> None:
+def test_intake_start_continues_before_first_message_missing_in_topic(
+    tmp_path: Path, lost: bytes
+) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
     source.put(b"0", b"1", b"2", b"3", ids="abcd")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -163,7 +165,7 @@ def test_start_continues_before_the_first_missing_message(tmp_path: Path, lost: 
     assert last.id == (None if lost in (b"0", b"1") else "b")
 
 
-def test_bad_value_stops_the_intake_and_keeps_the_others(tmp_path: Path) -> None:
+def test_bad_value_stops_intake_after_other_messages_are_written(tmp_path: Path) -> None:
     source = Scripted()
     source.put(ONE, b"none", TWO)
     with pytest.raises(DeserializationError):
@@ -213,7 +215,7 @@ def _fails_for(text: bytes, *errors: KStreamsError) -> Callable[..., KStreamsErr
     return fail
 
 
-def test_record_refused_with_its_batch_affects_no_other(tmp_path: Path) -> None:
+def test_record_refused_with_its_batch_affects_no_other_record(tmp_path: Path) -> None:
     failed: list[bytes | None] = []
 
     def fail(_: str, value: bytes | None) -> KStreamsError | None:
@@ -241,7 +243,7 @@ def test_refused_dead_letter_is_written_without_its_value(tmp_path: Path) -> Non
     assert dict(letter.headers)["kstreams-error-left-out"] == b"value"
 
 
-def test_temporary_write_error_is_retried(tmp_path: Path) -> None:
+def test_intake_retries_temporary_write_error(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a", b"b", ids="12")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -256,7 +258,7 @@ def test_temporary_write_error_is_retried(tmp_path: Path) -> None:
     assert source.settled == [b"b", b"a"]
 
 
-def test_intake_gives_up_when_the_topic_is_unavailable_for_too_long(tmp_path: Path) -> None:
+def test_intake_raises_after_time_limit_if_topic_is_unavailable(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -266,7 +268,7 @@ def test_intake_gives_up_when_the_topic_is_unavailable_for_too_long(tmp_path: Pa
     assert (source.settled, source.returned, source.closed) == ([], [b"a"], 1)
 
 
-def test_intake_waits_for_an_unavailable_source_and_then_gives_up(tmp_path: Path) -> None:
+def test_intake_retries_unavailable_source_and_raises_after_time_limit(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a")
     source.errors.extend([IntakeUnavailableError("away"), IntakeUnavailableError("away")])
@@ -279,7 +281,7 @@ def test_intake_waits_for_an_unavailable_source_and_then_gives_up(tmp_path: Path
         run(source, RAW, Embedded(tmp_path))
 
 
-def test_complete_sets_keys_ids_and_times_and_may_refuse(tmp_path: Path) -> None:
+def test_complete_function_sets_key_id_and_time_or_refuses_message(tmp_path: Path) -> None:
     def complete(delivery: Delivery) -> Delivery:
         key, _, rest = delivery.value.partition(b"=")
         if not rest:
@@ -324,7 +326,7 @@ def test_key_is_required_if_readers_drop_records_without_one(tmp_path: Path) -> 
         run(source, keyed, Embedded(tmp_path))
 
 
-def test_gaps_are_in_the_report(tmp_path: Path) -> None:
+def test_intake_report_has_gaps_of_source(tmp_path: Path) -> None:
     source = Scripted(gaps=Gaps(2, 3.5))
     report = run(source, RAW, Embedded(tmp_path))
     assert report.gaps == Gaps(2, 3.5)
@@ -344,7 +346,7 @@ class _WithoutCreation:
         self.admin, self.reader, self.writer = inner.admin, inner.reader, inner.writer
 
 
-def test_stop_from_another_thread_gives_back_the_rest(tmp_path: Path) -> None:
+def test_stop_from_another_thread_returns_unwritten_messages_to_source(tmp_path: Path) -> None:
     source = Scripted()
     runner = IntakeRunner(source, RAW, Embedded(tmp_path))
     thread = threading.Thread(target=runner.run)
@@ -355,6 +357,6 @@ def test_stop_from_another_thread_gives_back_the_rest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"remember": -1}])
-def test_invalid_limits_are_refused(tmp_path: Path, wrong: Any) -> None:
+def test_intake_refuses_invalid_limits(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(ValueError, match="batch of 1 or more"):
         IntakeRunner(Scripted(), RAW, Embedded(tmp_path), **wrong)

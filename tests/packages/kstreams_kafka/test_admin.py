@@ -96,7 +96,7 @@ def test_create_of_existing_topic_raises_and_keeps_it(admin: KafkaAdmin, topic: 
         pytest.param("ok", 1, {"retention.ms": "soon"}, id="value"),
     ],
 )
-def test_invalid_topic_is_rejected(
+def test_creation_of_invalid_topic_is_rejected(
     admin: KafkaAdmin, name: str, partitions: int, config: dict[str, str]
 ) -> None:
     with pytest.raises(KafkaRequestError) as caught:
@@ -175,7 +175,7 @@ def test_wrong_password_raises_error_that_hides_it(broker: KafkaBroker) -> None:
 
 
 @pytest.mark.parametrize("call", ["topics", "partition_count"])
-def test_silent_broker_raises_after_timeout(call: str) -> None:
+def test_admin_raises_after_timeout_if_broker_does_not_reply(call: str) -> None:
     admin = KafkaAdmin({"bootstrap.servers": NOWHERE}, timeout=timedelta(seconds=2))
     ask = admin.topics if call == "topics" else lambda: admin.partition_count("t")
     with pytest.raises(

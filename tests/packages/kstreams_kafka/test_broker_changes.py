@@ -52,7 +52,7 @@ def read(reader: RangeReader, topic: str, start: int, end: int) -> list[bytes | 
     return keys
 
 
-def test_leader_changes_lose_and_repeat_nothing(topic_name: str) -> None:
+def test_leader_changes_lose_and_repeat_no_record(topic_name: str) -> None:
     """Leaders change between batches, and between enqueue and flush, while the reader waits."""
     size, rounds = 2_000, 6
     with MockCluster(2) as cluster, ThreadPoolExecutor(1) as thread:
@@ -72,7 +72,7 @@ def test_leader_changes_lose_and_repeat_nothing(topic_name: str) -> None:
         producer.abandon()
 
 
-def test_broker_crash_within_batch_loses_nothing(mortal: KafkaBroker, topic_name: str) -> None:
+def test_broker_crash_within_batch_loses_no_record(mortal: KafkaBroker, topic_name: str) -> None:
     """A reader waits within its range and a writer is in the middle of its table; both continue.
 
     A killed broker may have stored a request without an answer, and then stores it twice.

@@ -56,7 +56,7 @@ def test_repr_shows_options_that_are_not_secret(name: str) -> None:
     assert repr({name: "shown"}) == repr(ClientOptions({name: "shown"}))
 
 
-def test_option_values_are_converted_to_text() -> None:
+def test_client_option_values_are_converted_to_text() -> None:
     given = ClientOptions({"a": True, "b": False, "c": 5, "d": 0.5, "e": "x"})
     assert given == {"a": "true", "b": "false", "c": "5", "d": "0.5", "e": "x"}
 

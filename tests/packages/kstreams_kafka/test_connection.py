@@ -42,7 +42,7 @@ def test_topics_are_created_and_listed_through_protocol(
     admin.close()
 
 
-def test_pickled_connection_can_write(broker: KafkaBroker, topic_name: str) -> None:
+def test_pickled_kafka_connection_can_write(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     again: Kafka = pickle.loads(pickle.dumps(sasl(broker)))
     writer = again.writer()

@@ -104,7 +104,7 @@ def test_range_of_aborted_records_is_read_as_empty(
         assert read(reader, plans.next()) == []
 
 
-def test_each_range_of_compacted_topic_gives_its_remaining_records(
+def test_each_range_of_compacted_topic_returns_its_remaining_records(
     broker: KafkaBroker, topic_name: str, reader: RangeReader
 ) -> None:
     config = {

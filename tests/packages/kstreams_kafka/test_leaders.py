@@ -29,7 +29,7 @@ def refused(code: int) -> Future[int]:
     return future
 
 
-def test_request_is_repeated_until_leader_answers() -> None:
+def test_request_is_retried_until_each_partition_leader_answers() -> None:
     rounds = [
         {0: answered(2), 1: refused(KafkaError._TRANSPORT)},
         {0: answered(3), 1: refused(KafkaError.NOT_LEADER_FOR_PARTITION)},
@@ -39,14 +39,14 @@ def test_request_is_repeated_until_leader_answers() -> None:
     assert connection(timedelta(minutes=1)).ask(lambda: rounds.pop(0), "t") == {0: 5, 1: 6}
 
 
-def test_leader_missing_until_timeout_is_error() -> None:
+def test_leader_missing_until_timeout_raises_error() -> None:
     rounds = [{0: refused(KafkaError.NOT_LEADER_FOR_PARTITION)}]
     with pytest.raises(KafkaRequestError) as caught:
         connection(timedelta(seconds=-1)).ask(lambda: rounds[0], "t")
     assert caught.value.code == "NOT_LEADER_FOR_PARTITION"
 
 
-def test_permanent_error_is_not_retried() -> None:
+def test_permanent_error_of_leader_is_not_retried() -> None:
     rounds = [{0: refused(KafkaError.TOPIC_AUTHORIZATION_FAILED)}]
     with pytest.raises(KafkaRequestError) as caught:
         connection(timedelta(minutes=1)).ask(lambda: rounds.pop(0), "t")

@@ -70,7 +70,7 @@ def table_of(topic: str, drawn: list[tuple[bytes | None, bytes | None, object]])
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(drawn=rows, start=st.integers(0, 5), writes=st.booleans(), ids=st.booleans())
-def test_records_written_one_way_are_read_equal_both_ways(
+def test_records_written_by_either_client_are_read_equally_by_both(
     broker: KafkaBroker,
     topics: Iterator[str],
     drawn: list[tuple[bytes | None, bytes | None, object]],
@@ -140,7 +140,9 @@ def test_failed_read_returns_messages_to_client(
     assert read.num_rows == 50
 
 
-def test_full_producer_queue_keeps_order(broker: KafkaBroker, topics: Iterator[str]) -> None:
+def test_write_with_full_producer_queue_keeps_order(
+    broker: KafkaBroker, topics: Iterator[str]
+) -> None:
     topic = next(topics)
     table = table_of(topic, [(b"k", b"%d" % n, None) for n in range(20_000)])
     small = Kafka(broker.bootstrap, producer={"queue.buffering.max.messages": 1_000}, compiled=True)
@@ -157,7 +159,9 @@ def test_unknown_option_raises_options_error(broker: KafkaBroker) -> None:
         RangeReader(wrong).read([OffsetRange("t", 0, 0, 1)])
 
 
-def test_switch_selects_compiled_or_python_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_selects_compiled_or_python_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def found(value: str) -> bool:
         monkeypatch.setenv(SWITCH, value)
         library.cache_clear()

@@ -20,7 +20,7 @@ KAFKA = Kafka(
 )  # fmt: skip
 
 
-def test_text_forms_hide_secrets() -> None:
+def test_repr_and_str_of_settings_hide_secrets() -> None:
     again = pickle.loads(pickle.dumps(KAFKA))
     shown = [f"{it!r} {it} {it.options} {it.producer!r}" for it in (KAFKA, again)]
     shown += [repr(KAFKA.client_options("producer"))]
@@ -45,7 +45,7 @@ def test_settings_are_independent_of_given_mapping() -> None:
     assert kafka.client_options()["client.id"] == "a"
 
 
-def test_client_gets_options_of_its_role() -> None:
+def test_consumer_producer_and_admin_get_options_of_their_role() -> None:
     common = {
         "bootstrap.servers": "one:9092, [::1]:9093",
         "security.protocol": "SASL_SSL",
@@ -93,14 +93,14 @@ def test_address_with_host_and_port_is_accepted(bootstrap: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["auto.offset.reset", "bootstrap.servers", "partitioner"])
-def test_option_set_by_engine_is_refused(name: str) -> None:
+def test_client_option_set_by_library_is_refused(name: str) -> None:
     with pytest.raises(KafkaOptionsError, match=f"{name} in consumer is set by the engine"):
         Kafka("one:9092", consumer={name: "x"})
 
 
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.truststore.location"])
 @pytest.mark.parametrize("place", ["options", "consumer", "producer"])
-def test_option_of_java_client_is_refused(name: str, place: str) -> None:
+def test_client_option_of_java_client_is_refused(name: str, place: str) -> None:
     given: dict[str, Any] = {place: {name: "hunter2"}}
     with pytest.raises(KafkaOptionsError, match="only of Kafka's Java client") as caught:
         Kafka("one:9092", **given)
@@ -108,7 +108,7 @@ def test_option_of_java_client_is_refused(name: str, place: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_delivery_is_a_setting_and_no_client_option() -> None:
+def test_delivery_is_setting_of_kafka_and_no_client_option() -> None:
     kafka = Kafka("broker:9092", delivery="exactly-once")
     assert repr(kafka) == "Kafka('broker:9092', delivery='exactly-once')"
     assert "delivery" not in kafka.client_options("producer")

@@ -72,7 +72,7 @@ def query(broker: KafkaBroker, topic_name: str) -> Iterator[Query]:
         made.close()
 
 
-def test_batch_is_visible_once_although_published_again(query: Query) -> None:
+def test_batch_published_twice_is_visible_once(query: Query) -> None:
     first = query.driver()
     assert first.publish(query.topic, 0, lambda: query.rows(b"a", b"b"), nobody_else)
     assert not first.publish(query.topic, 0, lambda: query.rows(b"other"), nobody_else)
@@ -96,7 +96,7 @@ def test_published_records_have_staged_partitions_headers_and_ids(query: Query) 
     ]
 
 
-def test_readers_see_no_part_of_an_unfinished_batch(query: Query) -> None:
+def test_readers_see_no_record_of_unfinished_transaction(query: Query) -> None:
     driver = query.driver()
 
     def half() -> Iterator[pa.Table]:

@@ -84,7 +84,7 @@ def test_consecutive_batches_are_read_in_every_partition(
         assert found[topic, 1] == list(range(300))
 
 
-def test_ranges_are_read_backwards_and_forwards(
+def test_ranges_of_partition_can_be_read_in_any_order(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 3)
@@ -104,7 +104,7 @@ def test_ranges_are_read_backwards_and_forwards(
     assert reader.read([]) == []
 
 
-def test_partition_far_ahead_waits_for_other_partitions(
+def test_reader_pauses_partition_read_far_ahead_of_others(
     broker: KafkaBroker,
     reader: RangeReader,
     topic_name: str,
@@ -218,7 +218,7 @@ def test_offsets_without_records_are_skipped(
     assert table.column("value").to_pylist() == [b"one", b"two"]
 
 
-def test_deleted_records_are_data_loss(
+def test_read_of_deleted_records_raises_data_loss_error(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -233,7 +233,9 @@ def test_deleted_records_are_data_loss(
     assert offsets(reader, OffsetRange(topic_name, 1, 15, 20)) == [list(range(15, 20))]
 
 
-def test_truncated_partition_is_data_loss(broker: KafkaBroker, topic_name: str) -> None:
+def test_read_of_truncated_partition_raises_data_loss_error(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name)
     fill(Kafka(broker.bootstrap), topic_name, 0, 3)
     reader = RangeReader(Kafka(broker.bootstrap), timeout=timedelta(seconds=3))
@@ -260,7 +262,7 @@ def test_unknown_option_raises_options_error(broker: KafkaBroker) -> None:
         RangeReader(kafka).read([OffsetRange("t", 0, 0, 5)])
 
 
-def test_sasl_listener_can_be_read(broker: KafkaBroker, topic_name: str) -> None:
+def test_range_reader_reads_from_sasl_listener(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = sasl(broker, "SCRAM-SHA-256")
     fill(kafka, topic_name, 0, 5)

@@ -127,7 +127,7 @@ def test_missing_topic_fails_at_the_call_and_is_not_created(
     assert topic_name not in kafka.admin().topics()
 
 
-def test_sasl_listener_can_be_read(broker: KafkaBroker, topic: str) -> None:
+def test_reader_reads_from_sasl_listener(broker: KafkaBroker, topic: str) -> None:
     reader = sasl(broker, "SCRAM-SHA-256").reader()
     assert len(list(reader.read(topic, 1, 0, 10))) == 10
     reader.close()

@@ -39,7 +39,7 @@ def _client_pem(broker: KafkaBroker, folder: Path) -> tuple[Path, Path]:
     return parts
 
 
-def test_each_kind_of_security_options_reads_and_writes(
+def test_records_are_written_and_read_with_each_kind_of_security_options(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     key, chain = _client_pem(broker, tmp_path)

@@ -95,7 +95,7 @@ def test_id_header_of_upstream_app_is_replaced(broker: KafkaBroker, topic_name: 
     ] == [r.headers for r in read_all(kafka, topic_name)]
 
 
-def test_rows_may_choose_their_topic(broker: KafkaBroker, topic_name: str) -> None:
+def test_sink_writes_each_row_to_its_chosen_topic(broker: KafkaBroker, topic_name: str) -> None:
     other = broker.create_topic(f"{topic_name}-other", 3)
     broker.create_topic(topic_name, 2)
     kafka = Kafka(broker.bootstrap)
@@ -113,7 +113,7 @@ def test_rows_may_choose_their_topic(broker: KafkaBroker, topic_name: str) -> No
         )
 
 
-def test_empty_table_needs_no_broker() -> None:
+def test_sink_writes_empty_table_without_broker() -> None:
     assert write(Kafka("127.0.0.1:9"), output_table("t", [])) == 0
 
 
@@ -133,7 +133,9 @@ def test_sliced_and_chunked_tables_are_written_completely(
     }
 
 
-def test_missing_topic_is_named_and_not_created(broker: KafkaBroker, topic_name: str) -> None:
+def test_error_of_missing_sink_topic_names_it_and_topic_is_not_created(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     with pytest.raises(UnknownTopicError, match="did you mean") as caught:
@@ -195,7 +197,7 @@ def test_table_larger_than_producer_queue_is_written(broker: KafkaBroker, topic_
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_can_be_written(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
+def test_sink_writes_to_sasl_listener(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
     broker.create_topic(topic_name)
     write(sasl(broker, mechanism), output_table(topic_name, [b"a", b"b"]))
     assert len(read_all(sasl(broker, mechanism), topic_name)) == 2

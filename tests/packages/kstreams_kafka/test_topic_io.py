@@ -72,7 +72,7 @@ def planned(plan: Plan | None) -> list[tuple[int, str, int, int]]:
     ]
 
 
-def test_batch_is_bounded_range_of_each_partition(
+def test_batch_reads_bounded_range_of_each_partition(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -117,7 +117,7 @@ def test_start_by_time_begins_at_first_later_record(
     assert planned(again.next()) == [(0, entry, 5, 20), (1, entry, 5, 6)]
 
 
-def test_start_at_latest_is_fixed_when_first_resolved(
+def test_start_at_latest_keeps_offsets_of_first_start(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)
@@ -146,7 +146,7 @@ def test_start_of_missing_topic_is_rejected(
         planner(Kafka(broker.bootstrap), tmp_path, topic_name)
 
 
-def test_records_deleted_while_app_was_stopped_are_data_loss(
+def test_records_deleted_while_app_was_stopped_raise_data_loss_error(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)
@@ -161,7 +161,7 @@ def test_records_deleted_while_app_was_stopped_are_data_loss(
 
 
 @pytest.mark.parametrize("length", [3, 30], ids=["shorter", "longer"])
-def test_recreated_topic_of_same_name_is_data_loss(
+def test_recreated_topic_of_same_name_raises_data_loss_error(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, length: int
 ) -> None:
     broker.create_topic(topic_name)
@@ -195,7 +195,7 @@ def test_added_partitions_raise_partition_count_error(
     assert caught.value.where.partition == 2
 
 
-def test_sinks_and_dead_letters_are_written_with_result_ids(
+def test_sink_results_and_dead_letters_are_written_with_result_ids(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 2)

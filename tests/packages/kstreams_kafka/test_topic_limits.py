@@ -89,7 +89,7 @@ def test_record_above_client_default_is_written_if_topic_accepts_it(
 
 @pytest.mark.parametrize("headers", [0, 3], ids=["bare", "with headers"])
 @pytest.mark.parametrize("over", [-300, 200], ids=["below", "above"])
-def test_size_is_rejected_at_limit_of_broker(
+def test_record_size_is_rejected_exactly_above_broker_limit(
     broker: KafkaBroker, topic_name: str, over: int, headers: int
 ) -> None:
     limit = 50_000
@@ -129,7 +129,7 @@ def test_record_rejected_by_broker_is_named_and_not_other_records_of_batch(
     assert caught.value.code in {"INVALID_RECORD", "INVALID_TIMESTAMP"}
 
 
-def test_write_apart_returns_rejected_rows_and_writes_others(
+def test_write_apart_returns_row_numbers_of_rejected_records_and_writes_others(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"message.timestamp.after.max.ms": str(HOUR_MS)})

@@ -24,7 +24,7 @@ from tests.support.kafka.sample_records import read_all, sasl
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_future_has_offset_of_written_record(broker: KafkaBroker, topic_name: str) -> None:
+def test_writer_future_has_offset_of_record(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 3)
     kafka = Kafka(broker.bootstrap)
     writer: TopicWriter = kafka.writer()
@@ -57,7 +57,7 @@ def test_records_of_partition_have_order_of_writes(broker: KafkaBroker, topic_na
     assert list(range(0, 5_000, 3)) == [future.result().offset for future in futures]
 
 
-def test_threads_can_share_writer(broker: KafkaBroker, topic_name: str) -> None:
+def test_threads_can_share_kafka_writer(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 4)
     kafka = Kafka(broker.bootstrap)
     writer = kafka.writer()
@@ -149,7 +149,9 @@ def test_closed_writers_leave_no_thread(broker: KafkaBroker, topic_name: str) ->
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_can_be_written(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
+def test_writer_writes_to_sasl_listener(
+    broker: KafkaBroker, topic_name: str, mechanism: str
+) -> None:
     broker.create_topic(topic_name)
     writer = sasl(broker, mechanism).writer()
     assert writer.write(topic_name, 0, b"k", b"v", 1).result(30).offset == 0

@@ -47,7 +47,7 @@ def done(found: Collected) -> Any:
     return root
 
 
-def test_spans_of_a_batch_are_one_tree(collected: tuple[Collected, Any]) -> None:
+def test_spans_of_batch_form_one_tree(collected: tuple[Collected, Any]) -> None:
     found, _ = collected
     assert found.service == "shop"
     assert found.schemas == {"https://opentelemetry.io/schemas/1.44.0"}
@@ -124,7 +124,7 @@ def test_metrics_have_the_documented_names_and_units(
     assert found.metrics[name].unit == unit
 
 
-def test_counts_equal_those_of_the_batch(collected: tuple[Collected, Any]) -> None:
+def test_metric_counts_equal_record_counts_of_batch(collected: tuple[Collected, Any]) -> None:
     found, _ = collected
     (consumed,) = found.metrics["messaging.client.consumed.messages"].sum.data_points
     assert consumed.as_int == 5
@@ -134,7 +134,7 @@ def test_counts_equal_those_of_the_batch(collected: tuple[Collected, Any]) -> No
     assert list(process.explicit_bounds)[:3] == [0.005, 0.01, 0.025]
 
 
-def test_log_lines_have_batch_and_trace(collected: tuple[Collected, Any]) -> None:
+def test_log_records_have_batch_and_trace_ids(collected: tuple[Collected, Any]) -> None:
     found, (inside, outside, failed) = collected
     (root,) = [
         span for span in found.spans if span.name == "kstreams.batch" and not span.status.code

@@ -37,7 +37,7 @@ def the_app(ask: Asked) -> ServedApp:
     return ask.server.context.app("viewed")
 
 
-def test_pause_records_its_author_and_the_first_one_stays(
+def test_pause_stores_its_author_and_second_pause_keeps_the_first(
     ask: Asked, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -63,7 +63,9 @@ def test_pause_records_its_author_and_the_first_one_stays(
     assert ACTOR not in caplog.text
 
 
-def test_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_savepoint_command_makes_savepoint_once(
+    ask: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
     point = order(ask, order="savepoint", name="before/ü").json["savepoint"]
     assert (point["name"], point["batches"]) == ("before/ü", {"in": 0})
     again = order(ask, order="savepoint", name="before/ü")
@@ -88,13 +90,13 @@ def test_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) ->
         {"order": "savepoint", "name": "a", "reason": "b"},
     ],
 )
-def test_invalid_order_has_no_effect(ask: Asked, given: dict[str, Any]) -> None:
+def test_invalid_app_command_has_no_effect(ask: Asked, given: dict[str, Any]) -> None:
     assert order(ask, **given).status == 400
     assert present_pause(the_app(ask).home) is None
 
 
 @pytest.mark.parametrize("name", ["..", "@", "a\x00b", "x" * 300])
-def test_savepoint_needs_a_name(ask: Asked, name: str) -> None:
+def test_savepoint_command_without_name_is_refused(ask: Asked, name: str) -> None:
     assert order(ask, order="savepoint", name=name).status == 400
 
 
@@ -109,7 +111,7 @@ def test_unwritable_checkpoint_is_reported(ask: Asked, monkeypatch: pytest.Monke
     )  # fmt: skip
 
 
-def test_orders_are_described_in_openapi(ask: Asked) -> None:
+def test_app_commands_are_described_in_openapi(ask: Asked) -> None:
     found = json.loads(ask("/openapi.json").data)["paths"]["/v1/apps/{app}/orders"]["post"]
     assert found["description"] == "Needs the role act."
     schema = found["requestBody"]["content"]["application/json"]["schema"]
@@ -120,7 +122,7 @@ def test_orders_are_described_in_openapi(ask: Asked) -> None:
     assert schema["properties"]["order"]["enum"] == list(ORDERS)
 
 
-def test_role_act_may_read_and_role_data_may_not_act(ask: Asked) -> None:
+def test_role_act_may_read_and_role_data_may_not_send_app_commands(ask: Asked) -> None:
     assert ask("/v1/apps/viewed/stores/counts/key?key=a", token=ACTOR).status == 200
     refused = ask(PLACE, token=TOKEN, body={"order": "pause"})
     assert (refused.status, "the role act" in refused.json["detail"]) == (403, True)

@@ -48,7 +48,7 @@ _ACTIONS = [
 ]
 
 
-def test_every_route_is_an_action() -> None:
+def test_every_http_route_has_a_role() -> None:
     """A route without a role cannot be added."""
     actions = actions_of(context_of())
     routes = application(actions, RequestTimes()).routes
@@ -70,7 +70,7 @@ def test_each_route_needs_its_role(served: Served, action: Any) -> None:
         assert served.ask(action.method, path, token=ACTOR).status not in (401, 403)
 
 
-def test_only_health_needs_no_token() -> None:
+def test_only_health_route_needs_no_token() -> None:
     actions = [each for each in actions_of(context_of()) if each.role is Role.OPEN]
     open_ = [each.path for each in actions if not each.path.startswith("/static/")]
     assert open_ == ["/health/live", "/health/ready", "/login", "/login", "/logout"]
@@ -151,7 +151,7 @@ def test_unknown_path_is_a_json_problem(served: Served, path: str) -> None:
     assert answer.json["status"] == answer.status
 
 
-def test_head_request_has_no_body(served: Served) -> None:
+def test_response_to_head_request_has_no_body(served: Served) -> None:
     for path in (KEY, "/v1/apps/viewed/stores/counts/follow"):
         answer = served.ask("HEAD", path)
         assert (answer.status, answer.data) == (200, b"")
@@ -183,12 +183,12 @@ def test_other_origins_are_refused_unless_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "origin", ["*", "null", "https://a.example/", "https://a.example/x", "a.example", "https://*.a"]
 )
-def test_origin_is_compared_exactly(origin: str) -> None:
+def test_request_origin_is_compared_exactly(origin: str) -> None:
     with pytest.raises(ServeError, match="is invalid; expected https"):
         ServeSettings(TOKENS, origins=(origin,))
 
 
-def test_cookie_replaces_a_token_and_is_not_the_token(served: Served) -> None:
+def test_login_cookie_authenticates_like_token_and_does_not_contain_it(served: Served) -> None:
     doors = served.server.context.doors
     header = doors.log_in(VIEWER, "127.0.0.9")
     assert VIEWER not in header

@@ -40,29 +40,31 @@ ADDRESSES = st.ip_addresses().map(str)
         pytest.param("", ["1.2.3.4"], "", id="no peer"),
     ],
 )
-def test_right_most_untrusted_address_is_the_client(
+def test_rightmost_untrusted_forwarded_address_is_the_client(
     peer: str, forwarded: list[str], expected: str
 ) -> None:
     assert PROXIES.client_of(peer, forwarded) == expected
 
 
 @given(peer=ADDRESSES, forwarded=st.lists(st.text() | ADDRESSES))
-def test_header_is_ignored_without_trusted_proxies(peer: str, forwarded: list[str]) -> None:
+def test_forwarded_header_is_ignored_without_trusted_proxies(
+    peer: str, forwarded: list[str]
+) -> None:
     assert TrustedProxies(()).client_of(peer, forwarded) == peer
 
 
 @given(forged=st.lists(st.text(alphabet=st.characters(exclude_characters=",")) | ADDRESSES))
-def test_client_cannot_forge_its_address_by_the_header(forged: list[str]) -> None:
+def test_client_cannot_forge_its_address_by_forwarded_header(forged: list[str]) -> None:
     assert PROXIES.client_of("10.0.0.1", [*forged, "1.2.3.4"]) == "1.2.3.4"
 
 
 @pytest.mark.parametrize("wrong", ["*", "", "10.0.0.1/8", "proxy.example", "10.0.0.0/33"])
-def test_invalid_network_is_refused(wrong: str) -> None:
+def test_invalid_network_of_trusted_proxies_is_refused(wrong: str) -> None:
     with pytest.raises(ServeError, match="trusted proxy"):
         ServeSettings(TOKENS, forwarded_allow_ips=(wrong,))
 
 
-def test_wrong_tokens_count_for_the_client_and_not_for_its_proxy(tmp_path: Path) -> None:
+def test_wrong_tokens_are_limited_per_client_and_not_per_proxy(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     settings = {"forwarded_allow_ips": ("10.0.0.1",)}
     with asked((tmp_path, COUNTS), settings=settings, failures_a_minute=2) as ask:
@@ -77,7 +79,7 @@ def test_wrong_tokens_count_for_the_client_and_not_for_its_proxy(tmp_path: Path)
         assert [status(f"7.7.7.{n}", "6.6.6.6") for n in range(3)] == [401, 401, 429]
 
 
-def test_log_of_orders_has_the_address_of_the_client(tmp_path: Path) -> None:
+def test_log_of_app_commands_has_address_of_client(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     settings = {
         "forwarded_allow_ips": ("10.0.0.1",),

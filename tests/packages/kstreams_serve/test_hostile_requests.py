@@ -205,7 +205,7 @@ def test_invalid_store_in_a_body_gets_400(routes: Routes) -> None:
         assert routes.ask(path, token=ACTOR, body=body).status == 400, text
 
 
-def test_all_routes_are_tested(routes: Routes, tmp_path: Path) -> None:
+def test_all_routes_are_tested_with_hostile_requests(routes: Routes, tmp_path: Path) -> None:
     served = {(each.method, each.path) for each in actions_of(routes.ask.server.context)}
     assert served == {(p.values[0].method, p.values[0].path) for p in ACTIONS}  # type: ignore[union-attr]
     assert not list(tmp_path.iterdir())

@@ -56,17 +56,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         ("/v1/apps/" + "x" * 5000, 400),
     ],
 )
-def test_invalid_address_is_refused(served: Served, path: str, status: int) -> None:
+def test_invalid_request_path_is_refused(served: Served, path: str, status: int) -> None:
     assert served.get(path).status == status
 
 
-def test_page_ends_at_the_size_limit(served: Served) -> None:
+def test_page_of_rows_ends_at_size_limit(served: Served) -> None:
     page = served.get(f"{STORE}/rows?limit=1000").json
     assert 0 < len(page["rows"]) < 30
     assert page["cursor"]
 
 
-def test_body_above_the_limit_is_refused(served: Served) -> None:
+def test_request_body_above_size_limit_is_refused(served: Served) -> None:
     path = f"{STORE}/multi"
     assert served.post(path, {"keys": ["a"] * 5}).status == 200
     assert served.post(path, {"keys": ["a"] * 6}).status == 400
@@ -79,7 +79,7 @@ def test_body_above_the_limit_is_refused(served: Served) -> None:
 
 
 @pytest.mark.parametrize("size", [9_000, 17_000])
-def test_head_above_the_limit_is_refused(served: Served, size: int) -> None:
+def test_request_head_above_size_limit_is_refused(served: Served, size: int) -> None:
     answer = served.get("/v1/apps", X_Much="x" * size)
     assert answer.status == (200 if size < LIMITS.head_bytes else 431)
 
@@ -94,14 +94,14 @@ def test_head_above_the_limit_is_refused(served: Served, size: int) -> None:
     ],
     ids=["nothing", "half a head", "a second half"],
 )
-def test_unfinished_head_closes_the_connection(served: Served, sent: bytes) -> None:
+def test_unfinished_request_head_closes_connection(served: Served, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as slow:
         slow.sendall(sent)
         while slow.recv(10_000):
             pass
 
 
-def test_unfinished_body_gets_408(served: Served) -> None:
+def test_unfinished_request_body_gets_408(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as slow:
         head = f"POST {STORE}/multi HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}"
         slow.sendall(
@@ -116,7 +116,7 @@ def _follow(served: Served) -> tuple[http.client.HTTPConnection, http.client.HTT
     return connection, connection.getresponse()
 
 
-def test_number_of_followers_is_limited(served: Served) -> None:
+def test_number_of_concurrent_follow_requests_is_limited(served: Served) -> None:
     connections = [_follow(served) for _ in range(2)]
     assert [answer.status for _, answer in connections] == [200, 200]
     assert served.get(f"{STORE}/follow").status == 503

@@ -195,7 +195,7 @@ def test_telemetry_of_a_later_format_hides_no_other_metric(tmp_path: Path) -> No
     assert not [name for name in found if name.startswith("kstreams_app_state")]
 
 
-def test_lag_of_topics_is_known_for_a_dead_app(tmp_path: Path) -> None:
+def test_metrics_have_topic_lag_of_dead_app(tmp_path: Path) -> None:
     committed(tmp_path / "c")
     topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
     topics.log().ensure("in", 3)
@@ -212,7 +212,7 @@ def test_lag_of_topics_is_known_for_a_dead_app(tmp_path: Path) -> None:
     }
 
 
-def test_unreachable_topics_leave_other_metrics(tmp_path: Path) -> None:
+def test_metrics_without_reachable_topics_have_all_other_metrics(tmp_path: Path) -> None:
     class Broken:
         def admin(self) -> Any:
             raise OSError("no route to host")
@@ -252,7 +252,7 @@ def test_metrics_are_served_with_the_role_metrics(tmp_path: Path) -> None:
         assert served.get("/v1/apps", token=SCRAPER).status == 403
 
 
-def test_names_with_the_same_label_are_one_series() -> None:
+def test_app_names_with_same_label_share_one_metric_series() -> None:
     family = Family("a_total", "counter", "Counts.")
     for end in ("x", "y"):
         family.add(1, node="n" * 300 + end)

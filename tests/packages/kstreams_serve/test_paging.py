@@ -33,7 +33,7 @@ def made(row: tuple[Any, ...]) -> tuple[object, int]:
     st.sampled_from([FAST, AT_ONCE, replace(Limits(), answer_bytes=3)]),
     st.booleans(),
 )
-def test_pages_have_all_rows_once(
+def test_pages_together_have_each_row_once(
     rows: list[tuple[int] | None], count: int, limits: Limits, lost: bool
 ) -> None:
     """Also if the page before has left nothing but its position."""
@@ -55,7 +55,7 @@ def test_pages_have_all_rows_once(
     assert asyncio.run(read()) == [row[0] for row in rows if row is not None]
 
 
-def test_event_loop_continues_during_a_scan_without_matches() -> None:
+def test_event_loop_is_not_blocked_by_scan_without_matches() -> None:
     others = 0
 
     async def run() -> None:
@@ -77,7 +77,7 @@ def test_event_loop_continues_during_a_scan_without_matches() -> None:
     assert others >= 100
 
 
-def test_position_out_of_reach_is_an_error() -> None:
+def test_page_position_not_reached_within_time_limit_is_an_error() -> None:
     def endless() -> Iterator[None]:
         while True:
             yield None

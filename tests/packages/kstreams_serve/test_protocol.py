@@ -50,7 +50,9 @@ def chunked(method: str, path: str) -> bytes:
 
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(each) for each in ROUTES])
 @pytest.mark.parametrize("token", [True, False], ids=["token", "no token"])
-def test_trailers_use_no_memory(served: Served, method: str, path: str, token: bool) -> None:
+def test_request_trailers_are_not_buffered(
+    served: Served, method: str, path: str, token: bool
+) -> None:
     place = path.format(app="viewed", store="counts")
     more = (f"Authorization: Bearer {TOKEN}",) if token else ()
     begun = head(method, place, "Transfer-Encoding: chunked", f"Content-Type: {FORM}", *more)
@@ -77,7 +79,7 @@ def test_request_with_too_much_chunk_framing_is_rejected(
         assert flood(client, piece) < 20 * MIB
 
 
-def test_small_trailer_is_ignored(served: Served) -> None:
+def test_small_request_trailer_is_ignored(served: Served) -> None:
     own = f"Authorization: Bearer {TOKEN}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     answer = answer_to(
         served.port,
@@ -90,7 +92,7 @@ def test_small_trailer_is_ignored(served: Served) -> None:
     assert status_of(answer) == 401  # a token in a trailer does not count
 
 
-def test_head_after_a_running_request_is_limited(served: Served) -> None:
+def test_size_of_request_head_sent_during_another_request_is_limited(served: Served) -> None:
     path = "/v1/apps/viewed/stores/counts/follow"
     with bounded_memory(4 * MIB), connected(served.port) as client:
         client.sendall(head("GET", path, f"Authorization: Bearer {TOKEN}"))
@@ -107,7 +109,7 @@ def test_number_of_pipelined_requests_is_limited(served: Served) -> None:
         assert flood(client, head("GET", "/health/live") * 1000) < 20 * MIB
 
 
-def test_connections_above_the_limit_get_503_and_others_are_answered(tmp_path: Path) -> None:
+def test_connections_above_limit_get_503_and_others_are_served(tmp_path: Path) -> None:
     path = tmp_path
     Committing(path, COUNTS).put([("a", 1)])
     limits = replace(Limits(), connections=5)
@@ -120,7 +122,7 @@ def test_connections_above_the_limit_get_503_and_others_are_answered(tmp_path: P
             assert status_of(client.recv(1000)) == 200
 
 
-def test_client_that_reads_nothing_loses_its_connection(served: Served) -> None:
+def test_connection_of_client_that_reads_no_response_is_closed(served: Served) -> None:
     """Many small responses fill the socket; the closed connection must not linger."""
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -47,7 +47,7 @@ class Lone(Serde[str]):
 LONE = Lone()
 
 
-def test_key_is_read_now_earlier_and_by_savepoint(tmp_path: Path) -> None:
+def test_key_is_read_at_present_earlier_and_savepoint_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("apple", 1), ("a/b%é", 7)])
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -82,7 +82,7 @@ def test_key_is_read_now_earlier_and_by_savepoint(tmp_path: Path) -> None:
         ("prefix=k2&reverse=true", [f"k{n:02}" for n in range(29, 19, -1)]),
     ],
 )
-def test_pages_of_one_cursor_have_one_version(
+def test_pages_of_one_cursor_have_same_version(
     tmp_path: Path, query: str, expected: list[str]
 ) -> None:
     app = Committing(tmp_path, COUNTS)
@@ -129,7 +129,7 @@ def test_cursor_does_not_continue_after_a_reset(tmp_path: Path, query: str) -> N
         assert (again.status, again.version) == (200, key.version)
 
 
-def test_version_is_selected_by_time(tmp_path: Path) -> None:
+def test_read_at_time_selects_version_committed_before(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     for value in range(4):  # committed at 1.000 s, 1.001 s, ...
         app.put([("a", value)])
@@ -186,7 +186,7 @@ def test_windows_are_read_for_a_key_and_for_all_keys(tmp_path: Path) -> None:
         assert seen == list(reversed(one))
 
 
-def test_times_are_refused_for_rows_without_times(tmp_path: Path) -> None:
+def test_time_parameters_are_refused_for_stores_without_times(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         assert served.get(f"{STORE}/rows?from=1").status == 400
@@ -217,7 +217,7 @@ def test_several_keys_and_stores_are_read_at_one_version(tmp_path: Path) -> None
         assert wrong.status == 400
 
 
-def test_values_that_json_would_change_are_text(tmp_path: Path) -> None:
+def test_values_that_json_cannot_represent_exactly_are_returned_as_text(tmp_path: Path) -> None:
     spec = key_value_store("counts", key=BYTES, value=INT64)
     app = Committing(tmp_path, spec, key=BYTES)
     app.commit(lambda s, p: s.put(b"\xff\x00", 2**60) if p == 0 else None)
@@ -294,7 +294,7 @@ def test_invalid_unicode_is_escaped(tmp_path: Path) -> None:
         assert answer.json["rows"] == [{"value": "\ud800"}]
 
 
-def test_app_and_store_are_described(tmp_path: Path) -> None:
+def test_app_and_store_requests_return_their_descriptions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
@@ -339,7 +339,7 @@ def test_key_of_a_versioned_store_has_the_validity_of_each_version(tmp_path: Pat
         ]
 
 
-def test_answer_with_undecoded_values_has_a_note(tmp_path: Path) -> None:
+def test_response_with_undecoded_values_has_a_note(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     spec = key_value_store("counts", key=TEXT, value=RecordedSerde(INT64.name))
     with serving((tmp_path, spec)) as served:

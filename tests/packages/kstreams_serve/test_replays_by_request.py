@@ -67,7 +67,7 @@ EXPLAIN = "/v1/apps/words/stores/counts/explain?key="
 
 
 @pytest.mark.long
-def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
+def test_explain_and_trace_requests_return_their_results(app: Explained) -> None:
     def ask(server: Served) -> None:
         found = server.get(f"{EXPLAIN}b")
         assert found.status == 200, found.data
@@ -78,7 +78,7 @@ def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
         trace = server.get(f"/v1/apps/words/trace?{place}").json
         assert "wrote" in {step["what"] for step in trace["batches"][0]["steps"]}
         page = html(server, f"{EXPLAIN.removeprefix('/v1')}b")
-        assert "it ends with what was committed, byte for byte" in page.text
+        assert "The result is equal to the commit, byte for byte" in page.text
         of = f"{record['topic']}/{record['partition']}@{record['offset']}"
         assert (page.rows()[0][0].startswith(of), page.rows()[0][-1]) == (True, "1")
         history = html(server, "/apps/words/stores/counts/history?key=b")
@@ -97,7 +97,7 @@ def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
 
 
 @pytest.mark.long
-def test_replays_run_one_at_a_time_with_limits_and_without_tokens(
+def test_replay_processes_run_one_at_a_time_with_limits_and_without_tokens(
     app: Explained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_SERVE_TOKEN", TOKEN)
@@ -106,7 +106,7 @@ def test_replays_run_one_at_a_time_with_limits_and_without_tokens(
         (change,) = server.get(f"{EXPLAIN}eat").json["explained"]
         assert change["equal"] is False  # it failed for lack of memory, and was skipped
         page = html(server, f"{EXPLAIN.removeprefix('/v1')}eat")
-        assert "it does not end with what was committed" in page.text
+        assert "The result differs from the commit" in page.text
         assert server.get(f"{EXPLAIN}tell").status == 200
         told = Path("told").read_text()
         assert "explain" in told
@@ -133,7 +133,7 @@ def test_replays_run_one_at_a_time_with_limits_and_without_tokens(
     served(app, ask)
 
 
-def test_server_without_a_topology_runs_no_code(app: Explained) -> None:
+def test_server_without_topology_runs_no_user_code(app: Explained) -> None:
     with serving((Path(str(app.hand.settings.checkpoint)), made.COUNTS)) as server:
         found = server.get(f"{EXPLAIN}a")
         assert (found.status, "--topology" in found.json["hint"]) == (404, True)

@@ -65,13 +65,13 @@ def _each(*written: bytes) -> Callable[[WholeWrites], None]:
         pytest.param((b"a", b"b", b"c", b"d"), [b"ab", b"cd"], id="a stream"),
     ],
 )
-def test_writes_of_one_turn_are_sent_together(
+def test_writes_of_one_event_loop_iteration_are_sent_together(
     written: tuple[bytes, ...], expected: list[bytes]
 ) -> None:
     assert _sent(_each(*written)) == expected
 
 
-def test_head_does_not_wait_for_a_later_body() -> None:
+def test_response_head_is_sent_before_a_later_body() -> None:
     """A follower gets the response head before the first event."""
 
     async def run() -> list[bytes | str]:
@@ -87,7 +87,7 @@ def test_head_does_not_wait_for_a_later_body() -> None:
     assert asyncio.run(run()) == [b"head", "then", b"head", b"event"]
 
 
-def test_close_writes_pending_data() -> None:
+def test_close_sends_buffered_data() -> None:
     def act(transport: WholeWrites) -> None:
         transport.write(b"head")
         transport.close()
@@ -95,7 +95,7 @@ def test_close_writes_pending_data() -> None:
     assert _sent(act) == [b"head", "close"]
 
 
-def test_abort_discards_pending_data() -> None:
+def test_abort_discards_buffered_data() -> None:
     def act(transport: WholeWrites) -> None:
         transport.write(b"head")
         transport.abort()
@@ -104,7 +104,7 @@ def test_abort_discards_pending_data() -> None:
 
 
 @pytest.mark.parametrize(("unsent", "expected"), [(0, ["close"]), (5, ["close", "abort"])])
-def test_closing_aborts_after_a_time_when_the_client_reads_nothing(
+def test_close_aborts_connection_after_timeout_if_client_reads_nothing(
     unsent: int, expected: list[bytes | str]
 ) -> None:
     async def run() -> list[bytes | str]:

@@ -43,7 +43,7 @@ from tests.support.topologies.counting_topologies import (
 )
 
 
-def test_words_are_counted_over_many_partitions_and_a_repartition() -> None:
+def test_driver_counts_words_over_many_partitions_and_a_repartition() -> None:
     with TopologyTestDriver(word_count(), partitions=3) as driver:
         lines = ["a b a", "c b", "a"]
         driver.pipe_batch(LINES, [Record(None, line, n) for n, line in enumerate(lines)])
@@ -57,7 +57,7 @@ def test_words_are_counted_over_many_partitions_and_a_repartition() -> None:
             assert driver.store(COUNTS, owner).get(word) is not None
 
 
-def test_rows_have_partition_and_offset() -> None:
+def test_read_rows_of_driver_have_partition_and_offset() -> None:
     with TopologyTestDriver(counting(), partitions={"words": 2, "totals": 4}) as driver:
         for word in "abcdef":
             driver.pipe(WORDS, word, 1, timestamp=5, headers=(("h", b"1"),))
@@ -82,7 +82,7 @@ def test_partitioner_of_topic_chooses_partition() -> None:
         assert driver.stream_time("w", 1) == 0
 
 
-def test_groups_run_until_their_topics_are_read() -> None:
+def test_driver_runs_groups_until_their_topics_are_read() -> None:
     middle = Topic("middle", TEXT, INT64)
     builder = TopologyBuilder("chain")
     source = builder.add_source("words", WORDS)
@@ -144,14 +144,16 @@ def test_wall_clock_punctuator_fires_in_each_task_and_once_after_jump(recreate: 
 
 
 @pytest.mark.parametrize(("recreate", "found"), [(False, [1, 2, 3]), (True, [1, 2, 1])])
-def test_recreated_processors_reveal_state_in_attributes(recreate: bool, found: list[int]) -> None:
+def test_recreate_processors_reveals_state_kept_in_attributes(
+    recreate: bool, found: list[int]
+) -> None:
     with TopologyTestDriver(counting(Forgetful), recreate_processors=recreate) as driver:
         driver.pipe_batch(WORDS, [Record("a", 1), Record("a", 1)])
         driver.pipe(WORDS, "a", 1)
         assert [record.value for record in driver.read(TOTALS)] == found
 
 
-def test_opened_store_shows_later_changes(tmp_path: Path) -> None:
+def test_store_opened_from_driver_shows_later_changes(tmp_path: Path) -> None:
     for state in (None, Memory()):
         for recreate in (False, True):
             driver = TopologyTestDriver(

@@ -42,7 +42,7 @@ class Breakable(Count):
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_exception_changes_nothing_and_records_are_processed_again(recreate: bool) -> None:
+def test_exception_rolls_back_batch_and_its_records_are_processed_again(recreate: bool) -> None:
     class Mended(Breakable):
         pass
 
@@ -96,7 +96,7 @@ def test_failure_after_repartition_rolls_back_groups_before_it() -> None:
         assert driver.store_contents(above) == driver.store_contents(COUNTS) == {"a": 2}
 
 
-def test_result_with_invalid_partition_changes_nothing() -> None:
+def test_result_with_invalid_partition_rolls_back_batch() -> None:
     broken = [True]
     wrong = partition_by(lambda key, count: 7 if key == b"bad" and broken else 0, name="wrong")
     out = Topic("out", TEXT, INT64, partitioner=wrong)
@@ -112,7 +112,7 @@ def test_result_with_invalid_partition_changes_nothing() -> None:
         assert driver.read_values(out) == {"a": 1, "bad": 1}
 
 
-def test_value_that_store_cannot_serialize_changes_nothing() -> None:
+def test_value_that_store_cannot_serialize_rolls_back_batch() -> None:
     class Wrong(Count):
         def process(self, record: Record[str, Any]) -> None:
             super().process(record)
@@ -127,7 +127,7 @@ def test_value_that_store_cannot_serialize_changes_nothing() -> None:
         assert driver.store_contents(COUNTS) == {}
 
 
-def test_failing_close_changes_nothing() -> None:
+def test_failing_close_rolls_back_batch() -> None:
     class Closes(Count):
         broken = True
 

@@ -85,7 +85,7 @@ def test_emitter_raises_errors_of_processing() -> None:
         driver.emitter(CLICKS).emit("a", "b")
 
 
-def test_connection_reads_and_changes_topics_like_others() -> None:
+def test_connection_of_driver_reads_and_changes_topics_like_other_connections() -> None:
     with TopologyTestDriver(counting(), partitions=2) as driver:
         for number in range(6):
             driver.pipe(CLICKS, f"k{number}", "x", timestamp=10 * number)
@@ -105,7 +105,7 @@ def test_connection_reads_and_changes_topics_like_others() -> None:
         assert admin.ends("totals").topic_id != before
 
 
-def test_view_shows_each_batch() -> None:
+def test_view_of_driver_shows_each_batch() -> None:
     with TopologyTestDriver(counting(), partitions=3, start=50) as driver:
         driver.pipe(CLICKS, "ann", "/home", timestamp=1_000)
         view = driver.view(COUNTS)
@@ -217,7 +217,7 @@ def test_fill_accepts_pairs_yielded_by_stores(spec: Any, rows: dict[Any, Any]) -
         assert found == rows
 
 
-def test_fill_needs_partition_for_keys_of_unknown_placement() -> None:
+def test_fill_needs_partition_argument_if_partition_of_keys_is_unknown() -> None:
     spec = key_value_store("s", key=INT64, value=INT64)
     builder = TopologyBuilder("other-keys")
     source = builder.add_source("clicks", CLICKS)

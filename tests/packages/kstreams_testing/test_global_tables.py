@@ -120,7 +120,7 @@ def test_each_task_reads_all_rows_of_table_by_any_key(recreate: bool) -> None:
         assert values(driver) == ["AA"]
 
 
-def test_deleted_row_and_null_key_are_joined_with_none() -> None:
+def test_left_global_join_of_deleted_row_and_null_key_gets_none() -> None:
     with TopologyTestDriver(translating()) as driver:
         driver.pipe(WORDS, "a", "A")
         driver.write_bytes("words", b"a", None, timestamp=0)
@@ -130,7 +130,7 @@ def test_deleted_row_and_null_key_are_joined_with_none() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_failed_batch_reads_table_again() -> None:
+def test_retry_of_failed_batch_reads_global_table_again() -> None:
     class Failing(Translate):
         failed = False
 
@@ -330,7 +330,9 @@ def test_columns_and_records_give_same_results(
 
 
 def test_execution_of_global_join_can_be_requested() -> None:
-    assert "execution: records (asked for)" in joining(TABLE, execution="records").describe()
+    assert (
+        "execution: records (execution='records')" in joining(TABLE, execution="records").describe()
+    )
     with pytest.raises(TopologyError, match="node 'join' cannot run by columns: its table is vers"):
         joining(RATES, execution="columns")
 

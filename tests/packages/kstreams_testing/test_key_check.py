@@ -69,7 +69,7 @@ class Moves(FixedKeyProcessor[str, int, int]):
 
 
 @pytest.mark.parametrize("node", [Quiet, QuietBatch], ids=["records", "tables"])
-def test_key_of_another_partition_is_rejected(node: Any) -> None:
+def test_put_of_key_of_another_partition_is_rejected(node: Any) -> None:
     own, other = own_and_foreign()
     with TopologyTestDriver(below(Moves, node), partitions=2) as driver:
         driver.pipe(WORDS, other, 1)
@@ -88,7 +88,7 @@ def test_key_of_another_partition_is_rejected(node: Any) -> None:
     ],
     ids=["records", "tables"],
 )
-def test_key_of_another_type_is_rejected(node: Any, text: str) -> None:
+def test_put_of_key_of_another_type_is_rejected(node: Any, text: str) -> None:
     with (
         TopologyTestDriver(below(Liar, node)) as driver,
         pytest.raises(TopologyError, match=text),
@@ -96,7 +96,7 @@ def test_key_of_another_type_is_rejected(node: Any, text: str) -> None:
         driver.pipe(WORDS, "a", 1)
 
 
-def test_check_of_keys_can_be_disabled() -> None:
+def test_key_check_of_driver_can_be_disabled() -> None:
     with TopologyTestDriver(below(Moves, Quiet), partitions=2, check_keys=False) as driver:
         driver.pipe(WORDS, own_and_foreign()[0], 1)
 
@@ -108,7 +108,7 @@ def test_record_written_to_wrong_partition_is_rejected() -> None:
             driver.pipe(WORDS, own_and_foreign()[0], 1, partition=1)
 
 
-def test_null_keys_and_stateless_nodes_are_not_checked() -> None:
+def test_key_check_ignores_null_keys_and_stateless_nodes() -> None:
     words: Topic[str | None, int] = Topic("words", TEXT, INT64, null_keys="pass")
     store = key_value_store("s", key=TEXT, value=INT64)
 

@@ -48,7 +48,7 @@ walks = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 8)), max_size=1
     behind_edge=st.booleans(),
     recreate=st.booleans(),
 )
-def test_each_hop_is_counted_once(
+def test_each_hop_of_loop_is_counted_once(
     batches: list[list[tuple[str, int]]], partitions: int, behind_edge: bool, recreate: bool
 ) -> None:
     topology = walking(behind_edge=behind_edge)
@@ -88,7 +88,7 @@ def test_too_many_hops_follow_policy_and_earlier_effects_are_kept(policy: OnErro
         assert [letter.key for letter in letters] == ([] if policy == "skip" else [b"k4"])
 
 
-def test_hop_count_is_no_header_and_headers_are_forwarded() -> None:
+def test_loop_forwards_headers_without_hop_count() -> None:
     with TopologyTestDriver(walking()) as driver:
         driver.write(IN, "k0", 2, headers=(("trace", b"1"),))
         driver.run()

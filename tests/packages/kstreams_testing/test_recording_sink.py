@@ -34,7 +34,7 @@ class TestRecordingSink(SinkContract):
     def seen(self) -> Iterable[tuple[str, int]]:
         return [(record.key, record.value) for record in self.sink.records()]
 
-    test_a_sink_travels_and_shows_no_more_than_its_label = None  # type: ignore[assignment]  # its rule is a local function
+    test_pickled_sink_has_same_label_and_guarantee = None  # type: ignore[assignment]  # its rule is a local function
 
 
 def lengths(sink: Sink[str, int], on_refused: OnError = "fail") -> TopologyBuilder:
@@ -59,7 +59,7 @@ def test_driver_returns_results_of_sink_once() -> None:
             driver.results(RecordingSink[str, int]())
 
 
-def test_real_sink_is_written_by_increasing_commits() -> None:
+def test_driver_writes_real_sink_with_increasing_commits() -> None:
     sink: RecordingSink[str, int] = RecordingSink()
     with TopologyTestDriver(lengths(sink).build(), real_sinks=True) as driver:
         driver.pipe(WORDS, "a", "one")
@@ -102,7 +102,7 @@ def test_rejected_results_are_skipped_or_fail_batch() -> None:
     assert (caught.value.where.node, caught.value.where.target) == ("out", "recording")
 
 
-def test_function_receives_each_batch_with_its_commit() -> None:
+def test_sink_function_receives_each_batch_with_its_commit() -> None:
     seen: list[tuple[int, list[int]]] = []
 
     def send(results: Results[str, int], commit: CommitId) -> None:
@@ -153,7 +153,7 @@ def test_results_of_failed_record_are_not_written() -> None:
         assert [record.value for record in driver.results(every)] == ["one", "two"]
 
 
-def test_target_that_is_no_sink_is_rejected() -> None:
+def test_add_sink_rejects_target_that_is_no_sink() -> None:
     builder = TopologyBuilder("x")
     words = builder.add_source("words", WORDS)
     with pytest.raises(TopologyError, match="add_sink: target is"):

@@ -51,7 +51,9 @@ def emit(connection: Connection, *pairs: tuple[str, int | None]) -> None:
 
 
 @BACKENDS
-def test_reads_include_earlier_writes(topics: Embedded, backend: StateBackend) -> None:
+def test_topic_view_reads_include_records_written_before(
+    topics: Embedded, backend: StateBackend
+) -> None:
     emit(topics, ("a", 1), ("b", 2), ("a", 3))
     with TopicView(STOCK, topics, backend=backend) as view:
         assert (view.get("a"), view.get("b"), view.get("c"), view.version) == (3, 2, None, 3)
@@ -71,7 +73,7 @@ def test_reads_include_earlier_writes(topics: Embedded, backend: StateBackend) -
         view.get("a")
 
 
-def test_recovery_reports_its_progress(topics: Embedded) -> None:
+def test_topic_view_recovery_reports_progress(topics: Embedded) -> None:
     emit(topics, *((f"k{n}", n) for n in range(50)))
     with TopicView(STOCK, topics) as view:
         before = view.recovered, sum(each.lag for each in view.progress().values())
@@ -93,7 +95,9 @@ def test_wait_for_recovery_ends_after_timeout(topics: Embedded) -> None:
         assert (view.recovered, view.progress()[1].lag) == (True, 0)
 
 
-def test_close_ends_recovery_and_keeps_read_records(topics: Embedded, tmp_path: Path) -> None:
+def test_close_ends_recovery_and_local_copy_keeps_records_read_so_far(
+    topics: Embedded, tmp_path: Path
+) -> None:
     with Emitter(STOCK, topics) as emitter:
         for n in range(22_000):
             emitter._bulk.enqueue("stock", 1, b"%d" % n, bytes(8), 0)  # type: ignore[union-attr]  # quick
@@ -107,7 +111,7 @@ def test_close_ends_recovery_and_keeps_read_records(topics: Embedded, tmp_path: 
         assert sum(1 for _ in view.items()) == 22_000
 
 
-def test_callbacks_receive_updates_and_tombstones(topics: Embedded) -> None:
+def test_topic_view_callbacks_receive_updates_and_tombstones(topics: Embedded) -> None:
     emit(topics, ("a", 1), ("b", 2))
     seen: list[list[RowChange[str, int | None]]] = []
     changed = threading.Condition()
@@ -135,7 +139,7 @@ def test_callbacks_receive_updates_and_tombstones(topics: Embedded) -> None:
     ]
 
 
-def test_background_thread_reads_topic(topics: Embedded) -> None:
+def test_background_thread_of_topic_view_reads_topic(topics: Embedded) -> None:
     emit(topics, ("a", 1))
     with TopicView(STOCK, topics, advance_every=milliseconds(5)) as view:
         assert view.get("a") == 1
@@ -146,7 +150,7 @@ def test_background_thread_reads_topic(topics: Embedded) -> None:
         assert view.get("a") == 2
 
 
-def test_max_age_saves_requests(topics: Embedded) -> None:
+def test_topic_view_with_max_age_sends_fewer_requests(topics: Embedded) -> None:
     emit(topics, ("a", 1))
     with TopicView(STOCK, topics, max_age=hours(1)) as view:
         assert view.get("a") == 1
@@ -193,7 +197,7 @@ def test_view_of_topic_of_test_driver_follows_its_batches() -> None:
 
 
 @pytest.mark.parametrize("backend", [RocksDB(), Memory()], ids=lambda b: b.name)
-def test_reopened_copy_continues_at_its_position(
+def test_reopened_local_copy_continues_at_its_offsets(
     topics: Embedded, tmp_path: Path, backend: StateBackend
 ) -> None:
     place = tmp_path / "view"
@@ -230,7 +234,7 @@ def _spoil_topic(place: Path, topics: Embedded) -> None:
 @pytest.mark.parametrize(
     "spoil", [_spoil_nothing, _spoil_file, _spoil_mark, _spoil_topic], ids=lambda f: f.__name__
 )
-def test_copy_that_does_not_fit_is_rebuilt(
+def test_local_copy_that_does_not_match_topic_is_rebuilt(
     topics: Embedded, tmp_path: Path, spoil: Callable[[Path, Embedded], None]
 ) -> None:
     place = tmp_path / "view"
@@ -246,7 +250,7 @@ def test_copy_that_does_not_fit_is_rebuilt(
         assert dict(view.items()) == dict(fresh.items())
 
 
-def test_copy_older_than_retention_of_tombstones_is_rebuilt(
+def test_local_copy_older_than_retention_of_tombstones_is_rebuilt(
     topics: Embedded, tmp_path: Path
 ) -> None:
     emit(topics, ("a", 1))
@@ -314,7 +318,7 @@ def test_topic_view_equals_a_dictionary_through_any_writes_and_restarts(
 # ------------------------------------------------------------ bad input
 
 
-def test_missing_topic_raises(topics: Embedded) -> None:
+def test_topic_view_of_missing_topic_raises(topics: Embedded) -> None:
     with pytest.raises(UnknownTopicError):
         TopicView(Topic("nosuch", key=TEXT, value=INT64), topics)
     with pytest.raises(ValueError, match="on_error is 'Skip', expected 'fail' or 'skip'"):

@@ -65,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     assert len(found.records()) == len(ids) == len(set(ids))
 
 
-def test_valid_message_is_in_the_topic_when_its_sender_gets_the_response(place: Place) -> None:
+def test_valid_message_is_in_topic_before_its_sender_gets_response(place: Place) -> None:
     for _ in range(2):  # again, with the same id
         assert place.send(GOOD, {**signed(GOOD, "good"), "X-Kind": "new"}) == 204
     found = [dict(record.headers) for record in place.records()]
@@ -92,7 +92,9 @@ def test_valid_message_is_in_the_topic_when_its_sender_gets_the_response(place: 
         ({**signed(GOOD), "X-Much": "x" * 17_000}, 431),
     ],
 )
-def test_invalid_head_is_refused(place: Place, headers: dict[str, str], status: int) -> None:
+def test_invalid_request_head_is_refused(
+    place: Place, headers: dict[str, str], status: int
+) -> None:
     assert place.send(GOOD, headers) == status
 
 
@@ -109,11 +111,11 @@ def test_invalid_head_is_refused(place: Place, headers: dict[str, str], status: 
         (b'{"tea": 1}' + b" " * 1_000, 413),
     ],
 )
-def test_invalid_body_is_refused(place: Place, body: bytes, status: int) -> None:
+def test_invalid_request_body_is_refused(place: Place, body: bytes, status: int) -> None:
     assert place.send(body, signed(body, "another")) == status
 
 
-def test_other_paths_and_methods_are_refused(place: Place) -> None:
+def test_webhook_refuses_other_paths_and_methods(place: Place) -> None:
     assert place.send(GOOD, path="/other") == 404
     assert place.send(GOOD, path="/orders/") == 404
     assert place.send(b"", {}, method="GET") == 405
@@ -138,11 +140,13 @@ def test_too_many_headers_are_refused(place: Place) -> None:
     [b"", b"POST /orders HTTP/1.1\r\n", b"POST /orders HTTP/1.1\r\nHost: localhost\r\nx"],
     ids=["nothing", "a line", "half a head"],
 )
-def test_missing_head_closes_the_connection(place: Place, begun: bytes) -> None:
+def test_incomplete_request_head_closes_connection_without_response(
+    place: Place, begun: bytes
+) -> None:
     assert place.raw(begun) == b""
 
 
-def test_unfinished_body_gets_408(place: Place) -> None:
+def test_unfinished_webhook_body_gets_408(place: Place) -> None:
     head = b"POST /orders HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
     with socket.create_connection(("127.0.0.1", place.webhook.port), timeout=20) as client:
         client.sendall(head)
@@ -199,7 +203,7 @@ def test_total_size_of_concurrent_bodies_is_limited() -> None:
         assert [each.value for each in late] == [b"y" * 600]
 
 
-def test_waiting_sender_gets_503_at_the_end() -> None:
+def test_sender_that_waits_when_receiver_closes_gets_503() -> None:
     receiver = hook(port=0).open(None)
     found: list[int] = []
     port = _port(receiver)
@@ -212,7 +216,7 @@ def test_waiting_sender_gets_503_at_the_end() -> None:
     assert found == [503]
 
 
-def test_port_in_use_is_an_error() -> None:
+def test_webhook_on_port_in_use_raises_error() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -220,7 +224,7 @@ def test_port_in_use_is_an_error() -> None:
             hook(port=other.getsockname()[1]).open(None)
 
 
-def test_invalid_certificate_is_an_error(tmp_path: Path) -> None:
+def test_webhook_with_invalid_certificate_raises_error(tmp_path: Path) -> None:
     none = tmp_path / "none.pem"
     none.write_text("none")
     with pytest.raises(IntakeError, match="did not start"):

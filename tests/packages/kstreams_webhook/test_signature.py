@@ -30,7 +30,7 @@ def test_example_signature_of_github_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["hex", "base64"])
-def test_older_secret_is_accepted_until_it_is_removed(encoding: str) -> None:
+def test_signature_by_older_secret_is_accepted_until_secret_is_removed(encoding: str) -> None:
     old, new = "the older of the secrets", "the newer of the secrets"
     digest = hmac.new(old.encode(), BODY, "sha512").digest()
     given = {"x-sign": digest.hex() if encoding == "hex" else b64encode(digest).decode()}
@@ -43,7 +43,7 @@ def test_older_secret_is_accepted_until_it_is_removed(encoding: str) -> None:
                 signature.check(given, BODY, 0)
 
 
-def test_standard_webhooks_have_an_id() -> None:
+def test_valid_standard_webhooks_signature_returns_message_id() -> None:
     assert STANDARD.check(_standard(), BODY, 1_000_000) == "msg_1"
     several = _standard() | {
         "webhook-signature": "v1,AAAA v1a,x " + _standard()["webhook-signature"]
@@ -71,7 +71,7 @@ def test_wrongly_signed_request_is_refused(headers: dict[str, str], said: str) -
         STANDARD.check(headers, BODY, 1_000_000)
 
 
-def test_short_or_missing_secrets_are_refused() -> None:
+def test_signature_with_short_or_missing_secrets_is_refused() -> None:
     for secrets in ((), ("short",)):
         with pytest.raises(ValueError, match="at least 16 bytes"):
             HmacSignature(secrets)

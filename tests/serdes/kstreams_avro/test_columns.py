@@ -58,7 +58,7 @@ ORDERS = [Order(number / 4, number, None if number % 3 else "x") for number in r
         ('{"type":"record","name":"R","fields":[]}', pa.struct([])),
     ],
 )
-def test_columns_have_the_type_of_the_schema(schema: str, kind: pa.DataType) -> None:
+def test_avro_columns_have_types_of_schema(schema: str, kind: pa.DataType) -> None:
     assert avro_serde(schema=schema).arrow_type == kind
 
 
@@ -78,7 +78,7 @@ def test_field_is_found_by_the_name_of_attribute_or_column() -> None:
             serde.field(column, "express", pa.int64())
 
 
-def test_unknown_field_is_an_error() -> None:
+def test_field_of_unknown_name_raises_error() -> None:
     serde = avro_serde(Order)
     data = serde.serialize_many(ORDERS)
     for column in (data, serde.to_arrow(data)):
@@ -118,7 +118,7 @@ def test_sliced_arrays_and_nulls_keep_their_positions() -> None:
     assert serde.from_arrow(chunk).equals(data.slice(3, 30))
 
 
-def test_from_arrow_refuses_columns_of_another_type() -> None:
+def test_avro_from_arrow_refuses_columns_of_another_type() -> None:
     serde = avro_serde(Order)
     column = pa.array([{"unitPrice": 1.0, "count": None, "note": None, "express": True}])
     with pytest.raises(SerializationError, match="count"):
@@ -156,7 +156,7 @@ def Reader(writer: Schema) -> Serde[Any]:  # noqa: N802  # reads like a class
 
 
 @pytest.mark.parametrize("execution", ["columns", "records"])
-def test_windows_aggregate_a_field(execution: Any) -> None:
+def test_windows_aggregate_field_of_avro_values_by_columns(execution: Any) -> None:
     windows = TumblingWindows(seconds(10))
     topic = Topic("orders", key=TEXT, value=avro_serde(Order))
     sums = Topic("sums", key=windowed(TEXT, windows), value=DOUBLE)

@@ -67,7 +67,9 @@ def serde_of(type_: Any, schema: Schema) -> Any:
         pytest.param((OrderV3, V3), (OrderV3, V3), OrderV3("a", 1), OrderV3("a", 1), id="same"),
     ],
 )
-def test_schema_versions_read_each_other(writer: Any, reader: Any, written: Any, read: Any) -> None:
+def test_older_and_newer_avro_schemas_read_each_others_data(
+    writer: Any, reader: Any, written: Any, read: Any
+) -> None:
     source, target = serde_of(*writer), serde_of(*reader)
     found = target.reading(source.schema)
     column = source.serialize_many([written, None] * 10)
@@ -80,7 +82,7 @@ def test_schema_versions_read_each_other(writer: Any, reader: Any, written: Any,
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_default_values_are_not_shared_between_objects() -> None:
+def test_mutable_default_values_are_not_shared_between_objects() -> None:
     reader = serde_of(OrderV2, V2).reading(V1)
     data = serde_of(OrderV1, V1).serialize(OrderV1(1, "a"))
     one, other = reader.deserialize(data), reader.deserialize(data)
@@ -202,7 +204,7 @@ def test_unknown_enum_symbol_becomes_the_default_or_is_refused() -> None:
         unknown.deserialize_many(pa.array([b"\x00"] * 20 + [data], pa.binary()))
 
 
-def test_unknown_union_branch_fails_only_where_it_is_used() -> None:
+def test_unknown_union_branch_fails_only_values_that_use_it() -> None:
     writer = record(f("u", ["null", "int"]))
     source = avro_serde(schema=writer)
     found = avro_serde(schema=record(f("u", "long"))).reading(source.schema)
@@ -214,7 +216,7 @@ def test_unknown_union_branch_fails_only_where_it_is_used() -> None:
         found.to_arrow(pa.array([good, bad], pa.binary()))
 
 
-def test_nearest_of_several_union_branches_is_chosen() -> None:
+def test_best_matching_of_several_union_branches_is_chosen() -> None:
     reader = record(f("u", ["double", "long", "null", "string"]))
     assert read_each(reader, record(f("u", "int")), {"u": 1}) == [{"u": 1.0}]
     assert read_each(reader, record(f("u", "long")), {"u": 2**62}) == [{"u": 2**62}]
@@ -224,7 +226,7 @@ def test_nearest_of_several_union_branches_is_chosen() -> None:
     ]
 
 
-def test_records_of_a_union_are_distinguished_by_name() -> None:
+def test_records_of_avro_union_are_distinguished_by_name() -> None:
     a, b = record(f("x", "int"), name="n.A"), record(f("x", "int"), name="n.B")
     serde = avro_serde(schema=[a, b])
     for value in (("n.A", {"x": 1}), ("n.B", {"x": 1})):
@@ -276,7 +278,7 @@ def test_referenced_schemas_are_parsed_first() -> None:
         serde.reading(Schema("JSON", "{}"))
 
 
-def test_union_branch_that_fails_does_not_affect_the_next_one() -> None:
+def test_union_branch_that_does_not_match_does_not_prevent_next_branch() -> None:
     """Work for a branch that fails is discarded and done again for the next one."""
     inner = record(f("x", "string"), f("o", ["null", "W"]), name="a.W")
     good = record(f("x", "string"), f("o", ["null", "W"]), name="b.W")

@@ -61,7 +61,7 @@ ORDER = Order(
 )
 
 
-def test_from_json_returns_objects() -> None:
+def test_from_json_returns_objects_of_given_type() -> None:
     serde: Any = avro_serde(Order)
     assert serde.from_json(CONTENT) == ORDER
     without = {name: item for name, item in CONTENT.items() if name != "note"}
@@ -69,7 +69,7 @@ def test_from_json_returns_objects() -> None:
     assert serde.from_json({**CONTENT, "note": None}).note is None
 
 
-def test_from_json_returns_dicts() -> None:
+def test_from_json_of_schema_without_type_returns_dicts() -> None:
     typed = avro_serde(Order)
     serde: Any = avro_serde(schema=typed.schema.text)
     assert typed.deserialize(serde.serialize(serde.from_json(CONTENT))) == ORDER

@@ -63,7 +63,7 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_java_data_is_read_and_written_with_the_same_bytes(name: str) -> None:
+def test_avro_data_of_java_is_read_and_written_with_same_bytes(name: str) -> None:
     case = GOLDEN[name]
     serde = avro_serde(schema=case["schema"])
     plain, blocks = bytes.fromhex(case["plain"]), bytes.fromhex(case["blocking"])
@@ -76,12 +76,12 @@ def test_java_data_is_read_and_written_with_the_same_bytes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nested"])
-def test_java_golden_data_has_both_block_encodings(name: str) -> None:
+def test_recorded_java_data_has_both_avro_block_encodings(name: str) -> None:
     assert GOLDEN[name]["plain"] != GOLDEN[name]["blocking"]
 
 
 @pytest.mark.parametrize("name", ["backward", "forward"])
-def test_java_resolves_schemas_with_the_same_results(name: str) -> None:
+def test_avro_schema_resolution_equals_results_of_java(name: str) -> None:
     case = GOLDEN[name]
     serde = avro_serde(schema=case["reader"])
     reader = serde.reading(avro_schema(case["writer"]))
@@ -93,7 +93,7 @@ def test_java_resolves_schemas_with_the_same_results(name: str) -> None:
     assert serde.from_arrow(column).to_pylist() == [expected, None] * 20
 
 
-def test_data_read_with_a_later_schema_equals_the_result_in_java() -> None:
+def test_avro_data_read_with_later_schema_equals_result_of_java() -> None:
     case = GOLDEN["backward"]
     reader = avro_serde(schema=case["reader"]).reading(avro_schema(case["writer"]))
 

@@ -76,7 +76,7 @@ HUGE = number(2**62)
     ],
     ids=lambda value: value if isinstance(value, str) else value.hex(),
 )
-def test_bad_bytes_are_refused_with_the_field(data: bytes, text: str) -> None:
+def test_bad_avro_bytes_raise_error_that_names_field(data: bytes, text: str) -> None:
     serde = avro_serde(Order)
     with pytest.raises(DeserializationError, match=rf"expected avro\[Order#\w+\]: .*({text})"):
         serde.deserialize(data)
@@ -110,7 +110,9 @@ def test_bad_bytes_are_refused_with_the_field(data: bytes, text: str) -> None:
         ('{"type":"bytes","logicalType":"decimal","precision":2}', b"\x00", "no decimal of 2"),
     ],
 )
-def test_bad_scalars_are_refused_singly_and_in_columns(schema: str, data: bytes, text: str) -> None:
+def test_bad_avro_scalars_are_refused_singly_and_in_columns(
+    schema: str, data: bytes, text: str
+) -> None:
     serde = avro_serde(schema=schema)
     with pytest.raises(DeserializationError, match=text):
         serde.deserialize(data)
@@ -120,7 +122,7 @@ def test_bad_scalars_are_refused_singly_and_in_columns(schema: str, data: bytes,
         serde.to_arrow(pa.array([None, data], pa.binary()))
 
 
-def test_long_decimal_with_a_small_number_is_read() -> None:
+def test_decimal_padded_with_many_bytes_is_read() -> None:
     schema = '{"type":"bytes","logicalType":"decimal","precision":2}'
     serde: Any = avro_serde(schema=schema)
     column = pa.array([number(20) + bytes(19) + b"\x07", b"\x02\xff"] * 20, pa.binary())
@@ -142,7 +144,7 @@ def test_nesting_limit_is_the_same_for_reading_and_writing(count: int) -> None:
             serde.deserialize(data)
 
 
-def test_lists_of_trees_have_the_nesting_limit() -> None:
+def test_nesting_limit_applies_to_lists_of_trees() -> None:
     serde = avro_serde(Tree)
     with pytest.raises(DeserializationError, match="more than 128 records"):
         serde.deserialize(b"\x02\x02" * 100_000)
@@ -163,7 +165,7 @@ def test_value_that_contains_itself_is_refused() -> None:
         '{"type":"record","name":"E","fields":[{"name":"n","type":"null"}]}',
     ],
 )
-def test_array_of_items_without_bytes_is_refused(items: str) -> None:
+def test_schema_of_array_with_zero_byte_items_is_refused(items: str) -> None:
     schema = f'{{"type":"array","items":{items}}}'
     with pytest.raises(ValueError, match="has an unlimited length"):
         avro_serde(schema=schema)
@@ -173,13 +175,13 @@ def test_array_of_items_without_bytes_is_refused(items: str) -> None:
         reader.reading(avro_schema(writer))
 
 
-def test_endless_recursive_record_is_refused() -> None:
+def test_schema_of_endlessly_recursive_record_is_refused() -> None:
     schema = '{"type":"record","name":"R","fields":[{"name":"r","type":"R"}]}'
     with pytest.raises(ValueError, match="record R contains itself without end"):
         avro_serde(schema=schema)
 
 
-def test_one_long_list_among_short_ones_is_read_in_linear_time() -> None:
+def test_long_list_among_short_ones_is_read_in_linear_time() -> None:
     """Columns read the n-th items of all rows at once, but not when only one row has items left."""
     serde = avro_serde(Order)
     values = [GOOD] * 200 + [Order(2, "x", None, ["t"] * 50_000, {"a": 1, "b": 2})] + [GOOD] * 200
@@ -210,7 +212,7 @@ def test_few_rows_with_nested_lists_among_many_are_read() -> None:
     assert time.process_time() - begun < 10
 
 
-def test_unhashable_items_of_a_set_are_bad_data() -> None:
+def test_unhashable_items_of_set_raise_deserialization_error() -> None:
     serde: Serde[Any] = avro_serde(frozenset[list[int]])
     with pytest.raises(DeserializationError, match="unhashable"):
         serde.deserialize(b"\x02\x00\x00")

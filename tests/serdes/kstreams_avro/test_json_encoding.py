@@ -84,7 +84,7 @@ class TestJsonOrders(SerdeContract[Order]):
 
 
 @pytest.mark.parametrize("name", [*VALUES, "branches"])
-def test_json_encoding_of_each_type_equals_javas(name: str) -> None:
+def test_avro_json_encoding_of_each_type_equals_that_of_java(name: str) -> None:
     case = GOLDEN[name]
     value = VALUES.get(name, ("shop.Branches", BRANCHES))
     if name == "branches":
@@ -99,7 +99,9 @@ def test_json_encoding_of_each_type_equals_javas(name: str) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(cases())
-def test_json_encoding_of_drawn_values_equals_fastavros(case: tuple[Any, list[Any]]) -> None:
+def test_avro_json_encoding_of_random_values_equals_that_of_fastavro(
+    case: tuple[Any, list[Any]],
+) -> None:
     schema, values = case
     serde = avro_serde(schema=schema, encoding="json")
     binary = avro_serde(schema=schema)
@@ -120,7 +122,7 @@ def test_json_encoding_of_drawn_values_equals_fastavros(case: tuple[Any, list[An
         assert serde.from_arrow(decoded).equals(column)
 
 
-def test_float_that_json_lacks_is_text() -> None:
+def test_avro_json_encoding_writes_nan_and_infinity_as_text() -> None:
     serde = avro_serde(float, encoding="json")
     for number, text in ((math.inf, b'"Infinity"'), (-math.inf, b'"-Infinity"')):
         assert (serde.serialize(number), serde.deserialize(text)) == (text, number)
@@ -128,7 +130,7 @@ def test_float_that_json_lacks_is_text() -> None:
     assert math.isnan(serde.deserialize(b'"NaN"'))
 
 
-def test_json_of_another_schema_reads_with_defaults_and_renames() -> None:
+def test_avro_json_of_another_schema_is_read_with_defaults_and_renames() -> None:
     case = GOLDEN["backward"]
     serde = avro_serde(schema=case["reader"], encoding="json")
     writer = avro_serde(schema=case["writer"], encoding="json")
@@ -194,7 +196,7 @@ def test_json_serde_pickles_and_compares_by_type_and_encoding() -> None:
     assert serde.schema == avro_serde(Order).schema
 
 
-def test_registry_format_refuses_the_json_encoding() -> None:
+def test_registry_serde_refuses_avro_json_encoding() -> None:
     serde: Any = avro_serde(Order, encoding="json")
     with pytest.raises(TypeError, match="in its binary encoding"):
         confluent(serde, SchemaRegistry("http://127.0.0.1:1"))

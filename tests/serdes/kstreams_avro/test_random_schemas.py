@@ -124,7 +124,7 @@ def by_fastavro(schema: Any, value: Any) -> bytes:
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_columns_and_single_values_equal_those_of_fastavro(
+def test_values_of_random_schemas_equal_fastavro_in_columns_and_singly(
     case: tuple[Any, list[Any]],
 ) -> None:
     schema, values = case
@@ -200,7 +200,7 @@ PROMOTED: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(PROMOTED), st.data())
-def test_widened_values_are_equal_in_columns_and_singly(
+def test_values_promoted_to_wider_types_are_equal_in_columns_and_singly(
     case: tuple[Any, Any, st.SearchStrategy[Any]], drawn: st.DataObject
 ) -> None:
     written, read, strategy = case

@@ -118,7 +118,7 @@ EVERYTHING = All(
 )
 
 
-def test_schema_is_derived_from_the_type() -> None:
+def test_avro_schema_is_derived_from_type() -> None:
     schema = json.loads(avro_serde(All, namespace="shop").schema.text)
     fields = {each["name"]: each for each in schema["fields"]}
     types = {name: each["type"] for name, each in fields.items()}
@@ -193,7 +193,7 @@ def test_all_types_are_written_and_read() -> None:
     ],
     ids=str,
 )
-def test_golden_bytes_of_a_value(type_: Any, value: Any, data: str) -> None:
+def test_avro_value_has_recorded_bytes(type_: Any, value: Any, data: str) -> None:
     serde: Serde[Any] = avro_serde(type_)
     assert serde.serialize(value).hex() == data
     for found in (
@@ -294,7 +294,7 @@ def test_type_without_a_field_of_its_schema_is_refused() -> None:
         avro_serde(holder, schema=SCHEMA)
 
 
-def test_constraints_are_checked_when_reading() -> None:
+def test_type_constraints_are_checked_when_avro_is_read() -> None:
     class Limited(msgspec.Struct):
         count: Annotated[int, msgspec.Meta(ge=1)]
         word: Literal["a", "b"] = "a"
@@ -312,7 +312,7 @@ def test_constraints_are_checked_when_reading() -> None:
             serde.deserialize_many(pa.array([b"\x02\x02b"] * 20 + [data], pa.binary()))
 
 
-def test_value_refused_by_its_class_is_bad_data() -> None:
+def test_value_refused_by_its_class_raises_deserialization_error() -> None:
     class Even(msgspec.Struct):
         number: int
 
@@ -353,7 +353,7 @@ def test_serde_reports_immutability_and_hashing_of_its_type(
     assert (serde.immutable, serde.hashes_by_bytes) == (immutable, by_bytes)
 
 
-def test_name_contains_the_schema_and_not_the_class() -> None:
+def test_avro_serde_name_depends_on_schema_and_not_on_class() -> None:
     renamed: Any = msgspec.defstruct("Opened", [("id", int)])
     serde = avro_serde(Opened)
     assert serde.name == avro_serde(renamed).name == f"avro[Opened#{serde.schema.fingerprint}]"
@@ -361,12 +361,12 @@ def test_name_contains_the_schema_and_not_the_class() -> None:
     assert serde != avro_serde(renamed)
 
 
-def test_documentation_does_not_change_the_schema() -> None:
+def test_documentation_does_not_change_schema_fingerprint() -> None:
     plain = {key: value for key, value in SCHEMA.items() if key != "doc"}
     assert avro_serde(schema=SCHEMA) == avro_serde(schema=plain)
 
 
-def test_avro_serde_pickles() -> None:
+def test_avro_serde_can_be_pickled() -> None:
     serde = avro_serde(All)
     for data in (pickle.dumps(serde), cloudpickle.dumps(serde)):  # type: ignore[no-untyped-call]
         copy = pickle.loads(data)

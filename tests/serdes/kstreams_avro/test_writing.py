@@ -91,7 +91,9 @@ class Tree:
     ],
     ids=str,
 )
-def test_objects_of_another_type_are_refused(type_: Any, value: object, text: str) -> None:
+def test_avro_serde_refuses_to_write_objects_of_another_type(
+    type_: Any, value: object, text: str
+) -> None:
     serde: Serde[Any] = avro_serde(type_)
     with pytest.raises(SerializationError, match=rf"expected avro\[.*{text}"):
         serde.serialize(value)
@@ -112,14 +114,14 @@ def test_objects_of_another_type_are_refused(type_: Any, value: object, text: st
     ],
     ids=str,
 )
-def test_equal_objects_have_equal_bytes(type_: Any, value: Any, stored: Any) -> None:
+def test_equal_objects_have_equal_avro_bytes(type_: Any, value: Any, stored: Any) -> None:
     serde: Serde[Any] = avro_serde(type_)
     found = serde.deserialize(serde.serialize(value))
     assert found == (value if stored is None else stored)
     assert serde.serialize(found) == serde.serialize(value)
 
 
-def test_schema_of_dicts_fills_in_defaults() -> None:
+def test_missing_dict_fields_are_written_with_schema_defaults() -> None:
     fields = [{"name": "a", "type": "bytes", "default": "\xff"}, {"name": "b", "type": "int"}]
     serde = avro_serde(schema={"type": "record", "name": "R", "fields": fields})
     assert serde.deserialize(serde.serialize({"b": 1})) == {"a": b"\xff", "b": 1}

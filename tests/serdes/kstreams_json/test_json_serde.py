@@ -137,7 +137,7 @@ def test_written_value_is_read_back_unchanged(name: str, data: st.DataObject) ->
 @cases
 @settings(max_examples=20)
 @given(data=st.data())
-def test_bulk_calls_equal_single_calls(name: str, data: st.DataObject) -> None:
+def test_json_bulk_methods_equal_single_methods(name: str, data: st.DataObject) -> None:
     type_, strategy = CASES[name]
     serde: Serde[Any] = json_serde(type_)
     values = data.draw(st.lists(st.none() | strategy, max_size=8))
@@ -149,12 +149,12 @@ def test_bulk_calls_equal_single_calls(name: str, data: st.DataObject) -> None:
 
 
 @cases
-def test_name_contains_the_type(name: str) -> None:
+def test_json_serde_name_contains_type(name: str) -> None:
     assert json_serde(CASES[name][0]).name == f"json[{name}]"
 
 
 @cases
-def test_json_serde_pickles(name: str) -> None:
+def test_json_serde_can_be_pickled(name: str) -> None:
     serde = json_serde(CASES[name][0])
     copy = pickle.loads(pickle.dumps(serde))
     assert copy == serde
@@ -185,7 +185,7 @@ def test_any_bytes_are_read_or_refused_with_a_typed_error(data: bytes) -> None:
         (b'{"id": 1, "note": "\xff"}', "utf-8"),
     ],
 )
-def test_wrong_bytes_are_refused_with_the_path(data: bytes, text: str) -> None:
+def test_invalid_json_is_refused_with_path_of_value(data: bytes, text: str) -> None:
     serde = json_serde(Order)
     with pytest.raises(DeserializationError, match=r"expected json\[Order\]: ") as caught:
         serde.deserialize(data)
@@ -195,7 +195,7 @@ def test_wrong_bytes_are_refused_with_the_path(data: bytes, text: str) -> None:
         serde.deserialize_many(pa.array([b'{"id": 1}', None, data], pa.binary()))
 
 
-def test_deep_nesting_is_refused() -> None:
+def test_deeply_nested_json_is_refused() -> None:
     with pytest.raises(DeserializationError, match="recursion"):
         json_serde(list).deserialize(b"[" * 100_000)
 
@@ -261,7 +261,7 @@ def test_value_that_contains_itself_is_refused() -> None:
     ],
     ids=label,
 )
-def test_golden_bytes_of_a_value(type_: Any, value: object, data: bytes) -> None:
+def test_json_value_has_recorded_bytes(type_: Any, value: object, data: bytes) -> None:
     serde: Serde[Any] = json_serde(type_)
     assert serde.serialize(value) == data
 
@@ -276,7 +276,7 @@ def test_unknown_fields_are_skipped_unless_forbidden() -> None:
         json_serde(Closed).deserialize(data)
 
 
-def test_types_are_strict_by_default() -> None:
+def test_json_types_are_not_converted_by_default() -> None:
     with pytest.raises(DeserializationError):
         json_serde(int).deserialize(b'"1"')
     assert json_serde(int, strict=False).deserialize(b'"1"') == 1
@@ -319,18 +319,18 @@ def test_serde_reports_immutability_and_hashing_of_its_type(
     assert (serde.immutable, serde.hashes_by_bytes) == (immutable, by_bytes)
 
 
-def test_type_token_is_the_type() -> None:
+def test_type_token_of_json_serde_is_its_type() -> None:
     assert json_serde(Order).type_token is Order
     assert json_serde(list[Item]).type_token == list[Item]
     assert json_serde(Any).type_token is object
 
 
-def test_object_type_accepts_any_value() -> None:
+def test_json_serde_of_object_accepts_any_value() -> None:
     assert json_serde(object).deserialize(b'{"a": [1, null]}') == {"a": [1, None]}
     assert json_serde(object).name == "json[Any]"
 
 
-def test_serdes_compare_by_type_and_options() -> None:
+def test_json_serdes_are_compared_by_type_and_options() -> None:
     orders: Serde[Any] = json_serde(Order)
     assert orders == json_serde(Order)
     assert orders != json_serde(Item)
@@ -338,19 +338,19 @@ def test_serdes_compare_by_type_and_options() -> None:
     assert orders.__eq__("json[Order]") is False
 
 
-def test_name_can_be_given() -> None:
+def test_json_serde_name_can_be_given() -> None:
     serde = json_serde(Order, name="orders-v1")
     assert serde.name == "orders-v1"
     assert pickle.loads(pickle.dumps(serde)).name == "orders-v1"
 
 
 @pytest.mark.parametrize("type_", [Plain, list[Plain], complex, list[object]])
-def test_type_without_json_encoding_is_refused_at_once(type_: Any) -> None:
+def test_json_serde_of_type_without_json_encoding_is_refused_at_the_call(type_: Any) -> None:
     with pytest.raises(TypeError, match="cannot be decoded from JSON"):
         json_serde(type_)
 
 
-def test_argument_that_is_no_type_is_refused_at_once() -> None:
+def test_json_serde_of_argument_that_is_no_type_is_refused_at_the_call() -> None:
     with pytest.raises(TypeError):
         json_serde(3)  # type: ignore[call-overload]  # wrong on purpose
 
@@ -363,7 +363,7 @@ def decode_plain(type_: type, value: Any) -> Any:
     return type_(value["x"])
 
 
-def test_hooks_write_and_read_other_types() -> None:
+def test_encoding_and_decoding_hooks_support_other_types() -> None:
     serde = json_serde(Plain, enc_hook=encode_plain, dec_hook=decode_plain)
     copy = pickle.loads(pickle.dumps(serde))
     assert copy == serde

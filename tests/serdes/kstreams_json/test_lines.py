@@ -48,7 +48,7 @@ def together(serde: Serde[Any], column: pa.Array) -> object:
 @pytest.mark.long
 @pytest.mark.parametrize("type_", [Order, dict, object, list], ids=str)
 @given(documents=st.lists(DOCUMENTS, max_size=5), cut=st.integers(0, 2))
-def test_bulk_decoding_equals_single_decoding(
+def test_json_bulk_decoding_equals_single_decoding(
     type_: type, documents: list[bytes], cut: int
 ) -> None:
     serde: Serde[Any] = json_serde(type_)
@@ -67,7 +67,7 @@ def test_bulk_decoding_equals_single_decoding(
     ],
     ids=["and none", "and a blank", "and one in two", "and one cut between fields"],
 )
-def test_two_values_in_one_document_do_not_replace_a_missing_document(
+def test_column_with_document_of_two_json_values_is_refused(
     documents: list[bytes],
 ) -> None:
     serde: Serde[Any] = json_serde(Order)
@@ -81,7 +81,7 @@ def test_two_values_in_one_document_do_not_replace_a_missing_document(
 
 @pytest.mark.parametrize("type_", [Order, object, dict[str, str], msgspec.Raw], ids=str)
 @given(texts=st.lists(st.text(max_size=4), max_size=5))
-def test_bulk_encoding_equals_single_encoding(type_: Any, texts: list[str]) -> None:
+def test_json_bulk_encoding_equals_single_encoding(type_: Any, texts: list[str]) -> None:
     serde: Serde[Any] = json_serde(type_)
     made: dict[Any, Any] = {
         Order: lambda text: Order(text, [text, "\n"]),

@@ -62,7 +62,7 @@ def slow(serde: Serde[Any], column: pa.Array, name: str, kind: pa.DataType) -> p
         (dict, "price", [], pa.int64()),
     ],
 )
-def test_field_equals_that_of_the_whole_value(
+def test_field_decoded_alone_equals_field_of_whole_value(
     type_: type, name: str, values: list[Any], kind: pa.DataType
 ) -> None:
     serde: Serde[Any] = json_serde(type_)
@@ -93,7 +93,7 @@ TEXTS = st.one_of(
 
 
 @given(st.lists(st.none() | TEXTS, max_size=4))
-def test_field_of_any_bytes_is_read_or_refused_as_the_whole_value(
+def test_field_of_any_bytes_is_read_or_refused_like_whole_value(
     items: list[bytes | None],
 ) -> None:
     serde: Serde[Any] = json_serde(dict)
@@ -111,7 +111,7 @@ def outcome(read: Any) -> object:
         return type(exc), str(exc)
 
 
-def test_other_fields_are_not_checked() -> None:
+def test_decoding_one_field_does_not_check_other_fields() -> None:
     serde = json_serde(Plain)
     column = pa.array([b'{"price": 1, "other": "no list"}'], pa.binary())
 

@@ -86,9 +86,9 @@ class TestDataclasses(SerdeContract[Order]):
     def fields(self) -> Mapping[str, pa.DataType]:
         return {"id": pa.int64(), "item": pa.string(), "price": pa.float64(), "raw": pa.binary()}
 
-    def test_a_field_is_that_of_the_objects(self) -> None:
+    def test_field_of_column_equals_field_of_each_object(self) -> None:
         suite = _Small()
-        SerdeContract.test_a_field_is_that_of_the_objects(suite)
+        SerdeContract.test_field_of_column_equals_field_of_each_object(suite)
 
 
 class _Small(TestDataclasses):
@@ -173,14 +173,14 @@ def test_equal_dictionaries_have_equal_bytes_for_any_type_of_key() -> None:
         msgpack_serde(object).serialize({1: 1, "a": 1})
 
 
-def test_datetime_is_written_as_a_timestamp() -> None:
+def test_datetime_is_written_as_msgpack_timestamp() -> None:
     moments = msgpack_serde(datetime)
     moment = datetime(2024, 1, 2, tzinfo=timezone.utc)
     assert moments.serialize(moment) == b"\xd6\xff\x65\x93\x52\x00"
     assert moments.deserialize(moments.serialize(moment)) == moment
 
 
-def test_fields_by_position_take_half_the_bytes() -> None:
+def test_array_like_struct_takes_less_than_half_the_msgpack_bytes() -> None:
     class Named(msgspec.Struct):
         x: int
         y: int
@@ -189,13 +189,13 @@ def test_fields_by_position_take_half_the_bytes() -> None:
     assert len(msgpack_serde(OlderPoint).serialize(OlderPoint(1, 2))) * 2 < named
 
 
-def test_too_large_number_is_refused() -> None:
+def test_msgpack_serde_refuses_too_large_number() -> None:
     with pytest.raises(SerializationError, match=r"expected msgpack\[int\]"):
         msgpack_serde(int).serialize(2**64)
 
 
 @given(st.lists(st.none() | st.binary(max_size=6), max_size=4))
-def test_field_is_read_or_refused_as_the_whole_value(items: list[bytes | None]) -> None:
+def test_msgpack_field_is_read_or_refused_like_whole_value(items: list[bytes | None]) -> None:
     serde: Serde[Any] = msgpack_serde(dict)
     column = pa.array(items, pa.binary())
 
@@ -210,7 +210,7 @@ def test_field_is_read_or_refused_as_the_whole_value(items: list[bytes | None]) 
     assert read(lambda: serde.field(column, "x", kind)) == whole
 
 
-def test_values_are_entered_and_shown_as_json() -> None:
+def test_msgpack_values_are_entered_and_printed_as_json() -> None:
     serde: Any = msgpack_serde(Order)
     shown = {"id": 1, "item": "tea", "price": None, "tags": [], "raw": "/w=="}
     assert serde.to_json(Order(1, "tea", raw=b"\xff")) == shown

@@ -45,7 +45,7 @@ def field(number: int, data: bytes) -> bytes:
 @names
 @settings(max_examples=40)
 @given(data=st.data())
-def test_columns_equal_the_objects(name: str, data: st.DataObject) -> None:
+def test_protobuf_columns_equal_objects(name: str, data: st.DataObject) -> None:
     serde = SERDES[name]
     kind = messages(serde.type_token)
     values = data.draw(st.lists(st.none() | kind, max_size=5))
@@ -60,7 +60,9 @@ def test_columns_equal_the_objects(name: str, data: st.DataObject) -> None:
 @names
 @settings(max_examples=60)
 @given(data=st.data())
-def test_any_bytes_are_refused_or_read_as_by_objects(name: str, data: st.DataObject) -> None:
+def test_any_bytes_are_read_or_refused_by_columns_like_by_objects(
+    name: str, data: st.DataObject
+) -> None:
     serde = SERDES[name]
     good = bytearray(serde.serialize(data.draw(messages(serde.type_token))))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -108,7 +110,7 @@ DOUBTFUL: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize("case", DOUBTFUL)
-def test_unusual_bytes_are_read_as_by_objects(case: str) -> None:
+def test_unusual_protobuf_bytes_are_read_by_columns_like_by_objects(case: str) -> None:
     name, data = DOUBTFUL[case]
     serde = SERDES[name]
     good = Legacy(id=1).SerializeToString() if name == "Legacy" else b""
@@ -135,7 +137,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_bad_bytes_are_refused_with_their_row(case: str) -> None:
+def test_bad_protobuf_bytes_raise_error_that_names_row(case: str) -> None:
     name, data, why = REFUSED[case]
     serde = SERDES[name]
     good = Legacy(id=1).SerializeToString() if name == "Legacy" else b""
@@ -153,7 +155,7 @@ def test_endlessly_nested_bytes_do_not_crash_the_process() -> None:
 
 
 @pytest.mark.parametrize("kind", WITHOUT, ids=lambda kind: kind.DESCRIPTOR.name)
-def test_messages_without_columns_are_bytes(kind: Any) -> None:
+def test_messages_without_column_type_are_columns_of_bytes(kind: Any) -> None:
     serde: Any = protobuf_serde(kind)
     assert serde.arrow_type == pa.binary()
     data = binary(kind().SerializeToString(), None)
@@ -180,7 +182,7 @@ FIELDS = [
 
 @settings(max_examples=40)
 @given(st.lists(st.none() | messages(Everything), max_size=5))
-def test_number_fields_equal_the_attributes(values: list[Any]) -> None:
+def test_number_fields_in_columns_equal_message_attributes(values: list[Any]) -> None:
     column = EVERYTHING.to_arrow(EVERYTHING.serialize_many(values))
     for name, kind in FIELDS:
         found = EVERYTHING.field(column, name, kind)
@@ -190,7 +192,7 @@ def test_number_fields_equal_the_attributes(values: list[Any]) -> None:
         assert found.to_pylist() == expected
 
 
-def test_defaults_of_proto2_equal_the_attributes() -> None:
+def test_proto2_defaults_in_columns_equal_message_attributes() -> None:
     serde = SERDES["Legacy"]
     column = serde.to_arrow(serde.serialize_many([Legacy(id=1), Legacy(id=2, count=0)]))
     assert serde.field(column, "count", pa.int64()).to_pylist() == [7, 0]
@@ -198,7 +200,7 @@ def test_defaults_of_proto2_equal_the_attributes() -> None:
     assert serde.field(column, "rate", pa.float64()).to_pylist() == [float("-inf")] * 2
 
 
-def test_field_that_is_no_number_is_refused() -> None:
+def test_field_method_refuses_field_that_is_no_number() -> None:
     column = EVERYTHING.to_arrow(
         binary(Everything(a_string="12", a_uint64=1 << 63).SerializeToString())
     )
@@ -211,7 +213,7 @@ def test_field_that_is_no_number_is_refused() -> None:
         EVERYTHING.field(column, "zzz", pa.int64())
 
 
-def test_columns_of_some_fields_are_written() -> None:
+def test_messages_are_written_from_columns_of_some_fields() -> None:
     rows = pa.array([{"an_int32": 5, "inner": {"x": 1, "label": "a", "weight": None}}, None])
     written = EVERYTHING.from_arrow(rows).to_pylist()
     assert written == [
@@ -243,7 +245,7 @@ def test_columns_are_matched_by_name_and_duplicates_are_refused() -> None:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_columns_of_no_valid_message_are_refused(case: str) -> None:
+def test_columns_that_form_no_valid_message_are_refused(case: str) -> None:
     name, rows, why = WRONG[case]
     with pytest.raises(SerializationError, match=why):
         SERDES[name].from_arrow(pa.array(rows))

@@ -27,7 +27,7 @@ def write(path: Path, *files: FileDescriptorProto) -> None:
     path.write_bytes(FileDescriptorSet(file=files).SerializeToString())
 
 
-def test_descriptor_serde_equals_that_of_the_generated_class_except_for_the_class(
+def test_descriptor_serde_equals_serde_of_generated_class_except_for_message_class(
     path: Path,
 ) -> None:
     serde, own = descriptor_serde(path, NAME), protobuf_serde(Everything)
@@ -41,7 +41,7 @@ def test_descriptor_serde_equals_that_of_the_generated_class_except_for_the_clas
     assert serde != own
 
 
-def test_descriptor_serde_pickles_with_its_descriptors(path: Path) -> None:
+def test_descriptor_serde_is_pickled_with_its_descriptors(path: Path) -> None:
     serde = descriptor_serde(str(path), NAME)
     data = pickle.dumps(serde)
     path.unlink()

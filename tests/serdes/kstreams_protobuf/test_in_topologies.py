@@ -49,7 +49,7 @@ TRUNCATED = b"\x0a\x05EU"
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("ab"), messages(Everything), st.integers(0, 30))))
-def test_windows_give_the_same_by_columns_and_by_records(rows: list[Any]) -> None:
+def test_windows_of_messages_give_same_results_by_columns_and_by_records(rows: list[Any]) -> None:
     found = []
     for execution in ("records", "columns"):
         driver, sink = aggregation(SHAPES, HOW, execution)
@@ -59,7 +59,7 @@ def test_windows_give_the_same_by_columns_and_by_records(rows: list[Any]) -> Non
     assert found[0] == found[1]
 
 
-def test_windows_of_a_field_run_by_columns() -> None:
+def test_windows_of_message_field_run_by_columns() -> None:
     windows = TumblingWindows(milliseconds(10))
     builder = TopologyBuilder("t")
     how: Any = combine(count(), over(field("units", INT64), sum_(INT64)))
@@ -110,7 +110,7 @@ def test_unknown_fields_survive_a_processor_that_returns_the_message() -> None:
         assert record.value.SerializeToString() == b"\x10\x08\x50\x07"
 
 
-def test_change_of_a_stored_or_forwarded_message_has_no_effect() -> None:
+def test_later_change_of_stored_or_forwarded_message_has_no_effect() -> None:
     totals = key_value_store("totals", key=TEXT, value=MONEY)
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
 
@@ -139,7 +139,7 @@ def test_change_of_a_stored_or_forwarded_message_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_bad_message_error_names_the_record(execution: str) -> None:
+def test_error_of_bad_message_names_record(execution: str) -> None:
     driver, _ = aggregation(PRICES, over(field("units", INT64), sum_(INT64)), execution)
     with driver:
         driver.pipe_batch(PRICES, [Record("k", Money(units=1), 1)])
@@ -152,7 +152,7 @@ def test_bad_message_error_names_the_record(execution: str) -> None:
 
 
 @pytest.mark.parametrize("by_batch", [True, False])
-def test_bad_messages_become_dead_letters(by_batch: bool) -> None:
+def test_bad_protobuf_messages_become_dead_letters(by_batch: bool) -> None:
     source: Topic[str, Money] = Topic("prices", TEXT, MONEY)
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
     builder = TopologyBuilder("t")

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_script_with_messages_runs_on_spark(tmp_path: Path) -> None:
+def test_script_with_protobuf_messages_runs_on_spark(tmp_path: Path) -> None:
     from orders_pb2 import Order
 
     for source in (EXAMPLES / "protobuf_orders.py", EXAMPLES / "orders_pb2.py"):

@@ -47,7 +47,7 @@ def test_written_messages_are_read_singly_and_in_bulk(kind: Any, data: st.DataOb
 
 
 @kinds
-def test_protobuf_serde_pickles(kind: Any) -> None:
+def test_protobuf_serde_can_be_pickled(kind: Any) -> None:
     serde: Any = protobuf_serde(kind)
     for copy in (
         pickle.loads(pickle.dumps(serde)),
@@ -59,7 +59,7 @@ def test_protobuf_serde_pickles(kind: Any) -> None:
     assert serde != protobuf_serde(Money)
 
 
-def test_golden_bytes_of_a_message() -> None:
+def test_protobuf_message_has_recorded_bytes() -> None:
     value = Everything(an_int64=-2, a_sint64=-3, a_string="ä", numbers=[1, 300], color=5)  # type: ignore[arg-type]  # open
     value.inner.weight = 0.0
     value.chosen_number = 0
@@ -88,12 +88,12 @@ def test_maps_are_written_in_the_order_of_their_keys() -> None:
     assert data.hex() == "0a050a016110010a050a016210010a050a01631001"
 
 
-def test_unknown_fields_are_kept() -> None:
+def test_unknown_protobuf_fields_are_kept() -> None:
     data = Money(currency="EUR").SerializeToString() + b"\x50\x07"
     assert MONEY.serialize(MONEY.deserialize(data)) == data
 
 
-def test_empty_bytes_are_the_empty_message() -> None:
+def test_empty_bytes_are_read_as_empty_message() -> None:
     assert MONEY.deserialize(b"") == Money()
     assert MONEY.deserialize_many(pa.array([b"", None], pa.binary())) == [Money(), None]
     assert MONEY.serialize(Money()) == b""
@@ -107,7 +107,7 @@ def test_objects_of_another_type_are_refused(wrong: Any) -> None:
         MONEY.serialize_many([Money(), None, wrong])
 
 
-def test_missing_required_fields_are_not_written() -> None:
+def test_message_without_required_fields_is_refused_by_serialize() -> None:
     serde = protobuf_serde(Legacy)
     for write in (serde.serialize, lambda value: serde.serialize_many([value])):
         with pytest.raises(SerializationError, match=r"missing required fields: part\.name"):
@@ -153,14 +153,14 @@ def test_protobuf_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "protobuf") is protobuf_serde
 
 
-def test_messages_of_protobuf_itself_have_serdes() -> None:
+def test_well_known_protobuf_messages_have_serdes() -> None:
     assert protobuf_serde(Int64Value).deserialize(b"\x08\x05").value == 5
     nested = Struct()
     nested.update({"a": [1, {"b": None}]})
     assert protobuf_serde(Struct).deserialize(protobuf_serde(Struct).serialize(nested)) == nested
 
 
-def test_deep_messages_are_refused() -> None:
+def test_deeply_nested_protobuf_messages_are_refused() -> None:
     assert protobuf_serde(Tree).deserialize(_nested(60)).children[0].children
     with pytest.raises(DeserializationError, match=r"shapes.v1.Tree"):
         protobuf_serde(Tree).deserialize(_nested(200))

@@ -42,7 +42,7 @@ def changed(change: Callable[[FileDescriptorProto], object]) -> ProtobufSerde[An
     return ProtobufSerde(message_class(files.SerializeToString(), "shapes.v1.Money"))
 
 
-def test_schema_text_is_canonical() -> None:
+def test_protobuf_schema_text_is_canonical() -> None:
     schema = protobuf_serde(Money).schema
     assert schema.text == MONEY
     assert (schema.kind, schema.record_name) == ("PROTOBUF", "shapes.v1.Money")
@@ -50,7 +50,7 @@ def test_schema_text_is_canonical() -> None:
     assert schema.references == ()
 
 
-def test_schema_text_of_proto2() -> None:
+def test_schema_text_of_proto2_message_equals_recorded_text() -> None:
     text = protobuf_serde(Legacy).schema.text
     assert text.startswith('syntax = "proto2";\npackage shapes.v1;\nmessage Legacy {\n')
     assert '  optional string text = 7 [default = "a \\"b\\"\\012\\001"];\n' in text
@@ -78,7 +78,7 @@ def test_message_indexes_give_the_position_of_the_message(
     assert protobuf_serde(kind).schema.message_indexes == indexes
 
 
-def test_name_changes_with_the_schema() -> None:
+def test_protobuf_serde_name_changes_with_schema() -> None:
     serde = protobuf_serde(Money)
     assert serde.name == f"protobuf[shapes.v1.Money:{serde.schema.fingerprint}]"
     assert serde.name == "protobuf[shapes.v1.Money:67193dc2b4dc9191]"
@@ -145,7 +145,7 @@ def test_writer_schema_whose_fields_would_be_lost_is_refused(body: str, why: str
         protobuf_serde(Money).reading(wrote(body))
 
 
-def test_fields_of_nested_messages_are_compared() -> None:
+def test_compatibility_check_compares_fields_of_nested_messages() -> None:
     schema = protobuf_serde(Everything).schema
     serde = protobuf_serde(Everything)
     assert serde.reading(schema) is serde

@@ -40,16 +40,16 @@ def test_records_are_read_by_the_writer_schema_and_written_by_the_latest(
     assert fake.headers["Authorization"] == "Basic YW5uOnBAc3M="
 
 
-def test_json_is_read_whatever_its_schema(fake: FakeRegistry) -> None:
+def test_command_line_reads_json_of_any_schema(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", "{}", "JSON")
     assert made(fake).deserialize(b'\0\0\0\0%c{"a": 1}' % number) == {"a": 1}
 
 
-def test_named_schema_serde_gets_the_frame_of_the_registry(fake: FakeRegistry) -> None:
+def test_schema_serde_named_on_command_line_uses_registry_frame(fake: FakeRegistry) -> None:
     assert made(fake, "avro:order.avsc").name.startswith("confluent(avro[")
 
 
-def test_unreadable_record_error_names_the_remedy(fake: FakeRegistry) -> None:
+def test_error_of_unreadable_record_names_option_to_read_it(fake: FakeRegistry) -> None:
     fake.add("orders-value", "message A {}", "PROTOBUF")
     serde = made(fake)
     with pytest.raises(DeserializationError, match="registry:protobuf:FILE#MESSAGE"):
@@ -62,7 +62,7 @@ def test_unreadable_record_error_names_the_remedy(fake: FakeRegistry) -> None:
         serde.serialize({})
 
 
-def test_missing_registry_url_is_an_error(fake: FakeRegistry) -> None:
+def test_command_without_registry_url_is_an_error(fake: FakeRegistry) -> None:
     with pytest.raises(ValueError, match="--registry URL"):
         made(None)
 

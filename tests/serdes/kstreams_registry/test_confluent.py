@@ -60,7 +60,7 @@ def test_schema_id_precedes_the_data(fake: FakeRegistry) -> None:
     assert serde.deserialize_many(many) == [{"item": "tea", "n": "2"}, None]
 
 
-def test_rows_of_several_writers_keep_their_order(fake: FakeRegistry) -> None:
+def test_rows_of_several_writer_schemas_keep_their_order(fake: FakeRegistry) -> None:
     old, new = fake.add("orders-value", V1.schema.text), fake.add("orders-value", V2.schema.text)
     other = fake.add("orders-value", schema_text("n", "item"))
     rows = [
@@ -80,7 +80,7 @@ def test_rows_of_several_writers_keep_their_order(fake: FakeRegistry) -> None:
     ]
 
 
-def test_stores_hold_data_in_the_schema_of_the_type(fake: FakeRegistry) -> None:
+def test_stores_contain_data_in_schema_of_the_type(fake: FakeRegistry) -> None:
     old = fake.add("orders-value", V1.schema.text)
     serde = made(fake, V2)
     plain = serde.to_plain(pa.array([b"\0\0\0\0%ctea,1" % old], pa.binary()))
@@ -113,7 +113,7 @@ def test_message_indexes_of_old_python_clients_are_read_with_an_option(fake: Fak
         made(fake, Messages(1)).deserialize(data)
 
 
-def test_schema_ids_in_headers_are_guids(fake: FakeRegistry) -> None:
+def test_header_schema_ids_are_guids(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", V1.schema.text)
     topic = Topic("orders", TEXT, confluent(V1, registry(fake)), framing=HEADER_IDS)
     data = topic.value.serialize({"item": "tea", "n": "1"})
@@ -126,7 +126,7 @@ def test_schema_ids_in_headers_are_guids(fake: FakeRegistry) -> None:
     assert headers == (("trace", b"t"),)
 
 
-def test_registry_without_guids_has_no_ids_in_headers(fake: FakeRegistry) -> None:
+def test_header_ids_with_registry_without_guids_are_refused(fake: FakeRegistry) -> None:
     fake.gives_guids = False
     fake.add("orders-value", V1.schema.text)
     serde = in_topic(confluent(V1, registry(fake)), framing=HEADER_IDS)
@@ -146,7 +146,7 @@ def test_unregistered_schema_is_refused_with_the_difference(fake: FakeRegistry) 
     assert not [place for method, place in fake.requests if place.endswith("versions")]
 
 
-def test_missing_subject_is_reported(fake: FakeRegistry) -> None:
+def test_missing_registry_subject_is_reported(fake: FakeRegistry) -> None:
     fake.add("orders.RETRY-value", V1.schema.text)
     with pytest.raises(SchemaRefusedError, match="has no subject 'orders-value'"):
         made(fake).prepare(writes=True)
@@ -233,12 +233,12 @@ def test_subject_is_derived_from_the_naming_strategy(
     made(fake, subject=subject).prepare(writes=True)
 
 
-def test_keys_have_a_separate_subject(fake: FakeRegistry) -> None:
+def test_record_keys_have_separate_subject(fake: FakeRegistry) -> None:
     fake.add("orders-key", V1.schema.text)
     in_topic(confluent(V1, registry(fake)), "key").prepare(writes=True)
 
 
-def test_topic_chosen_by_record_needs_an_explicit_subject(fake: FakeRegistry) -> None:
+def test_serde_of_topic_chosen_per_record_needs_explicit_subject(fake: FakeRegistry) -> None:
     serde = confluent(V1, registry(fake))
     assert isinstance(serde, ConfluentSerde)
     with pytest.raises(SchemaRefusedError, match="chosen for each record"):
@@ -267,7 +267,7 @@ def test_worker_sends_no_request_for_ids_known_to_the_driver(fake: FakeRegistry)
     assert fake.requests == []
 
 
-def test_each_id_is_requested_once_by_a_process(fake: FakeRegistry) -> None:
+def test_each_schema_id_is_requested_once_per_process(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", V1.schema.text)
     data = pa.array([b"\0\0\0\0%ca,1" % number] * 3, pa.binary())
     for serde in (made(fake, V2), made(fake, V2)):
@@ -276,7 +276,7 @@ def test_each_id_is_requested_once_by_a_process(fake: FakeRegistry) -> None:
     assert fake.requests == [("GET", "/schemas/ids/1")]
 
 
-def test_unknown_id_is_a_bad_record_and_requested_once(fake: FakeRegistry) -> None:
+def test_record_with_unknown_schema_id_is_bad_and_id_is_requested_once(fake: FakeRegistry) -> None:
     serde = made(fake)
     for _ in range(3):
         with pytest.raises(DeserializationError, match="no schema with id 77"):
@@ -284,7 +284,7 @@ def test_unknown_id_is_a_bad_record_and_requested_once(fake: FakeRegistry) -> No
     assert fake.requests == [("GET", "/schemas/ids/77")]
 
 
-def test_unknown_id_is_requested_again_after_a_minute(
+def test_unknown_schema_id_is_requested_again_after_a_minute(
     fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import time
@@ -301,13 +301,13 @@ def test_unknown_id_is_requested_again_after_a_minute(
     assert serde.deserialize(b"\0\0\0\0\x01a,1") == {"item": "a", "n": "1"}
 
 
-def test_schema_that_does_not_match_the_type_is_a_bad_record(fake: FakeRegistry) -> None:
+def test_record_with_schema_that_does_not_match_type_is_a_bad_record(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", schema_text("item"))
     with pytest.raises(DeserializationError, match="field 'n' has no default"):
         made(fake).deserialize(b"\0\0\0\0%ca" % number)
 
 
-def test_unavailable_registry_is_not_a_bad_record(fake: FakeRegistry) -> None:
+def test_unavailable_registry_raises_error_instead_of_bad_record(fake: FakeRegistry) -> None:
     serde = made(fake)
     fake.fault = lambda _method, _path: (503, {})
     for act in (

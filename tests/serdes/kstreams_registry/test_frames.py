@@ -27,7 +27,9 @@ indexes = st.lists(st.integers(0, 300), min_size=1, max_size=4)
         ([1, 2], False, b"\x02\x01\x02"),
     ],
 )
-def test_message_indexes_have_golden_bytes(given: list[int], zigzag: bool, data: bytes) -> None:
+def test_protobuf_message_indexes_have_recorded_bytes(
+    given: list[int], zigzag: bool, data: bytes
+) -> None:
     assert index_bytes(given, zigzag=zigzag) == data
     frame = parse_frame(b"\0\0\0\0\x07" + data + b"rest", indexed=True, zigzag=zigzag)
     assert frame == Frame(b"\0\0\0\0\x07" + data, 7, tuple(given))
@@ -38,7 +40,7 @@ def test_first_message_index_may_be_written_in_full() -> None:
 
 
 @given(names, st.none() | indexes, st.booleans(), st.binary(max_size=20))
-def test_written_frame_is_parsed(
+def test_written_registry_frame_is_parsed(
     name: int | bytes, own: list[int] | None, zigzag: bool, rest: bytes
 ) -> None:
     data = frame_bytes(name, own, zigzag=zigzag)
@@ -62,7 +64,7 @@ def test_written_frame_is_parsed(
     st.integers(0, 3),
     st.booleans(),
 )
-def test_frames_of_a_column_equal_those_of_its_rows(
+def test_registry_frames_of_column_equal_those_of_single_rows(
     rows: list[bytes | None], skip: int, indexed: bool
 ) -> None:
     found = frames_of(pa.array(rows, pa.binary()).slice(skip), indexed=indexed)
@@ -79,7 +81,7 @@ def test_frames_of_a_column_equal_those_of_its_rows(
             assert found.frames[number] == expected
 
 
-def test_column_with_more_frames_than_a_round_is_complete() -> None:
+def test_column_with_many_different_frames_is_parsed_completely() -> None:
     rows = [frame_bytes(number % 100, None) + b"x" for number in range(1_000)]
     found = frames_of(pa.array(rows, pa.binary()), indexed=False)
     assert [found.frames[n].name for n in found.numbers.tolist()] == [n % 100 for n in range(1_000)]
@@ -101,6 +103,6 @@ def test_column_with_more_frames_than_a_round_is_complete() -> None:
         (b"\0\0\0\0\x01\xfe\xff\xff\xff\x0f", "indexes"),
     ],
 )
-def test_invalid_frame_is_refused_with_the_reason(data: bytes, why: str) -> None:
+def test_invalid_registry_frame_is_refused_with_reason(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_frame(data, indexed=True)

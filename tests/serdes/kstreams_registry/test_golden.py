@@ -57,13 +57,13 @@ def orders(fake: FakeRegistry) -> Serde[Order]:
     return Topic("golden", TEXT, serde).value
 
 
-def test_avro_of_java_is_read_with_each_of_its_schemas(orders: Serde[Order]) -> None:
+def test_avro_frames_of_java_are_read_with_each_schema(orders: Serde[Order]) -> None:
     data = [bytes.fromhex(text) for text in AVRO]
     assert orders.deserialize_many(pa.array(data, pa.binary())) == WRITTEN
     assert [orders.deserialize(each) for each in data] == WRITTEN
 
 
-def test_avro_has_the_bytes_of_java(fake: FakeRegistry) -> None:
+def test_avro_frames_have_same_bytes_as_java(fake: FakeRegistry) -> None:
     number = fake.add("golden-value", SCHEMAS[0])
     assert number == fake.add("golden-value", SCHEMAS[0])
     for schema, rows in zip(SCHEMAS, (AVRO[:2], AVRO[2:]), strict=True):
@@ -93,7 +93,7 @@ def test_protobuf_frames_equal_those_of_the_java_client(
     assert data == frame.data + datum == frame_bytes(300, indexes) + datum
 
 
-def test_topic_of_java_is_stored_and_aggregated(orders: Serde[Order]) -> None:
+def test_values_of_topic_written_by_java_are_stored_and_aggregated(orders: Serde[Order]) -> None:
     source = Topic("golden", TEXT, orders)
     last = timestamped_store("last", key=TEXT, value=orders)
     builder = TopologyBuilder("java")

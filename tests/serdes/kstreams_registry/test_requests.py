@@ -17,7 +17,7 @@ def registry(fake: FakeRegistry, **options: Any) -> SchemaRegistry:
     return SchemaRegistry(fake.url, **{"attempts": 2, **options})
 
 
-def test_failed_request_is_retried(fake: FakeRegistry) -> None:
+def test_failed_registry_request_is_retried(fake: FakeRegistry) -> None:
     number = fake.add("s", "{}")
     answers: list[Any] = [(500, {}), (429, {}), None]
     fake.fault = lambda _method, _path: answers.pop(0)
@@ -38,7 +38,7 @@ def test_request_over_a_reset_connection_is_retried(fake: FakeRegistry) -> None:
     assert registry(fake).schema(number) is not None
 
 
-def test_unreachable_registry_is_unavailable() -> None:
+def test_unreachable_registry_raises_unavailable_error() -> None:
     with FakeRegistry() as gone:
         url = gone.url
     with pytest.raises(RegistryUnavailableError, match=r"(?s)Connection.*2 times"):
@@ -60,20 +60,24 @@ def test_unreachable_registry_is_unavailable() -> None:
         ((200, {"schema": "{}", "references": [{"name": "a"}]}), "reference that lacks a name"),
     ],
 )
-def test_invalid_reply_counts_as_unavailable(fake: FakeRegistry, answer: Any, why: str) -> None:
+def test_invalid_registry_reply_raises_unavailable_error(
+    fake: FakeRegistry, answer: Any, why: str
+) -> None:
     fake.fault = lambda _method, _path: answer
     with pytest.raises(RegistryUnavailableError, match=why):
         registry(fake).schema(1)
 
 
-def test_circular_references_are_refused(fake: FakeRegistry) -> None:
+def test_circular_schema_references_are_refused(fake: FakeRegistry) -> None:
     loop = {"name": "a", "subject": "a", "version": 1}
     fake.fault = lambda _method, _path: (200, {"schema": "{}", "references": [loop]})
     with pytest.raises(RegistryUnavailableError, match="more than 50 times"):
         registry(fake).schema(1)
 
 
-def test_endless_reply_is_refused(fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_registry_reply_is_refused(
+    fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kstreams_registry import requests
 
     monkeypatch.setattr(requests, "_MOST_BYTES", 100)
@@ -89,7 +93,7 @@ def test_endless_reply_is_refused(fake: FakeRegistry, monkeypatch: pytest.Monkey
         ({"token": "s3cret"}, "Bearer s3cret"),
     ],
 )
-def test_secrets_are_sent_and_not_shown(
+def test_registry_secrets_are_sent_and_not_printed(
     fake: FakeRegistry, given: dict[str, str], sent: str
 ) -> None:
     asking = registry(fake, **given)
@@ -117,7 +121,9 @@ def test_secrets_are_sent_and_not_shown(
         {"timeout": timedelta(0)},
     ],
 )
-def test_invalid_settings_are_refused_without_showing_secrets(options: dict[str, Any]) -> None:
+def test_invalid_registry_settings_are_refused_without_showing_secrets(
+    options: dict[str, Any],
+) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         SchemaRegistry(**{"url": "http://host:8081", **options})
     assert "s3cret" not in str(caught.value)

@@ -37,7 +37,7 @@ BOUNDED = json_schema(
 )
 
 
-def test_schema_is_derived_from_the_type() -> None:
+def test_json_schema_is_derived_from_type() -> None:
     schema = json.loads(SERDE.schema.text)
     assert schema["title"] == SERDE.schema.record_name == "Order"
     assert schema["required"] == ["item"]
@@ -46,19 +46,19 @@ def test_schema_is_derived_from_the_type() -> None:
     assert json_schema(json_serde(Order)).schema == SERDE.schema
 
 
-def test_type_may_refer_to_itself() -> None:
+def test_json_schema_of_recursive_type_is_supported() -> None:
     trees = json_schema(json_serde(Tree))
     tree = Tree("a", [Tree("b")])
     assert trees.deserialize(trees.serialize(tree)) == tree
 
 
-def test_field_may_be_named_description() -> None:
+def test_json_schema_of_type_with_field_named_description_keeps_it() -> None:
     text = '{"properties": {"description": {"type": "string", "description": "d"}}}'
     found = json_schema(json_serde(Order), text).schema.text
     assert found == '{"properties":{"description":{"type":"string"}}}'
 
 
-def test_values_are_written_as_by_the_inner_serde() -> None:
+def test_validated_json_values_are_written_like_by_inner_serde() -> None:
     orders = [Order("tea", 2), None, Order("salt", notes={"a": "b"})]
     data = SERDE.serialize_many(orders)
     assert data == json_serde(Order).serialize_many(orders)
@@ -69,7 +69,7 @@ def test_values_are_written_as_by_the_inner_serde() -> None:
     assert SERDE.field(data, "count", pa.int64()).to_pylist() == [2, None, 1]
 
 
-def test_value_that_violates_the_schema_is_not_written() -> None:
+def test_writing_value_that_violates_schema_is_refused() -> None:
     wrong = Order("tea", "two")  # type: ignore[arg-type]  # a user's mistake
     for write in (lambda: SERDE.serialize(wrong), lambda: SERDE.serialize_many([None, wrong])):
         with pytest.raises(SerializationError, match=r'"two" is not of type "integer" at \$'):
@@ -78,7 +78,7 @@ def test_value_that_violates_the_schema_is_not_written() -> None:
         BOUNDED.serialize(Order("tea", 0))
 
 
-def test_value_that_violates_a_given_schema_is_not_read() -> None:
+def test_reading_value_that_violates_given_schema_is_refused() -> None:
     data = b'{"item": "tea", "count": 0}'
     column = pa.array([b'{"item": "tea"}', data], pa.binary())
     for read in (
@@ -92,7 +92,7 @@ def test_value_that_violates_a_given_schema_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"item"}', b"\xff", b"[" * 100_000])
-def test_invalid_json_is_not_read(data: bytes) -> None:
+def test_reading_invalid_json_is_refused(data: bytes) -> None:
     with pytest.raises(DeserializationError):
         BOUNDED.deserialize(data)
     with pytest.raises(DeserializationError):

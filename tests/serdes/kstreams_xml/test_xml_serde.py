@@ -212,7 +212,7 @@ PIECES = [
 
 
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=4))
-def test_bulk_reading_equals_reading_of_each_document(documents: list[str]) -> None:
+def test_xml_bulk_reading_equals_reading_of_each_document(documents: list[str]) -> None:
     serde: Serde[Row] = xml_serde(Row, path="row")
     data = [document.encode() for document in documents]
 
@@ -226,13 +226,13 @@ def test_bulk_reading_equals_reading_of_each_document(documents: list[str]) -> N
     assert outcome(lambda: serde.deserialize_many(pa.array(data, pa.binary()))) == singly
 
 
-def test_many_documents_keep_their_order() -> None:
+def test_many_xml_documents_keep_their_order() -> None:
     serde: Serde[Row] = xml_serde(Row, path="row")
     rows: list[Row] = [{"key": f"{n}", "count": n} for n in range(2500)]
     assert serde.deserialize_many(serde.serialize_many(rows)) == rows
 
 
-def test_type_may_contain_itself() -> None:
+def test_xml_serde_supports_recursive_type() -> None:
     serde = xml_serde(Tree, path="tree")
     assert serde.serialize(Tree([Tree(), Tree([Tree()])])) == (
         b"<tree><child></child><child><child></child></child></tree>"
@@ -244,7 +244,7 @@ def test_type_may_contain_itself() -> None:
         serde.serialize(deep)
 
 
-def test_none_is_written_as_nil_where_an_absent_element_means_the_default() -> None:
+def test_none_is_written_as_xml_nil_if_absent_element_means_default() -> None:
     data = xml_serde(Order, path="order").serialize(Order(1, None, due=None))
     assert b'<due xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/>' in data
     assert b"note" not in data
@@ -263,24 +263,24 @@ def test_none_is_written_as_nil_where_an_absent_element_means_the_default() -> N
     ],
     ids=str,
 )
-def test_type_without_xml_encoding_is_refused_at_once(hint: Any, problem: str) -> None:
+def test_type_without_xml_encoding_is_refused_at_the_call(hint: Any, problem: str) -> None:
     kind: Any = dataclass(type("Bad", (), {"__annotations__": {"x": hint}}))
     with pytest.raises(TypeError, match=problem):
         xml_serde(kind)
 
 
-def test_scalar_is_refused_as_a_document() -> None:
+def test_xml_serde_refuses_scalar_as_document() -> None:
     with pytest.raises(TypeError, match="expected a dataclass"):
         xml_serde(int)
 
 
 @pytest.mark.parametrize("path", ["", "a//b", "a/", "a b", "<a>"])
-def test_wrong_path_is_refused_at_once(path: str) -> None:
+def test_invalid_xml_path_is_refused_at_the_call(path: str) -> None:
     with pytest.raises(ValueError, match="expected tags"):
         xml_serde(Item, path=path)
 
 
-def test_hooks_write_and_read_other_types() -> None:
+def test_xml_hooks_support_other_types() -> None:
     @dataclass
     class Wave:
         z: complex
@@ -292,7 +292,7 @@ def test_hooks_write_and_read_other_types() -> None:
         serde.deserialize(b"<Wave><z>?</z></Wave>")
 
 
-def test_values_are_entered_and_shown_as_json() -> None:
+def test_xml_values_are_entered_and_printed_as_json() -> None:
     serde: Any = xml_serde(Item)
     shown = {"name": "tea", "price": {"amount": 2.5, "currency": "EUR"}}
     assert serde.to_json(Item("tea", Price(2.5))) == shown

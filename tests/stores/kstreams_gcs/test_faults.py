@@ -31,7 +31,7 @@ PASSING = (Refuse(503, "SlowDown"), Refuse(429, "TooMany"), DropReply(), CutUplo
 
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize("size", [1000, 9 << 20], ids=["at once", "in parts"])
-def test_create_retried_after_faults_recognizes_its_own_object(
+def test_gcs_create_retried_after_faults_recognizes_its_own_object(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, size: int
 ) -> None:
     """A create whose reply was lost finds that the object exists, and recognizes it."""
@@ -44,7 +44,7 @@ def test_create_retried_after_faults_recognizes_its_own_object(
 
 
 @pytest.mark.parametrize("fault", [Refuse(500, "Error"), DropReply(), CutAnswer(1000)])
-def test_get_is_retried_after_faults(
+def test_gcs_get_is_retried_after_faults(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault
 ) -> None:
     gcs.put(f"{prefix}/a", DATA)
@@ -56,7 +56,7 @@ def test_get_is_retried_after_faults(
 
 
 @pytest.mark.parametrize(("fault", "said"), [(Flip(77), "damaged"), (Truncate(10), "255990 bytes")])
-def test_get_refuses_damaged_data(
+def test_gcs_get_refuses_damaged_data(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, said: str
 ) -> None:
     gcs.put(f"{prefix}/a", DATA)
@@ -68,7 +68,7 @@ def test_get_refuses_damaged_data(
 
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply()])
 @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
-def test_sink_shows_each_file_once_after_a_lost_request(
+def test_gcs_sink_publishes_each_file_once_after_lost_request(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     place = gcs.settings(prefix, endpoint_url=proxy.url)
@@ -99,7 +99,7 @@ def test_unavailable_storage_is_reported_by_store_and_sink(
         sink.prepare()
 
 
-def test_missing_object_is_named(gcs: GcsBucket, prefix: str) -> None:
+def test_error_of_missing_gcs_object_names_it(gcs: GcsBucket, prefix: str) -> None:
     store = gcs.settings(prefix).open()
     with pytest.raises(ObjectMissingError, match="'none'"):
         store.get("none")

@@ -56,7 +56,7 @@ def test_large_object_is_read_by_several_requests(gcs: GcsBucket, prefix: str) -
         assert reader.read(piece, max_bytes=1 << 30)["value"].to_pylist() == rows
 
 
-def test_open_refuses_names_outside_the_prefix(gcs: GcsBucket) -> None:
+def test_open_refuses_names_outside_of_prefix(gcs: GcsBucket) -> None:
     files = objects("lines", gcs.settings("x"), Lines(TEXT)).files
     for name in ("../a", "_kstreams-lines/log.json", "", "/a"):
         with pytest.raises(SourceError, match="outside the prefix"):

@@ -33,14 +33,14 @@ def test_second_open_is_refused_with_the_directory_and_a_hint(tmp_path: Path) ->
     store.close()
 
 
-def test_file_in_place_of_the_directory_is_a_typed_error(tmp_path: Path) -> None:
+def test_file_in_place_of_database_directory_raises_typed_error(tmp_path: Path) -> None:
     (tmp_path / "d").write_text("in the way")
     with pytest.raises(StoreOpenError, match="cannot open"):
         RocksDB().open(tmp_path / "d", ["s"])
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "CURRENT"])
-def test_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
+def test_open_of_damaged_rocksdb_database_raises(tmp_path: Path, victim: str) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="restored from the durable log") as caught:
@@ -49,7 +49,7 @@ def test_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> None:
+def test_branch_of_damaged_rocksdb_database_is_refused(tmp_path: Path, victim: str) -> None:
     """RocksDB opens a database with a truncated manifest as an older or an empty one."""
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
@@ -57,7 +57,9 @@ def test_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> Non
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_damaged_database_is_not_shared(tmp_path: Path, victim: str) -> None:
+def test_damaged_rocksdb_database_is_not_shared_with_other_processes(
+    tmp_path: Path, victim: str
+) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="not closed properly"):
@@ -91,7 +93,7 @@ def _halve(directory: Path, pattern: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def test_open_database_cannot_be_branched(tmp_path: Path) -> None:
+def test_branch_of_open_rocksdb_database_is_refused(tmp_path: Path) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     store = RocksDB().open(tmp_path / "d", ["s"])
     assert not RocksDB().branch(tmp_path / "d", tmp_path / "target")
@@ -100,7 +102,7 @@ def test_open_database_cannot_be_branched(tmp_path: Path) -> None:
     assert RocksDB().branch(tmp_path / "d", tmp_path / "target")
 
 
-def test_branch_shares_data_files(tmp_path: Path) -> None:
+def test_rocksdb_branch_shares_data_files(tmp_path: Path) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     assert RocksDB().branch(tmp_path / "d", tmp_path / "e")
     (one,), (other,) = ((tmp_path / name).glob("*.sst") for name in "de")
@@ -119,7 +121,7 @@ def test_scan_shows_the_state_at_its_creation(tmp_path: Path) -> None:
     store.close()
 
 
-def test_scan_of_a_closed_store_is_an_error_and_holds_no_lock(tmp_path: Path) -> None:
+def test_scan_of_closed_store_raises_and_releases_directory(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
     scan = store.scan("s", None, None)
@@ -139,7 +141,7 @@ def test_garbage_collected_store_releases_its_directory(tmp_path: Path) -> None:
     RocksDB().open(tmp_path / "d", ["s"]).close()
 
 
-def test_databases_share_one_cache() -> None:
+def test_rocksdb_databases_share_one_cache() -> None:
     assert block_cache(1_000_000) is block_cache(1_000_000)
 
 
@@ -160,7 +162,7 @@ def test_missing_rocksdict_error_names_the_extra() -> None:
     assert b"pip install 'kstreams-spark[rocksdb]'" in result.stderr
 
 
-def test_sorted_runs_stay_few_over_many_batches(tmp_path: Path) -> None:
+def test_number_of_rocksdb_sorted_runs_is_limited_over_many_batches(tmp_path: Path) -> None:
     backend, random = RocksDB(max_runs=4), Random(1)
     most = 0
     for number in range(60):
@@ -175,7 +177,7 @@ def test_sorted_runs_stay_few_over_many_batches(tmp_path: Path) -> None:
     assert 2 <= most <= 4
 
 
-def test_scan_keeps_its_bounds_alive(tmp_path: Path) -> None:
+def test_scan_keeps_references_to_its_bounds(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "db", ["s"])
     keys = [number.to_bytes(4, "big") for number in range(2_000)]
     store.write({"s": StoreChanges([(key, b"x" * 50) for key in keys])})

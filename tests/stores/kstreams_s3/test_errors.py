@@ -57,7 +57,9 @@ def refused(call: Callable[[], Any], kind: type[S3Error], *words: str) -> S3Erro
 
 
 @each_call
-def test_missing_bucket_is_named(bucket: Bucket, call: Callable[[S3ObjectStore], Any]) -> None:
+def test_error_of_missing_bucket_names_it(
+    bucket: Bucket, call: Callable[[S3ObjectStore], Any]
+) -> None:
     settings = bucket.settings("x")
     other = replace(settings, url="s3://no-such-bucket/x")
     refused(lambda: call(other.open()), BucketMissingError, "no-such-bucket", bucket.endpoint)
@@ -102,7 +104,7 @@ def test_credentials_are_found_by_the_chain_of_boto3(
 
 
 @pytest.mark.parametrize("name", ["put", "delete"])
-def test_read_only_user_cannot_write(bucket: Bucket, prefix: str, name: str) -> None:
+def test_write_by_read_only_user_raises_typed_error(bucket: Bucket, prefix: str, name: str) -> None:
     bucket.settings(prefix).open().put_if_absent("a/b", b"x")
     store = bucket.settings(prefix, access_key=READER_KEY).open()
     assert store.get("a/b") == b"x"
@@ -159,6 +161,6 @@ def test_storage_that_rejects_conditional_writes_is_refused_at_once(
     assert proxy.count("PUT") == 1
 
 
-def test_missing_object_names_the_storage(bucket: Bucket, prefix: str) -> None:
+def test_error_of_missing_object_names_storage(bucket: Bucket, prefix: str) -> None:
     with pytest.raises(ObjectMissingError, match=f"'a/b' in s3://{bucket.name}/{prefix}/"):
         bucket.settings(prefix).open().get("a/b")

@@ -57,7 +57,7 @@ PASSING: dict[str, Fault] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutUpload(100)], ids=[*PASSING, "cut"])
-def test_create_is_retried_after_faults(
+def test_s3_put_if_absent_is_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     proxy.inject(fault, method="PUT", contains="/object", times=2)
@@ -91,7 +91,7 @@ def test_create_is_retried_more_often_than_by_boto3(
     assert proxy.count("PUT") == 6
 
 
-def test_slow_request_is_repeated(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_slow_s3_request_is_repeated(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
     proxy.inject(Delay(1), method="PUT")
     assert hasty.put_if_absent("object", DATA)
     proxy.inject(Delay(1), method="GET")
@@ -99,7 +99,9 @@ def test_slow_request_is_repeated(hasty: S3ObjectStore, proxy: FaultProxy) -> No
 
 
 @pytest.mark.long
-def test_busy_storage_is_given_up_after_the_limit(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_put_to_busy_storage_raises_after_time_limit(
+    hasty: S3ObjectStore, proxy: FaultProxy
+) -> None:
     proxy.inject(Refuse(503, "SlowDown", "please"), times=1000)
     with pytest.raises(StorageUnavailableError, match="SlowDown") as caught:
         hasty.put_if_absent("object", DATA)
@@ -117,7 +119,7 @@ def test_interrupted_upload_leaves_no_object(hasty: S3ObjectStore, proxy: FaultP
     assert list(hasty.list("object")) == []
 
 
-def test_own_object_is_recognized_after_a_lost_reply(
+def test_put_after_lost_reply_recognizes_its_own_object(
     store: S3ObjectStore, proxy: FaultProxy
 ) -> None:
     proxy.inject(DropReply(), method="PUT")
@@ -127,7 +129,7 @@ def test_own_object_is_recognized_after_a_lost_reply(
 
 
 @pytest.mark.parametrize("contents", [b"mine", b"another's"])
-def test_object_of_another_writer_is_not_mistaken_for_the_own(
+def test_put_after_lost_reply_detects_object_of_another_writer(
     store: S3ObjectStore, faulty: ThroughProxy, proxy: FaultProxy, contents: bytes
 ) -> None:
     """The first try does not reach the storage; another writer creates the object before the
@@ -140,7 +142,9 @@ def test_object_of_another_writer_is_not_mistaken_for_the_own(
     assert store.get("object") == contents
 
 
-def test_lost_replies_without_end_are_an_error(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_put_whose_replies_are_always_lost_raises_storage_unavailable_error(
+    hasty: S3ObjectStore, proxy: FaultProxy
+) -> None:
     """The caller gets an error, since neither success nor failure is known."""
     proxy.inject(DropReply(), times=1000)
     with pytest.raises(StorageUnavailableError):
@@ -163,7 +167,7 @@ def test_object_damaged_in_transit_is_read_again(
 
 
 @pytest.mark.parametrize("fault", [Flip(1234), Truncate(7)], ids=repr)
-def test_permanently_damaged_object_is_an_error(
+def test_permanently_damaged_object_raises_error(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     store.put_if_absent("object", DATA)

@@ -42,7 +42,7 @@ def test_large_object_is_written_and_read_in_parts(store: S3ObjectStore, proxy: 
     assert store.get("large", _PART - 2, 4) == LARGE[_PART - 2 : _PART + 2]
 
 
-def test_existing_name_is_refused_before_anything_is_sent(
+def test_multipart_upload_of_existing_name_is_refused_before_parts_are_sent(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy
 ) -> None:
     store.put_if_absent("large", b"other")
@@ -52,7 +52,7 @@ def test_existing_name_is_refused_before_anything_is_sent(
     assert store.get("large") == b"other"
 
 
-def test_name_created_during_an_upload_belongs_to_the_other_writer(
+def test_multipart_upload_does_not_replace_object_created_meanwhile(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy, bucket: Bucket
 ) -> None:
     other = bucket.settings(faulty.prefix).open()
@@ -100,7 +100,7 @@ def test_failed_upload_is_aborted(faulty: ThroughProxy, proxy: FaultProxy, bucke
     assert list(store.list("")) == ["first"]
 
 
-def test_uploads_of_killed_processes_are_aborted_when_old(bucket: Bucket, prefix: str) -> None:
+def test_old_uploads_of_killed_processes_are_aborted(bucket: Bucket, prefix: str) -> None:
     client = bucket.client
     begun = client.create_multipart_upload(Bucket=bucket.name, Key=f"{prefix}/left")
     other = client.create_multipart_upload(Bucket=bucket.name, Key=f"other-{prefix}/left")
@@ -115,7 +115,9 @@ def test_uploads_of_killed_processes_are_aborted_when_old(bucket: Bucket, prefix
     assert begun["UploadId"]
 
 
-def test_damage_in_a_later_range_is_found(store: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_damage_in_later_range_of_large_object_is_detected(
+    store: S3ObjectStore, proxy: FaultProxy
+) -> None:
     store.put_if_absent("large", LARGE)
     proxy.inject(Flip(5), method="GET", skip=1)
     assert store.get("large") == LARGE

@@ -104,7 +104,7 @@ def test_large_object_is_read_by_several_requests(put: Put) -> None:
         assert table.column("value").to_pylist() == rows
 
 
-def test_read_only_user_stores_the_index_elsewhere(
+def test_file_log_of_read_only_user_stores_index_elsewhere(
     bucket: Bucket, prefix: str, put: Put, tmp_path: Path
 ) -> None:
     put("a", b"one\n")

@@ -29,7 +29,7 @@ SECRETS: Any = {
         ("s3://bucket/apps/counts/", "bucket", "apps/counts/"),
     ],
 )
-def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None:
+def test_s3_url_has_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None:
     assert (S3(url).bucket, S3(url).prefix) == (bucket, prefix)
 
 
@@ -46,7 +46,7 @@ def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None
         "s3://b/../x",
     ],
 )
-def test_invalid_url_is_refused(url: str) -> None:
+def test_invalid_s3_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"s3://bucket/prefix|object name"):
         S3(url)
 
@@ -67,7 +67,7 @@ def test_invalid_url_is_refused(url: str) -> None:
         ({"endpoint_url": "http://host:9000/#hidden"}, "http://host:port"),
     ],
 )
-def test_wrong_options_are_refused_without_showing_keys(
+def test_invalid_s3_options_are_refused_without_showing_keys(
     options: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem) as caught:
@@ -91,11 +91,11 @@ def test_url_with_credentials_is_refused_without_showing_them(url: str) -> None:
     assert "hidden" not in str(caught.value)
 
 
-def test_prefix_may_have_any_character_of_a_path() -> None:
+def test_s3_prefix_may_have_any_path_character() -> None:
     assert S3("s3://bucket/a@b/c:d").prefix == "a@b/c:d/"
 
 
-def test_secrets_found_by_boto3_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_returns_secrets_found_by_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "make_client", make_client)  # not the shared client of the tests
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "public")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden-1/+")
@@ -104,7 +104,7 @@ def test_secrets_found_by_boto3_are_known(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(secrets_of(opened._client)) == {"hidden-1/+", "hidden-2"}
 
 
-def test_text_without_secrets_has_no_encoded_form_of_a_secret() -> None:
+def test_without_secrets_removes_plain_and_encoded_secrets() -> None:
     text = "for a/+b: http://u:p@proxy/?X-Amz-Security-Token=a%2F%2Bb 'https://u@h'"
     assert without_secrets(text, ["a/+b"]) == (
         "for ***: http://***@proxy/?X-Amz-Security-Token=*** 'https://***@h'"
@@ -128,12 +128,12 @@ def test_settings_and_open_storage_are_pickled_without_their_client() -> None:
     assert copy._made is None
 
 
-def test_equal_settings_have_equal_hashes() -> None:
+def test_equal_s3_settings_have_equal_hashes() -> None:
     assert hash(S3("s3://bucket/x", **SECRETS)) == hash(S3("s3://bucket/x", **SECRETS))
     assert S3("s3://bucket/x") != S3("s3://bucket/x", **SECRETS)
 
 
-def test_fork_makes_a_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_process_makes_new_s3_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "make_client", make_client)  # not the shared client of the tests
     opened = S3("s3://bucket/x", region="us-east-1", **SECRETS).open()
     before = opened._client

@@ -45,7 +45,7 @@ def settings(bucket: Bucket, server: FaultProxy) -> S3:
     return bucket.settings("tls", endpoint_url=server.url, give_up_after=timedelta(seconds=20))
 
 
-def test_untrusted_certificate_is_an_error_at_once_and_nothing_is_sent(
+def test_untrusted_certificate_raises_at_once_and_no_request_is_sent(
     bucket: Bucket, server: FaultProxy
 ) -> None:
     store = settings(bucket, server).open()
@@ -57,7 +57,7 @@ def test_untrusted_certificate_is_an_error_at_once_and_nothing_is_sent(
     assert server.seen == []
 
 
-def test_certificate_of_another_host_is_not_trusted(
+def test_s3_certificate_of_another_host_is_not_trusted(
     bucket: Bucket, s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = certificate(tmp_path, "127.0.0.2")

@@ -81,7 +81,7 @@ def history(bucket: Bucket, prefix: str, tmp_path: Path) -> History:
     return History(Machine(tmp_path / "first", bucket.settings(prefix)))
 
 
-def test_cold_machine_restores_and_continues(
+def test_machine_without_local_state_restores_from_s3_and_continues(
     history: History, bucket: Bucket, prefix: str, tmp_path: Path
 ) -> None:
     cold = Machine(tmp_path / "second", bucket.settings(prefix))
@@ -93,7 +93,7 @@ def test_cold_machine_restores_and_continues(
     assert cold.warm == [False, True, True]
 
 
-def test_warm_machine_writes_one_object_and_reads_none(
+def test_machine_with_local_state_writes_one_object_and_reads_none(
     bucket: Bucket, prefix: str, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path, bucket.settings(prefix), Upkeep())
@@ -125,7 +125,7 @@ FAULTS: dict[str, Fault] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_no_row_is_lost_while_every_other_request_fails(
+def test_no_row_is_lost_while_every_second_s3_request_fails(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault
 ) -> None:
     machine = Machine(tmp_path / "first", faulty())
@@ -142,7 +142,7 @@ def test_no_row_is_lost_while_every_other_request_fails(
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_batch_that_could_not_be_written_leaves_no_trace(
+def test_batch_that_could_not_be_written_to_s3_leaves_no_objects(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault
 ) -> None:
     """Spark repeats the batch as another attempt, which ignores the files of the first."""
@@ -183,7 +183,7 @@ def chosen(pointer: Pointer) -> dict[str, ObjectRef]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_objects_are_named_with_storage_and_task(
+def test_error_of_damaged_objects_names_storage_and_task(
     history: History,
     bucket: Bucket,
     prefix: str,

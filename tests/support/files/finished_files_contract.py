@@ -64,14 +64,14 @@ class FinishingContract:
             assert self.found() == done
             assert contents.beginnings() == contents.ends() == {0: 5}
 
-    def test_files_stay_by_default(self) -> None:
+    def test_read_files_are_kept_by_default(self) -> None:
         self.put("a", "1\n")
         with self.contents("leave") as contents:
             contents.ends()
             contents.committed(ALL)
         assert self.found() == {"a": "1\n"}
 
-    def test_unreadable_file_stays(self) -> None:
+    def test_unreadable_file_is_not_removed(self) -> None:
         self.put("a", "x" * 60 + "\n")
         self.put("b", "1\n")
         with self.contents("delete") as contents:
@@ -80,7 +80,7 @@ class FinishingContract:
         assert set(self.found()) == {"a"}
 
     @pytest.mark.parametrize("when_read", ["delete", DONE], ids=["delete", "move"])
-    def test_overwritten_file_stays(self, when_read: WhenRead) -> None:
+    def test_file_overwritten_after_it_was_read_is_not_removed(self, when_read: WhenRead) -> None:
         self.put("a", "1\n")
         with self.contents(when_read) as contents:
             contents.ends()
@@ -99,7 +99,7 @@ class FinishingContract:
             other.committed(ALL)
         assert self.found() == before
 
-    def test_other_file_at_the_target_is_not_overwritten(self) -> None:
+    def test_existing_file_at_move_target_is_not_overwritten(self) -> None:
         self.put("a", "1\n")
         self.put("_done/a", "of before\n")
         with self.contents(DONE) as contents:

@@ -94,7 +94,7 @@ class SinkTraps:
     def _epochs(self) -> None:
         self._epoch = uuid4().hex
 
-    def test_values_refused_by_the_place_are_refused_alone_and_again(self) -> None:
+    def test_values_refused_by_destination_affect_no_other_and_are_refused_at_retry(self) -> None:
         sink = self.sink(self.address(), give_up_after=_LONG)
         for batch, (what, value) in enumerate(self.bad.items()):
             pairs = ((f"a{batch}", 1), (f"b{batch}", value), (f"c{batch}", 3))
@@ -108,7 +108,7 @@ class SinkTraps:
         ]
         assert sorted(self.seen()) == sorted(expected)
 
-    def test_last_value_of_a_key_in_a_batch_counts(self) -> None:
+    def test_last_value_of_key_in_batch_is_written(self) -> None:
         if not self.keeps_last:
             pytest.skip("the place has each result")
         sink = self.sink(self.address(), give_up_after=_LONG)

@@ -93,13 +93,13 @@ class LakeContract(SinkContract):
         late.publish(second)
         assert sorted(self.seen()) == [("a", 1), ("b", 2)]
 
-    def test_batch_published_by_two_drivers_at_once_counts_once(self) -> None:
+    def test_batch_published_by_two_drivers_concurrently_is_visible_once(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         self.before_append(lambda: self.make().publish(receipts))
         self.make().publish(receipts)
         assert list(self.seen()) == [("a", 1)]
 
-    def test_hanging_publication_is_refused_after_later_batches(
+    def test_delayed_publication_is_refused_after_later_batches(
         self,
     ) -> None:
         old = self.staged(commit_of(0), ("a", 1))
@@ -112,7 +112,7 @@ class LakeContract(SinkContract):
         self.make().publish(old)
         assert sorted(self.seen()) == [("a", 1), ("b", 2)]
 
-    def test_lost_reply_is_found_in_the_table(self) -> None:
+    def test_retry_after_lost_reply_finds_commit_in_the_table(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         real, left = self.log.append, [self.lost]
 
@@ -147,7 +147,7 @@ class LakeContract(SinkContract):
         assert [name for name in self.files() if "_kstreams" in name] == []
         assert len(self.files()) == 3
 
-    def test_files_of_a_dead_first_batch_are_removed_at_the_second(self) -> None:
+    def test_files_of_uncommitted_first_batch_are_removed_by_second_batch(self) -> None:
         self.staged(commit_of(1), ("dead", 1))
         sink = self.make()
         with closing(sink.open()) as writer:
@@ -157,7 +157,7 @@ class LakeContract(SinkContract):
         assert len(self.files()) == 2
         assert sorted(self.seen()) == [("a", 1), ("a", 2)]
 
-    def test_file_removed_before_it_was_published_is_an_error(self) -> None:
+    def test_publishing_a_removed_staged_file_raises_error(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         (file,) = (name for name in self.files() if name.endswith(".parquet"))
         (self.folder / file).unlink()

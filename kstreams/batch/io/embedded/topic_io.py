@@ -109,7 +109,14 @@ class EmbeddedIO(TopicIO):
     def _staged(
         self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int], owner: str
     ) -> Iterator[tuple[str, int, str]]:
-        """Stage a piece of a sink's output; yield topic, partition and name of each file."""
+        """Stage rows of a sink's output; yield topic, partition and name of each file.
+
+        Args:
+            piece: The rows.
+            partitioner: The partitioner of the sink.
+            written: The number of rows of this sink staged so far, by topic; updated.
+            owner: The producer id of the task.
+        """
         log = _log(self._connection)
         for topic, rows in by_topic(piece):
             count = log.ensure(topic, self._connection.default_partitions).partitions

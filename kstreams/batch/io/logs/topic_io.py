@@ -119,7 +119,14 @@ def _cast(table: pa.Table) -> pa.Table:
 def _add(
     sizes: dict[TopicPartition, tuple[int, int]], each: Slice, offsets: int, table: pa.Table
 ) -> None:
-    """Add the read records of a slice to the sizes of its partition."""
+    """Add the read records of a slice to the sizes of its partition.
+
+    Args:
+        sizes: The number of read offsets and bytes of each partition.
+        each: The slice.
+        offsets: The number of offsets of the slice that were read.
+        table: The records of the slice that were read.
+    """
     before, size = sizes.get(each.topic_partition, (0, 0))
     sizes[each.topic_partition] = before + offsets, size + table.nbytes
 

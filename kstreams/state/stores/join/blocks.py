@@ -83,7 +83,7 @@ def block_prefix(side: int, slot: int) -> bytes:
 
 
 def block_handle(side: int, slot: int, number: int) -> bytes:
-    """Return the bytes of a block's key."""
+    """Return the encoded key of a block; `number` is unique within its side and slot."""
     return block_prefix(side, slot) + sortable_int64(number)
 
 

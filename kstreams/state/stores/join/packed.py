@@ -34,7 +34,7 @@ class PackedRows:
 
     Args:
         overlay: The store's write-back cache.
-        key: The serde of the keys whose bytes have the order of the store.
+        key: The serde of the keys; the store is sorted by the bytes that this serde writes.
         sides: The serdes of the left and the right values.
     """
 

@@ -378,7 +378,10 @@ def added(
     handle: tuple[Any, ...],
     element: Element,
 ) -> None:
-    """Append an element to a row; the elements of a full row move to a new chunk."""
+    """Append an element to a row; the elements of a full row move to a new chunk.
+
+    `get` returns the row of a handle, or None; `put` sets it.
+    """
     row = get(handle)
     if row is None:
         put(handle, (handle[1], (), (element,)))

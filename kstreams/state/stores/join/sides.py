@@ -50,7 +50,7 @@ class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
 
 
 def sides_of(value: Serde[Any]) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the serdes of both sides; any other serde, such as `BYTES`, is returned twice."""
+    """Return the left and the right serde of a `SidesSerde`; return another serde twice."""
     if isinstance(value, SidesSerde):
         left, right = value.parts
         return left, right

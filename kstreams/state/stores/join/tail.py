@@ -220,7 +220,11 @@ class JoinTail:
         self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
-        """Return whether the store needs each record: it is neither too old nor forwarded alone."""
+        """Return, for each record, whether the store needs it to find later partners.
+
+        A record is not needed if it is too old, or if it was forwarded without a partner. `waits`:
+        whether each record waits for a partner. `clocks`: the join's progress.
+        """
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
         known = times >= newest[sides] - self._setup.memory

@@ -82,7 +82,10 @@ class SessionColumns:
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 
     def reschedule(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
-        """Set the rows of keys that were due; each row's timer becomes its first session end."""
+        """Set the rows of keys that were due; each row's timer becomes its first session end.
+
+        The arguments are those of `write`.
+        """
         new = self._first_ends(len(keys), sessions)
         self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 

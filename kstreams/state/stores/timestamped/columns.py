@@ -30,5 +30,8 @@ class TimestampedColumns(EntryColumns):
     def of(
         cls, store: StateStore[TimestampedRows[Any, Any]], *, objects: bool = False
     ) -> TimestampedColumns:
-        """Return the columnar access to a store's rows."""
+        """Return the columnar access to a store's rows.
+
+        `objects` is that of the class.
+        """
         return cls(TimestampedRows.of(store), objects=objects)

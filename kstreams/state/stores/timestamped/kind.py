@@ -87,7 +87,7 @@ class TimestampedKind(StoreKind[_Live]):
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes:
-        """Return the encoded key of a row: the key of the entry."""
+        """Return the row key unchanged: it is the ordered bytes of the key."""
         return row
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:

@@ -132,7 +132,9 @@ class _History:
     def at(self, place: int, time: int, horizon: int) -> Row | None:
         """Return the version valid at `time` as a row, including puts before position `place`.
 
-        Successive calls must have ascending positions. The result is None without a valid version.
+        Successive calls must have ascending positions. The result is None without a valid version,
+        or if the version valid at `time` may be deleted, because `time` is before `horizon`, the
+        earliest time (ms) in the retention.
         """
         while self._next is not None and self._next[0] < place:
             _, start, value = self._next

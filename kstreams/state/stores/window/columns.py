@@ -37,7 +37,10 @@ class WindowColumns(EntryColumns):
 
     @classmethod
     def of(cls, store: StateStore[WindowRows[Any, Any]], *, objects: bool = False) -> WindowColumns:
-        """Return the columnar access to a store's rows."""
+        """Return the columnar access to a store's rows.
+
+        `objects` is that of the class.
+        """
         return cls(WindowRows.of(store), objects=objects)
 
     def last_start(self) -> int | None:

@@ -131,7 +131,10 @@ class WindowRows(StoreRows, Generic[K, V]):
         return self.overlay.count()
 
     def _leap(self, key: bytes, low: int | None, high: int | None) -> Iterator[Row[K, V]]:
-        """Yield the rows of an encoded key: at each window start, skip all other keys by a seek."""
+        """Yield the rows of an encoded key: at each window start, skip all other keys by a seek.
+
+        The window starts are in `low <= start < high`, ms; None is unbounded.
+        """
         place = b"" if low is None else sortable_int64(low) + key
         end = _bound(high)
         while True:

@@ -26,7 +26,7 @@ class BatchEndEmitter(Emitter):
 
     Args:
         context: The context of the node; its `init` must create the emitter.
-        key: The serde of the keys, for keys without a hash.
+        key: The serde of the keys, which are sorted by their bytes.
         result: Converts a state to a result.
         forward: Forwards results.
     """

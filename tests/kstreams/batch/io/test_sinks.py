@@ -34,7 +34,7 @@ def values(sink: RecordingSink[str, str]) -> list[str]:
     return [record.value for record in sink.records()]
 
 
-def test_retried_batch_has_same_commit_id_and_is_published_once(tmp_path: Path) -> None:
+def test_retried_batch_has_same_commit_id_and_is_published_to_sink_once(tmp_path: Path) -> None:
     sink: RecordingSink[str, str] = RecordingSink()
     query = WholeQuery(tmp_path, copied(sink))
     query.start()
@@ -53,7 +53,7 @@ def test_retried_batch_has_same_commit_id_and_is_published_once(tmp_path: Path) 
     assert {commit.epoch for commit in sink.commits} == {query.driver._settings.commit_epoch}
 
 
-def test_receipts_left_unpublished_by_crash_are_published_at_next_start(
+def test_sink_receipts_left_unpublished_by_crash_are_published_at_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink: RecordingSink[str, str] = RecordingSink()
@@ -74,13 +74,13 @@ def test_receipts_left_unpublished_by_crash_are_published_at_next_start(
     assert values(sink) == ["one"]
 
 
-def test_receipts_of_removed_sink_log_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_publish_receipts_of_removed_sink_logs_warning(caplog: pytest.LogCaptureFixture) -> None:
     publish_receipts({}, [Receipts(CommitId("epoch", "gone", 0, 1), ("a",))])
     assert "'gone'" in caplog.text
     assert "epoch/gone/0/1" in caplog.text
 
 
-def test_receipts_are_sent_from_workers_as_plain_data() -> None:
+def test_sink_receipts_survive_conversion_of_task_status_to_json() -> None:
     commit = CommitId("epoch", "out", 3, 7, 2)
     status = TaskStatus(TaskId("words", 3), "{}", receipts=(Receipts(commit, ("a", "b")),))
     again = TaskStatus.from_json(Fields(status.to_json()))
@@ -91,7 +91,7 @@ def test_receipts_are_sent_from_workers_as_plain_data() -> None:
     "found",
     [1, ["epoch"], ["l", "s", 0, 1, 0, "a"], ["l", "s", -1, 1, 0, []], [1, "s", 0, 1, 0, []]],
 )
-def test_receipts_of_wrong_types_are_rejected(found: object) -> None:
+def test_sink_receipts_of_wrong_types_are_rejected(found: object) -> None:
     status = TaskStatus(TaskId("words", 3), "{}").to_json()
     with pytest.raises(ValueError, match=r"."):
         TaskStatus.from_json(Fields({**status, "receipts": [found]}))

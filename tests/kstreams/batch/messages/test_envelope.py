@@ -98,7 +98,9 @@ def _queue(rows: list[tuple[object, ...]]) -> Queue:
 
 
 @given(rows=_ROWS, stage=st.integers(0, 9), task=st.integers(0, 999))
-def test_records_survive_packing(rows: list[tuple[object, ...]], stage: int, task: int) -> None:
+def test_records_survive_packing_into_message(
+    rows: list[tuple[object, ...]], stage: int, task: int
+) -> None:
     queue = _queue(rows)
     (records,) = EdgeRecords.of(queue)
     got = Envelope.unpack(Envelope(stage, task, records).pack())
@@ -110,14 +112,16 @@ def test_records_survive_packing(rows: list[tuple[object, ...]], stage: int, tas
 
 
 @given(content=_CALLS | _STATUSES | _REFUSALS, stage=st.integers(DRIVER, 9), task=_TASKS)
-def test_calls_answers_and_refusals_survive_packing(
+def test_task_calls_answers_and_refusals_survive_packing_into_message(
     content: Content, stage: int, task: int
 ) -> None:
     envelope = Envelope(stage, task, content)
     assert Envelope.unpack(envelope.pack()) == envelope
 
 
-def test_large_queue_is_split_without_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_record_queue_is_split_into_messages_without_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("kstreams.batch.messages.edge_records._MAX_BYTES", 1_000)
     queue = _queue([(n, n, b"k%d" % n, b"v" * 40, None) for n in range(200)])
     parts = [part.queue() for part in EdgeRecords.of(queue)]
@@ -137,7 +141,7 @@ def _fields(content: Content) -> list[tuple[Content, str]]:
     ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
 @pytest.mark.parametrize("damage", ["missing", "of another type"])
-def test_damaged_field_raises_typed_error(content: Content, name: str, damage: str) -> None:
+def test_damaged_message_field_raises_typed_error(content: Content, name: str, damage: str) -> None:
     payload = Envelope(0, 1, content).pack()
     kind, stage, task, fields = json.loads(payload[4:])
     if damage == "missing" and fields[name] is not None:
@@ -155,6 +159,6 @@ def test_damaged_field_raises_typed_error(content: Content, name: str, damage: s
     [b"", b"\0\0", b"\0\0\0\2[]", b"\0\0\0\1{", b'\0\0\0\x0f["what",0,0,{}]', b"\xff" * 9],
     ids=["nothing", "cut", "empty", "no-json", "another-kind", "no-utf-8"],
 )
-def test_bytes_that_are_no_message_raise_execution_error(payload: bytes) -> None:
+def test_unpacking_bytes_that_are_no_message_raises_execution_error(payload: bytes) -> None:
     with pytest.raises(ExecutionError, match="a message between driver and workers cannot be read"):
         Envelope.unpack(payload)

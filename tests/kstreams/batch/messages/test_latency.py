@@ -16,7 +16,7 @@ def ages(wall_ms: int, times: list[int]) -> Ages:
     return Ages.of(wall_ms, [np.array(times, np.int64)])
 
 
-def test_ages_survive_conversion_to_json() -> None:
+def test_record_ages_survive_conversion_to_json() -> None:
     found = ages(1_000, [1_000, 999, 0, 2_000])
     assert sum(found.counts.values()) == 4
     assert found.sum_ms == 1_001
@@ -24,13 +24,13 @@ def test_ages_survive_conversion_to_json() -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], [[], -1], [[[1]], 0], [[["a", 1]], 0]])
-def test_invalid_ages_are_rejected(data: object) -> None:
+def test_invalid_record_ages_are_rejected(data: object) -> None:
     with pytest.raises(ValueError, match=r"."):
         Ages.from_json(data)
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1), st.integers(0, 10_000))
-def test_bucket_of_each_age_is_within_a_fifth_of_age(spans: list[int], delay: int) -> None:
+def test_bucket_of_record_age_is_within_a_fifth_of_age(spans: list[int], delay: int) -> None:
     wall = 10**12
     found = latency_after([ages(wall, [wall - span for span in spans])], delay)
     assert found.count == len(spans)

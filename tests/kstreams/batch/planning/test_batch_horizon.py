@@ -37,7 +37,7 @@ def bursty() -> Backlog:
 
 @pytest.mark.parametrize("backlog", [bulk_and_backlog, bursty], ids=["bulk", "bursty"])
 @pytest.mark.parametrize("most", [50_000, 9_999])
-def test_batches_are_full_and_read_no_record_before_an_older_one(
+def test_batches_of_several_topics_are_full_and_in_order_of_time(
     backlog: object, most: int
 ) -> None:
     topics = backlog()  # type: ignore[operator]  # one of the two
@@ -51,7 +51,7 @@ def test_batches_are_full_and_read_no_record_before_an_older_one(
     assert topics.asked <= batches * 4
 
 
-def test_equal_times_across_batches_are_read_in_order_before_later_times() -> None:
+def test_records_of_equal_time_that_span_batches_are_read_before_later_records() -> None:
     same, later = np.full(100_000, NOW), np.full(5, NOW + 1)
     topics = Backlog({PLACES[0]: [*same, *later], PLACES[2]: [NOW - 1, *same]})
     sizes = []
@@ -64,7 +64,7 @@ def test_equal_times_across_batches_are_read_in_order_before_later_times() -> No
     assert topics.asked <= 3 * len(sizes)
 
 
-def test_no_times_are_requested_for_one_topic_or_if_all_records_fit() -> None:
+def test_planner_requests_no_times_for_one_topic_or_if_all_records_fit_in_batch() -> None:
     topics = Backlog({place: range(100) for place in PLACES})
     assert [p.horizon for p in topics.batches(topics.portions(GROUPS, 400))] == [None]
     alone = Backlog({place: range(100) for place in PLACES[:2]})
@@ -72,7 +72,7 @@ def test_no_times_are_requested_for_one_topic_or_if_all_records_fit() -> None:
     assert topics.asked == alone.asked == 0
 
 
-def test_topic_at_its_end_does_not_hold_back_other_topics() -> None:
+def test_topic_read_to_its_end_does_not_limit_horizon_of_other_topics() -> None:
     topics = Backlog({PLACES[0]: [5], PLACES[2]: range(1_000)})
     topics.at[PLACES[0]] = 1  # as after a restart when one topic has caught up
     sizes = [sum(p.counts.values()) for p in topics.batches(topics.portions(GROUPS, 100))]
@@ -80,7 +80,7 @@ def test_topic_at_its_end_does_not_hold_back_other_topics() -> None:
     assert len(sizes) <= 20
 
 
-def test_byte_limit_moves_horizon_of_all_topics() -> None:
+def test_byte_limit_ends_batches_of_all_topics_at_a_common_time() -> None:
     topics = Backlog({place: range(1_000) for place in PLACES})
     portions = topics.portions(GROUPS, 1 << 20, size=float(1 << 20))  # 256 records of 1 MiB
     while (portion := topics.batch(portions)) is not None:
@@ -90,7 +90,7 @@ def test_byte_limit_moves_horizon_of_all_topics() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_batches_in_order_are_the_merge_of_all_topics_by_time(data: st.DataObject) -> None:
+def test_consecutive_batches_equal_the_merge_of_all_topics_by_time(data: st.DataObject) -> None:
     times = st.lists(
         st.integers(0, data.draw(st.sampled_from([2, 30, 10**6, 10**12]))), max_size=30
     )

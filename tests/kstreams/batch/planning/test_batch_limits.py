@@ -25,7 +25,7 @@ from tests.kstreams.batch.embedded_planner import (
 
 
 @given(lags=LAGS, total=st.integers(1, 2_000))
-def test_share_is_proportional_and_never_exceeds_available_records(
+def test_share_is_proportional_to_lag_and_does_not_exceed_available_records(
     lags: dict[str, int], total: int
 ) -> None:
     shares = share(lags, total)
@@ -39,7 +39,7 @@ def test_share_is_proportional_and_never_exceeds_available_records(
     assert all(abs(shares[place] - lags[place] * total / behind) <= 1 for place in lags)
 
 
-def test_first_batch_is_bounded_by_sizes_in_segments(tmp_path: Path) -> None:
+def test_first_batch_is_bounded_by_record_sizes_of_segments(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a")
     for partition in range(2):
         append_sized(log, "a", partition, *[10_000] * 50)
@@ -55,7 +55,7 @@ def test_later_batches_are_bounded_by_measured_record_size(tmp_path: Path) -> No
     assert read_by(planner.next()) == [(0, "a", 0, 0, 10)]
 
 
-def test_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
+def test_batch_refused_for_size_is_cut_and_next_batch_begins_at_cut(tmp_path: Path) -> None:
     log, plans = (
         new_log(tmp_path / "topics", "a", "b", partitions=2),
         PlanLog(DirectoryObjectStore(tmp_path / "p")),
@@ -90,7 +90,7 @@ def test_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
     assert planner_of(log, groups_of("a", "b"), plans).positions == cut.positions
 
 
-def test_batch_is_cut_down_to_one_record_at_least(tmp_path: Path) -> None:
+def test_refused_batch_is_cut_to_no_fewer_than_one_record(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, *range(3))
     append(log, "b", 0, *range(3))

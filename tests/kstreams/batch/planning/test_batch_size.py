@@ -15,7 +15,7 @@ MEANS = st.fixed_dictionaries({place: st.floats(0.1, 1e7) for place in "abcd"})
 
 
 @given(COUNTS, MEANS, st.integers(1, 1 << 30), st.integers(0, 9))
-def test_fitting_selection_is_within_limit_or_one_record(
+def test_fitting_returns_selection_within_byte_limit_or_one_record(
     counts: dict[str, int], means: dict[str, float], limit: int, turn: int
 ) -> None:
     taken = fitting(counts, means, limit, turn=turn)
@@ -40,7 +40,7 @@ def test_fitting_takes_partitions_in_proportion() -> None:
     assert fitting({"a": 300, "b": 100}, {"a": 10.0, "b": 10.0}, 400) == {"a": 30, "b": 10}
 
 
-def test_partitions_with_share_below_one_record_take_turns() -> None:
+def test_fitting_alternates_partitions_whose_share_is_below_one_record() -> None:
     counts, means = {"a": 1_000, "b": 1, "c": 1}, {"a": 1.0, "b": 90.0, "c": 90.0}
     seen: Counter[str] = Counter()
     for turn in range(4):
@@ -48,7 +48,7 @@ def test_partitions_with_share_below_one_record_take_turns() -> None:
     assert seen["b"] == seen["c"] == 2
 
 
-def test_mean_size_rises_immediately_and_falls_by_halves() -> None:
+def test_mean_record_size_rises_immediately_and_falls_by_half_per_batch() -> None:
     sizes = RecordSizes(lambda _place, _offset: None)
     assert sizes.of(TopicPartition("a", 0), 0) == 1024
     sizes.saw(TopicPartition("a", 0), 10, 100)
@@ -61,7 +61,7 @@ def test_mean_size_rises_immediately_and_falls_by_halves() -> None:
     assert sizes.of(TopicPartition("a", 0), 0) == 500
 
 
-def test_partition_is_sampled_before_first_batch() -> None:
+def test_record_size_of_partition_is_sampled_once_before_first_batch() -> None:
     asked: list[tuple[TopicPartition, int]] = []
 
     def look(place: TopicPartition, offset: int) -> float:

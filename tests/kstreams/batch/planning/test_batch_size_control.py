@@ -15,7 +15,7 @@ from tests.kstreams.batch.embedded_planner import append, groups_of, new_log, pl
 FIRST, MOST = 250_000, 1_000_000
 
 
-def test_fast_batches_grow_at_most_twofold_up_to_maximum() -> None:
+def test_size_of_fast_batches_at_most_doubles_up_to_maximum() -> None:
     pace = Pace(MOST)
     sizes = [pace.records]
     for _ in range(4):
@@ -24,7 +24,7 @@ def test_fast_batches_grow_at_most_twofold_up_to_maximum() -> None:
     assert sizes == [FIRST, 500_000, MOST, MOST, MOST]
 
 
-def test_batch_size_settles_at_half_second_per_batch() -> None:
+def test_batch_size_converges_to_half_second_per_batch() -> None:
     pace = Pace(MOST)
     for _ in range(10):
         pace.took(pace.records, 0.1 + pace.records / MOST)  # 100 ms fixed cost of a batch

@@ -47,7 +47,7 @@ def limits(at_most: int, tasks: int) -> QueryLimits:
     records=st.lists(st.integers(0, 100), min_size=5, max_size=5),
     more=st.lists(st.integers(0, 60), min_size=5, max_size=5),
 )
-def test_shares_and_grants_never_exceed_the_limit(
+def test_limit_shares_and_later_grants_do_not_exceed_limit_in_total(
     at_most: int, passed: list[int], records: list[int], more: list[int]
 ) -> None:
     at_most = max(at_most, sum(passed))
@@ -82,7 +82,7 @@ def test_shares_and_grants_never_exceed_the_limit(
     dies=st.sets(st.integers(0, 5)),
     edge=st.booleans(),
 )
-def test_exactly_the_limit_passes_with_any_batches_and_crashes(
+def test_limit_passes_exactly_its_number_of_records_despite_crashes(
     numbers: list[int],
     at_most: int,
     above: int,
@@ -137,7 +137,7 @@ def test_plan_and_refusal_with_limits_survive_conversion_to_json() -> None:
 
 
 @pytest.mark.parametrize("share", [[1], [True, 1], ["1", True], [-1, True], None])
-def test_limit_share_of_wrong_types_is_rejected(share: object) -> None:
+def test_limit_share_with_fields_of_wrong_types_is_rejected(share: object) -> None:
     with pytest.raises(ValueError, match="share of a limit"):
         Allowance.from_json(share)
 
@@ -154,7 +154,7 @@ def test_lowered_limit_counts_records_that_passed_before(tmp_path: Path) -> None
         assert len(query.published("out")) == expected
 
 
-def test_batch_cut_after_refusal_divides_limits_again(tmp_path: Path) -> None:
+def test_batch_cut_after_refusal_divides_limit_among_tasks_again(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, topology(4), partitions=2)
     with Emitter(IN, query.connection) as emitter:
         emitter.emit_many(Record(f"k{n}", 1, n) for n in range(20))

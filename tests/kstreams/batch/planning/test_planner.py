@@ -42,7 +42,7 @@ def test_each_offset_is_planned_once_in_order(tmp_path: Path) -> None:
     assert seen == {0: list(range(21)), 1: list(range(3))}
 
 
-def test_planner_asks_topics_only_if_known_ends_do_not_fill_a_batch(tmp_path: Path) -> None:
+def test_planner_requests_topic_ends_only_if_known_ends_do_not_fill_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(100))
     planner = planner_on(log, groups_of("a"), most=30)
@@ -63,7 +63,7 @@ def test_planner_asks_topics_only_if_known_ends_do_not_fill_a_batch(tmp_path: Pa
     assert asked == ["a"] * 3
 
 
-def test_planner_divides_a_segment_larger_than_the_batch(tmp_path: Path) -> None:
+def test_planner_splits_segment_larger_than_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     append(log, "a", 0, *range(5))
@@ -85,7 +85,7 @@ def test_planning_continues_at_given_positions(tmp_path: Path) -> None:
     ]
 
 
-def test_plan_ends_exactly_at_until(tmp_path: Path) -> None:
+def test_plan_ends_exactly_at_given_end_positions(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     planner = planner_on(log, groups_of("a"))
@@ -143,7 +143,7 @@ def test_planner_ignores_positions_of_other_sources(tmp_path: Path) -> None:
     assert read_by(planner.next()) == [(0, "a", 0, 2, 5)]
 
 
-def test_topics_of_one_group_share_batch(tmp_path: Path) -> None:
+def test_topics_of_one_group_get_equal_parts_of_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b")
     append(log, "a", 0, *range(100))
     append(log, "b", 1, *range(100))

@@ -50,7 +50,7 @@ def times_of(log: EmbeddedLog, plan: Plan) -> list[int]:
     return found
 
 
-def test_table_is_read_before_younger_records(tmp_path: Path) -> None:
+def test_table_rows_are_planned_before_younger_stream_records(tmp_path: Path) -> None:
     log = new_log(tmp_path, "rows", "records")
     for partition in range(2):
         append(log, "rows", partition, *range(1_000, 1_300))
@@ -80,7 +80,9 @@ def with_an_edge(topic: str) -> tuple[PartitionGroup, ...]:
     return builder.build().pipelines()[0]
 
 
-def test_partitions_of_one_topic_do_not_drift_apart_before_repartition(tmp_path: Path) -> None:
+def test_planner_reads_partitions_of_topic_before_repartition_in_common_time_order(
+    tmp_path: Path,
+) -> None:
     log = new_log(tmp_path, "bursts")
     append(log, "bursts", 0, *range(300), *range(300, 30_000, 100))  # most of the topic is early
     append(log, "bursts", 1, *range(0, 30_000, 50))
@@ -92,7 +94,7 @@ def test_partitions_of_one_topic_do_not_drift_apart_before_repartition(tmp_path:
     assert seen == 29_950
 
 
-def test_planner_of_live_topics_requests_no_times(
+def test_planner_without_backlog_requests_no_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = new_log(tmp_path, "a", "b")
@@ -109,7 +111,7 @@ def test_planner_of_live_topics_requests_no_times(
     assert asked == []
 
 
-def test_young_records_are_planned_after_settle_time(tmp_path: Path) -> None:
+def test_records_younger_than_settle_time_are_planned_once_it_has_passed(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL - 3_000, WALL - 1_000)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))
@@ -145,7 +147,7 @@ def test_planner_requests_time_of_settling_record_once(
     assert len(asked) == 1
 
 
-def test_run_to_end_plans_records_that_have_not_settled(tmp_path: Path) -> None:
+def test_run_to_end_plans_records_younger_than_settle_time(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, WALL - 3_000, WALL - 1_000)
     planner = planner_on(log, settling("a", settle=timedelta(seconds=2)))
@@ -154,7 +156,7 @@ def test_run_to_end_plans_records_that_have_not_settled(tmp_path: Path) -> None:
     assert planner.reached(end)
 
 
-def test_record_with_time_in_future_does_not_hold_back_its_partition(tmp_path: Path) -> None:
+def test_record_with_time_in_future_does_not_delay_its_partition(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, 10, 20, WALL * 3, *range(30, 130))
     append(log, "b", 0, *range(1_000, 1_400))
@@ -169,7 +171,7 @@ def test_record_with_time_in_future_does_not_hold_back_its_partition(tmp_path: P
     assert sum(plan.record_count for plan in read) == 503
 
 
-def test_plan_records_horizon_and_held_back_partitions(tmp_path: Path) -> None:
+def test_plan_log_stores_horizon_and_delayed_partitions_of_plan(tmp_path: Path) -> None:
     plans = PlanLog(DirectoryObjectStore(tmp_path / "plans"), log_name="epoch")
     holding = Holding(frozenset({TopicPartition("a", 0), TopicPartition("b", 1)}), 17)
     plan = plans.write(3, Plan({(0, 0): ()}, {}, horizon=-5, holding=holding))
@@ -181,7 +183,7 @@ def test_plan_records_horizon_and_held_back_partitions(tmp_path: Path) -> None:
     assert plans.at(4) == bare
 
 
-def test_records_after_a_record_with_time_in_future_settle(tmp_path: Path) -> None:
+def test_records_behind_a_record_with_time_in_future_are_held_until_settled(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL * 3)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))

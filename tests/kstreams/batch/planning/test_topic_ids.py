@@ -66,7 +66,7 @@ def test_start_positions_of_recreated_topic_are_rejected(tmp_path: Path) -> None
         planner_of(log, groups_of("a", start="latest"), plans)
 
 
-def test_topic_ids_of_commit_detect_recreation_without_plan(tmp_path: Path) -> None:
+def test_recreated_topic_is_detected_by_topic_ids_of_commit_without_plan(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
     feed, plans = (
@@ -85,7 +85,7 @@ def test_topic_ids_of_commit_detect_recreation_without_plan(tmp_path: Path) -> N
         )
 
 
-def test_positions_of_earlier_format_adopt_present_topic_id(tmp_path: Path) -> None:
+def test_plan_from_positions_without_topic_id_records_present_topic_id(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
     planner = planner_on(log, groups_of("a"), a__0=5)

@@ -112,7 +112,9 @@ def test_bulk_loaded_topic_is_processed_before_younger_records(tmp_path: Path) -
 @pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_order_does_not_depend_on_cuts_restarts_and_crashes(data: st.DataObject) -> None:
+def test_event_time_order_does_not_depend_on_batch_boundaries_restarts_or_crashes(
+    data: st.DataObject,
+) -> None:
     span = data.draw(st.sampled_from([2, 40, 100_000]))
     times = {
         topic: data.draw(st.lists(st.integers(-1, span), max_size=40), label=topic)
@@ -135,7 +137,7 @@ def test_order_does_not_depend_on_cuts_restarts_and_crashes(data: st.DataObject)
         assert query.driver.planner.reached(end)
 
 
-def test_refused_batch_holds_back_early_records(tmp_path: Path) -> None:
+def test_batch_refused_for_size_is_processed_in_order_of_time(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(), most=10_000, max_bytes=8_000)
     times = {"a": list(range(0, 400, 2)), "b": list(range(1, 201))}
     for topic, each in times.items():
@@ -146,7 +148,7 @@ def test_refused_batch_holds_back_early_records(tmp_path: Path) -> None:
     assert len(query.plans) >= 3
 
 
-def test_young_records_settle_without_a_batch_for_each_poll(
+def test_young_record_is_processed_after_settle_time_without_batch_for_each_poll(
     tmp_path: Path,
 ) -> None:
     query = WholeQuery(tmp_path, in_order(settle=timedelta(seconds=2)))
@@ -166,7 +168,7 @@ def test_young_records_settle_without_a_batch_for_each_poll(
     assert processed(query) == ["a0", "b0", "a1"]
 
 
-def test_run_to_end_does_not_wait_for_records_to_settle(tmp_path: Path) -> None:
+def test_run_to_end_does_not_wait_for_settle_time(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(settle=timedelta(hours=2)))
     append(query, "a", [query.clock.now_ms()])
     query.start()
@@ -180,7 +182,7 @@ TIMES = st.lists(st.integers(0, 9), max_size=12).map(
 
 
 @given(st.lists(st.tuples(TIMES, st.booleans()), min_size=1, max_size=4))
-def test_passed_rows_are_all_that_no_unread_row_can_precede(
+def test_passed_returns_all_rows_that_no_unread_row_can_precede(
     queues: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], bool]],
 ) -> None:
     times, more = [each for each, _ in queues], [is_open for _, is_open in queues]
@@ -195,7 +197,7 @@ def test_passed_rows_are_all_that_no_unread_row_can_precede(
 
 
 @pytest.mark.parametrize(("before", "expected"), [(0, [0, 0]), (5, [1, None]), (99, [None, None])])
-def test_passed_leaves_out_rows_that_have_to_settle(
+def test_passed_leaves_out_rows_younger_than_settle_time(
     before: int, expected: list[int | None]
 ) -> None:
     times = [np.array([1, 5, 6]), np.array([2, 3])]

@@ -71,7 +71,7 @@ class Scene:
         return self.run.run(TaskCall(slices, 5, **call), self.io.read(slices)).status
 
 
-def test_status_has_counts_of_records_read_and_wall_clock_due_time() -> None:
+def test_task_status_has_counts_and_sizes_of_records_read_and_due_time() -> None:
     status = Scene().batch("a", "b", "a")
     assert (status.task, status.records, status.source_records) == (TaskId("in", 0), 3, 3)
     ((place, (offsets, size)),) = status.sizes.items()
@@ -79,7 +79,7 @@ def test_status_has_counts_of_records_read_and_wall_clock_due_time() -> None:
     assert size > 0
 
 
-def test_batch_is_visible_only_after_keep_and_publish() -> None:
+def test_state_and_results_are_visible_only_after_keep_and_publish() -> None:
     scene = Scene(keeps_processors=True)
     scene.batch("a")
     assert (scene.working.count("counts"), scene.topics.read("out")) == (0, [])
@@ -105,7 +105,7 @@ def test_processors_are_kept_between_batches_if_configured(
     assert len(Count.made) == made
 
 
-def test_task_is_created_only_in_task_run() -> None:
+def test_only_task_run_module_imports_task() -> None:
     root = Path(kstreams.__file__).parent
     importers = [
         str(path.relative_to(root))

@@ -62,7 +62,9 @@ def _size(records: Iterable[RawRecord]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("interceptors", [(), (ByRecord(),)], ids=["columns", "records"])
-def test_counts_equal_records_and_bytes_in_topics(interceptors: Sequence[Interceptor]) -> None:
+def test_topic_counts_equal_records_and_bytes_in_topics(
+    interceptors: Sequence[Interceptor],
+) -> None:
     with TopologyTestDriver(_topology(), partitions=3, interceptors=interceptors) as driver:
         for batch in range(3):
             for n in range(20):
@@ -84,7 +86,7 @@ def test_counts_equal_records_and_bytes_in_topics(interceptors: Sequence[Interce
         } == written
 
 
-def test_counts_add_up_and_survive_conversion_to_json() -> None:
+def test_topic_counts_can_be_added_and_survive_conversion_to_json() -> None:
     one, two = (
         {"a": TopicCounts(1, 2, 3, 4)},
         {"a": TopicCounts(10, 20, 30, 40), "b": TopicCounts(1)},

@@ -38,7 +38,7 @@ def started(home: ObjectHome, run: str) -> OpenedQuery:
     return query
 
 
-def test_plan_left_by_reset_fences_running_driver(tmp_path: Path) -> None:
+def test_running_driver_is_fenced_by_plan_that_reset_leaves(tmp_path: Path) -> None:
     place = Directory(str(tmp_path / "objects"))
     home = ObjectHome(place)
     older = started(home, "older")
@@ -84,7 +84,7 @@ class Careless(Directory):
         return Overwriting(self.path)
 
 
-def test_storage_that_overwrites_is_rejected_at_start(tmp_path: Path) -> None:
+def test_storage_that_overwrites_objects_is_rejected_at_start(tmp_path: Path) -> None:
     place = Careless(str(tmp_path / "objects"))
     with pytest.raises(StoreOpenError, match="overwrites an existing object"):
         started(ObjectHome(place), "run")

@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_plan_survives_write_and_find(tmp_path: Path) -> None:
+def test_find_returns_written_plan_and_none_for_other_batch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(3, PLAN)
     again = PlanLog(DirectoryObjectStore(tmp_path / "plans"))
     assert again.find(3) == PLAN
@@ -43,7 +43,7 @@ def test_restart_finds_plan_with_highest_number(tmp_path: Path) -> None:
     assert newest.positions == {TopicPartition("topic", 0): 10}
 
 
-def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
+def test_plan_log_rejects_second_plan_of_same_number(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(0, PLAN)
     with pytest.raises(FencedError, match="another driver"):
@@ -52,7 +52,7 @@ def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*.json")] == ["000000000000.json"]
 
 
-def test_query_keeps_start_positions_decided_first(tmp_path: Path) -> None:
+def test_begin_returns_start_positions_of_first_start(tmp_path: Path) -> None:
     decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
     assert (
         PlanLog(DirectoryObjectStore(tmp_path)).begin(
@@ -81,7 +81,7 @@ def test_plans_of_earlier_format_have_no_topic_ids(tmp_path: Path) -> None:
     )
 
 
-def test_old_plans_are_removed_and_newest_is_kept(tmp_path: Path) -> None:
+def test_plan_log_removes_old_plans_and_keeps_newest(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     for number in range(4):
         directory.write(number, PLAN)
@@ -91,7 +91,7 @@ def test_old_plans_are_removed_and_newest_is_kept(tmp_path: Path) -> None:
     assert directory.numbers() == [3]
 
 
-def test_newest_revision_of_plan_is_used(tmp_path: Path) -> None:
+def test_plan_log_returns_newest_revision_of_plan(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(3, PLAN)
     smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
@@ -107,7 +107,7 @@ def test_newest_revision_of_plan_is_used(tmp_path: Path) -> None:
     assert again.numbers() == [3]
 
 
-def test_plan_revision_can_be_written_once(tmp_path: Path) -> None:
+def test_plan_log_rejects_second_plan_of_same_revision(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(3, PLAN)
     smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
@@ -117,7 +117,7 @@ def test_plan_revision_can_be_written_once(tmp_path: Path) -> None:
     assert directory.find(3) == smaller
 
 
-def test_revisions_are_removed_with_their_plan(tmp_path: Path) -> None:
+def test_plan_log_removes_revisions_with_their_plan(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     for number in range(3):
         directory.write(number, PLAN)
@@ -129,7 +129,7 @@ def test_revisions_are_removed_with_their_plan(tmp_path: Path) -> None:
     ]
 
 
-def test_slice_ends_where_it_is_cut() -> None:
+def test_slice_until_ends_at_given_offset() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0
@@ -146,7 +146,9 @@ def test_slice_ends_where_it_is_cut() -> None:
         ("topics", {"t": 1}),
     ],
 )  # fmt: skip
-def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: object) -> None:
+def test_plan_with_fields_of_wrong_types_is_rejected(
+    tmp_path: Path, field: str, value: object
+) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path), log_name="epoch")
     content = {**PLAN.to_json(), field: value}
     name = "000000000003.json"
@@ -155,7 +157,7 @@ def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: obje
         directory.find(3)
 
 
-def test_plans_of_another_epoch_are_rejected(tmp_path: Path) -> None:
+def test_plan_log_rejects_plans_of_another_epoch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path), log_name="one").write(0, PLAN)
     with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
         PlanLog(DirectoryObjectStore(tmp_path), log_name="two").newest()

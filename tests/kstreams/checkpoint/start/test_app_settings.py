@@ -28,7 +28,7 @@ def settings(**given: Any) -> AppSettings:
     return AppSettings("app", home_of(Path("/checkpoint")), **given)
 
 
-def test_setting_has_name_of_app_argument() -> None:
+def test_each_setting_has_name_of_app_argument() -> None:
     arguments = inspect.signature(App.__init__).parameters
     assert {each.name for each in fields(AppSettings)} == set(arguments) - OTHERS
 
@@ -55,13 +55,13 @@ def test_value_out_of_range_is_rejected_with_its_name(given: dict[str, Any]) -> 
         settings(**given)
 
 
-def test_reset_given_as_one_text_is_rejected() -> None:
+def test_reset_given_as_text_instead_of_set_is_rejected() -> None:
     with pytest.raises(CompileError, match=r"reset=\{'counts'\}"):
         store_names("counts")
     assert store_names(["counts"]) == {"counts"}
 
 
-def test_workers_get_no_setting_of_driver() -> None:
+def test_workers_receive_no_driver_settings() -> None:
     """Neither secrets of a session nor functions that need not pickle."""
     store = key_value_store("counts", key=TEXT, value=TEXT)
     given = settings(
@@ -82,7 +82,7 @@ def test_repr_of_settings_leaves_out_spark_configuration() -> None:
     assert "hidden" not in repr(settings(config={"spark.ssl.keyPassword": "hidden"}))
 
 
-def test_settings_need_no_spark() -> None:
+def test_app_settings_need_no_spark() -> None:
     program = (
         "import sys, kstreams.checkpoint.start.app_settings; sys.exit('pyspark' in sys.modules)"
     )

@@ -67,7 +67,7 @@ def loop_objects(harness: LoopHarness) -> list[str]:
     return [name for name in harness.log.open().list("") if name.endswith(".loop")]
 
 
-def test_commit_names_records_in_loop_and_end_waits_for_them(
+def test_commit_lists_records_in_loop_and_end_is_reached_after_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -83,7 +83,7 @@ def test_commit_names_records_in_loop_and_end_waits_for_them(
     assert harness.visits() == visits(harness.input)
 
 
-def test_records_in_loop_are_planned_without_input_and_reduce_new_input(
+def test_records_in_loop_are_planned_without_new_input_and_count_towards_batch_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -211,7 +211,7 @@ def visits_of_first_steps(records: Iterable[tuple[str, str]]) -> dict[str, int]:
     return found
 
 
-def test_cleanup_removes_loop_objects_of_old_epochs_and_reset_finds_all(
+def test_cleanup_removes_loop_objects_of_old_epochs_and_reset_removes_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)

@@ -162,7 +162,7 @@ def test_added_source_begins_epoch_with_previous_state_and_offsets(tmp_path: Pat
     assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> None:
+def test_upgrade_with_added_query_keeps_existing_query(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     made = app.upgrade(topology(kv(), topics=[A, B]))
     assert (made.epoch_numbers, set(made.queries)) == ({}, {"a", "b"})
@@ -211,7 +211,7 @@ def test_reset_empties_one_store_and_keeps_other_stores(tmp_path: Path) -> None:
     assert app.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
 
-def test_migration_converts_values_and_drops_none(tmp_path: Path) -> None:
+def test_migration_converts_values_and_drops_rows_whose_new_value_is_none(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     change = Migration(kv(), lambda key, value: None if key == "b" else value / 2)
     app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
@@ -230,7 +230,7 @@ def test_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
-def test_times_survive_migration(tmp_path: Path, kind: Any) -> None:
+def test_migration_keeps_times_of_rows(tmp_path: Path, kind: Any) -> None:
     old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
     app = AppCheckpoint(tmp_path, topology(old))
 

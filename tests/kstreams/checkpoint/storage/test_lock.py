@@ -36,7 +36,7 @@ def _holder(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_second_holder_is_rejected_with_name_of_first(tmp_path: Path) -> None:
+def test_second_lock_of_checkpoint_is_rejected_with_name_of_holder(tmp_path: Path) -> None:
     first, second = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
     first.acquire()
     with pytest.raises(AppLockedError) as caught:
@@ -51,7 +51,7 @@ def test_second_holder_is_rejected_with_name_of_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.kill
-def test_holder_in_other_process_is_named_and_its_death_releases_lock(tmp_path: Path) -> None:
+def test_lock_held_by_other_process_is_released_by_its_death(tmp_path: Path) -> None:
     with _holder(tmp_path) as process:
         lock = CheckpointLock(tmp_path)
         with pytest.raises(AppLockedError, match=rf'"pid": {process.pid}\b'):
@@ -62,7 +62,7 @@ def test_holder_in_other_process_is_named_and_its_death_releases_lock(tmp_path: 
         lock.release()
 
 
-def test_locks_of_other_checkpoints_are_free(tmp_path: Path) -> None:
+def test_checkpoint_lock_does_not_block_locks_of_other_checkpoints(tmp_path: Path) -> None:
     one, other = CheckpointLock(tmp_path / "one"), CheckpointLock(tmp_path / "other")
     one.acquire()
     other.acquire()
@@ -70,7 +70,9 @@ def test_locks_of_other_checkpoints_are_free(tmp_path: Path) -> None:
     other.release()
 
 
-def test_check_detects_takeover_where_file_locks_do_not_work(tmp_path: Path) -> None:
+def test_check_raises_fenced_error_after_takeover_where_file_locks_do_not_work(
+    tmp_path: Path,
+) -> None:
     older, newer = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
     older.acquire()
     older.check()
@@ -87,7 +89,7 @@ def test_check_detects_takeover_where_file_locks_do_not_work(tmp_path: Path) -> 
     older.release()
 
 
-def test_link_in_place_of_lock_is_not_followed(tmp_path: Path) -> None:
+def test_symbolic_link_in_place_of_lock_file_is_rejected(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_text("precious")
     (tmp_path / "c").mkdir()

@@ -21,18 +21,18 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> TelemetryFiles:
     return ObjectTelemetry(ResidentObjects())
 
 
-def test_missing_files_are_read_as_empty(files: TelemetryFiles) -> None:
+def test_missing_telemetry_files_are_read_as_empty(files: TelemetryFiles) -> None:
     assert files.read("live.json") is None
     assert files.lines("reports/q.jsonl", 10) == []
 
 
-def test_document_is_replaced(files: TelemetryFiles) -> None:
+def test_replace_overwrites_telemetry_document(files: TelemetryFiles) -> None:
     files.replace("live.json", b"1")
     files.replace("live.json", b"2")
     assert files.read("live.json") == b"2"
 
 
-def test_lines_returns_last_lines_oldest_first(files: TelemetryFiles) -> None:
+def test_lines_returns_requested_number_of_last_lines_oldest_first(files: TelemetryFiles) -> None:
     for n in range(5):
         files.append("reports/q.jsonl", [b"%d" % n, b"%d'" % n])
     assert files.lines("reports/q.jsonl", 3) == [b"3'", b"4", b"4'"]
@@ -40,7 +40,9 @@ def test_lines_returns_last_lines_oldest_first(files: TelemetryFiles) -> None:
     assert files.lines("reports/other.jsonl", 3) == []
 
 
-def test_files_of_lines_have_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_telemetry_files_of_lines_have_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(directory_telemetry, "_MOST_BYTES", 100)
     monkeypatch.setattr(directory_telemetry, "_PIECE", 16)
     files = DirectoryTelemetry(tmp_path)
@@ -76,7 +78,9 @@ def test_links_in_telemetry_directory_are_not_followed(tmp_path: Path) -> None:
     assert (other.read_bytes(), (tmp_path / "live.json").is_symlink()) == (b"secret", False)
 
 
-def test_append_costs_one_put_and_old_objects_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_to_bucket_makes_one_put_and_removes_old_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(object_telemetry, "_MOST_PARTS", 3)
     kept = ResidentObjects()
     counted = CountedObjects(kept)
@@ -92,7 +96,7 @@ def test_append_costs_one_put_and_old_objects_are_removed(monkeypatch: pytest.Mo
     assert (files.read("live.json"), files.lines("m.jsonl", 9)) == (b"5", [b"3", b"4", b"5"])
 
 
-def test_two_drivers_write_without_overwriting_each_other() -> None:
+def test_two_drivers_append_telemetry_without_overwriting_each_other() -> None:
     kept = ResidentObjects()
     older, newer = ObjectTelemetry(kept), ObjectTelemetry(kept)
     for n in range(3):

@@ -72,7 +72,7 @@ def test_source_has_policy_of_builder_unless_given_its_own() -> None:
     assert (second.on_error, second.start) == (DeadLetter("dead"), "latest")
 
 
-def test_repartition_has_given_serdes_and_partitions() -> None:
+def test_repartition_node_has_given_serdes_and_partitions() -> None:
     builder = TopologyBuilder("edges", on_error="skip")
     words = builder.repartition("by", source(builder, "a"), key=TEXT, value=TEXT, partitions=3)
     builder.add_sink("out", to_stdout(), words)
@@ -122,7 +122,7 @@ def test_parent_that_is_no_node_fails_at_the_call() -> None:
         builder.add_processor("x", Keeps, "lines")
 
 
-def test_duplicate_parent_counts_once() -> None:
+def test_duplicate_parent_of_node_counts_once() -> None:
     builder = TopologyBuilder("twice")
     parent = source(builder, "a")
     builder.add_sink("out", to_stdout(), parent, parent)
@@ -150,7 +150,7 @@ def test_merge_node_has_all_parents_in_order() -> None:
     assert builder.build().nodes["all"].parents == ("b", "a")
 
 
-def test_mirror_adds_sink_and_returns_its_parent() -> None:
+def test_mirror_adds_sink_and_returns_parent_of_sink() -> None:
     builder = TopologyBuilder("mirror")
     lines = builder.add_source("lines", LINES)
     copy = Topic("copy", key=LINES.key, value=LINES.value)
@@ -160,7 +160,7 @@ def test_mirror_adds_sink_and_returns_its_parent() -> None:
     assert (sink.target, sink.parents) == (copy, ("lines",))
 
 
-def test_validate_node_has_two_outputs() -> None:
+def test_validate_returns_nodes_of_valid_and_invalid_records() -> None:
     builder = TopologyBuilder("validate")
     valid, invalid = builder.validate("check", source(builder, "a"), lambda k, v: None)
     builder.add_sink("good", to_stdout(), valid)
@@ -215,7 +215,7 @@ def test_builder_error_is_library_error_and_value_error() -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_nodes_have_order_of_calls() -> None:
+def test_nodes_of_topology_have_order_of_builder_calls() -> None:
     builder = TopologyBuilder("order")
     lines = builder.add_source("lines", LINES)
     deep = builder.add_processor("deep", map_values(len), lines)

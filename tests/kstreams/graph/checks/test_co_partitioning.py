@@ -54,8 +54,8 @@ def of_other_windows_keys(b: Any) -> None:
 def problem_text(one: str, other: str, keys: str = "text and json[str]") -> str:
     return (
         f"records of '{one}' and '{other}' meet in store 'counts', but their keys are {keys}: "
-        "equal keys are other bytes there, and so lie in other partitions; give both one key "
-        "serde, or put builder.repartition(...) with the other's below one of them"
+        "the bytes of equal keys differ, and so do their partitions; give both the same key "
+        "serde, or put builder.repartition(...) with the key serde of one below the other"
     )
 
 

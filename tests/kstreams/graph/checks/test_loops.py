@@ -50,7 +50,7 @@ def problems(builder: TopologyBuilder) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_loop_leads_back_into_its_group_without_cycle() -> None:
+def test_records_of_loop_reenter_its_group_without_cycle_of_groups() -> None:
     (group,) = round_trip().build().groups
 
     assert [loop.name for loop in group.loops] == ["again"]
@@ -59,12 +59,12 @@ def test_loop_leads_back_into_its_group_without_cycle() -> None:
     assert group.followers == {"again"}
 
 
-def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None:
+def test_loop_that_is_not_closed_or_closed_twice_or_closed_without_parents_is_rejected() -> None:
     builder, source, again = begun()
     node = builder.add_processor("pass", Pass, source, again)
 
     assert problems(builder) == (
-        "loop 'again' is not closed: say what goes into it with close_loop(again, ...)",
+        "loop 'again' is not closed: pass the nodes that write to it with close_loop(again, ...)",
     )
     builder.close_loop(again)
     assert "loop 'again' is closed with nothing: pass its parents" in problems(builder)
@@ -78,7 +78,7 @@ def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None
     )
 
 
-def test_other_invalid_loops_are_rejected() -> None:
+def test_loop_with_invalid_arguments_is_rejected() -> None:
     builder, source, again = begun()
     builder.close_loop(again, source)
     assert problems(builder) == ("nothing reads from 'again'",)
@@ -93,7 +93,7 @@ def test_other_invalid_loops_are_rejected() -> None:
     assert "loop 'far' is another builder's" in problems(builder)
 
 
-def test_records_of_loop_are_checked_by_its_serdes() -> None:
+def test_types_of_records_in_loop_are_checked_by_its_serdes() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     texts = builder.add_loop("texts", key=TEXT, value=TEXT)
@@ -117,7 +117,7 @@ def test_key_serde_of_loop_must_equal_serde_of_common_store() -> None:
     assert "records of 'in' and 'again' meet in store 'counts'" in "".join(problems(builder))
 
 
-def test_loop_after_changed_key_may_feed_a_store() -> None:
+def test_loop_after_changed_key_repartitions_records_into_group_with_store() -> None:
     builder, source, again = begun()
     changed = builder.add_processor("other", rekey(lambda key, _: key[::-1]), source)
     builder.close_loop(again, changed)
@@ -138,10 +138,10 @@ def test_loop_without_source_is_rejected() -> None:
 
     (problem,) = problems(builder)
 
-    assert problem.startswith("no source leads to loop 'again': nothing would ever be in it")
+    assert problem.startswith("no source leads to loop 'again': it would never have records")
 
 
-def test_edges_count_hops_only_in_topology_with_loops() -> None:
+def test_repartitions_count_hops_only_in_topology_with_loops() -> None:
     def edges(*, looped: bool) -> list[bool]:
         builder, source, again = begun()
         if not looped:
@@ -176,7 +176,7 @@ def test_describe_shows_both_ends_of_loop() -> None:
     ]
 
 
-def test_pictures_draw_loop_from_end_to_beginning() -> None:
+def test_mermaid_and_dot_draw_loop_from_end_to_beginning() -> None:
     built = round_trip().build()
 
     assert 'n1>"again"]' in built.to_mermaid()
@@ -184,7 +184,7 @@ def test_pictures_draw_loop_from_end_to_beginning() -> None:
     assert 'n1 [shape=octagon, label="again"];' in built.to_dot()
 
 
-def test_shape_lists_loops_only_if_topology_has_loops() -> None:
+def test_shape_of_topology_lists_loops_only_if_it_has_loops() -> None:
     form = {"key": "text", "value": "int64", "partitioner": Murmur2Partitioner().name}
 
     def shape(built: Topology) -> Any:

@@ -143,7 +143,9 @@ def reading() -> Callable[[int], int]:
         (len, ""),
     ],
 )
-def test_change_of_object_is_found_in_source(function: Callable[..., Any], change: str) -> None:
+def test_lost_change_finds_change_of_object_in_source_of_function(
+    function: Callable[..., Any], change: str
+) -> None:
     assert lost_change(function) == change
 
 
@@ -167,7 +169,9 @@ def fold_by(function: Callable[..., Any]) -> Any:
         (lambda own: map_values(Harmless().scaled), ""),
     ],
 )
-def test_warning_names_node_and_function(make: Callable[[Any], Any], function: str) -> None:
+def test_lost_changes_warning_names_node_and_function(
+    make: Callable[[Any], Any], function: str
+) -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("node", make(Counting()), source)
@@ -183,7 +187,7 @@ def test_warning_names_node_and_function(make: Callable[[Any], Any], function: s
         assert "Hint: keep it in a store" in str(each)
 
 
-def test_function_of_sink_is_checked() -> None:
+def test_lost_changes_check_includes_function_of_sink() -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_sink("out", to_function(Counting().noted), source)
@@ -191,7 +195,7 @@ def test_function_of_sink_is_checked() -> None:
         builder.build()
 
 
-def test_warning_has_file_of_call_of_build() -> None:
+def test_lost_changes_warning_has_file_that_calls_build() -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("node", map_values(Counting().counted), source)

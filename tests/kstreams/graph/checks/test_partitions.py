@@ -54,18 +54,18 @@ def test_group_without_state_has_as_many_tasks_as_its_largest_topic(
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}))
 
 
-def test_group_after_merge_has_as_many_tasks_as_group_before() -> None:
+def test_group_after_repartition_of_merge_has_as_many_tasks_as_group_before() -> None:
     assert counted(below_a_repartition).tasks == {"s": 5, "moved": 5}
 
 
-def test_store_of_one_branch_has_partition_count_of_topic_of_its_branch() -> None:
+def test_store_of_one_branch_has_partition_count_of_topic_of_that_branch() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         b.add_sink("out", OUT, b.add_processor("n", Keeps, small, stores=[COUNTS]), large)
 
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}, {"counts": 2}))
 
 
-def test_repartition_joined_with_small_topic_has_its_partition_count() -> None:
+def test_repartition_joined_with_small_topic_has_partition_count_of_that_topic() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         other = b.add_source("other", Topic("other", TEXT, INT64))
         moved = b.repartition("moved", other, key=TEXT, value=INT64)
@@ -92,7 +92,7 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
-def test_unequal_counts_above_a_store_name_the_node(
+def test_error_of_unequal_partition_counts_before_store_names_its_node(
     wire: Callable[[TopologyBuilder, Any, Any], None], expected_text: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:
@@ -102,7 +102,7 @@ def test_unequal_counts_above_a_store_name_the_node(
     assert "Topic 'small' is the smaller side" in caught.value.hint
 
 
-def test_error_of_join_of_unequal_topics_names_join() -> None:
+def test_error_of_join_of_topics_with_unequal_partition_counts_names_join() -> None:
     builder = TopologyBuilder("t")
     store = timestamped_store("rows", key=TEXT, value=INT64)
     joiner: Any = inner(lambda one, _: one)
@@ -113,7 +113,7 @@ def test_error_of_join_of_unequal_topics_names_join() -> None:
         partition_counts(builder.build(), COUNTS_OF)
 
 
-def test_state_after_topics_without_keys_needs_equal_counts() -> None:
+def test_store_after_topics_without_keys_needs_equal_partition_counts() -> None:
     builder = TopologyBuilder("t")
     both = [
         builder.add_source(name, Topic(topic, NONE, INT64))
@@ -158,7 +158,7 @@ def test_driver_counts_by_key_after_smaller_of_two_topics() -> None:
         assert driver.read_values(OUT) == {**dict.fromkeys(set(words), 4), "x": 1}
 
 
-def test_map_before_a_merge_needs_no_equal_counts() -> None:
+def test_map_before_merge_accepts_unequal_partition_counts() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         keyed = b.add_processor("keyed", map_(lambda k, v: (k, v)), small)
         b.add_sink("out", OUT, b.merge("both", keyed, large))

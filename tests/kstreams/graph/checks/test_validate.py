@@ -308,7 +308,7 @@ def test_all_problems_are_reported_together_and_sorted() -> None:
     )
 
 
-def test_message_counts_and_lists_problems() -> None:
+def test_error_message_counts_and_lists_problems() -> None:
     builder = TopologyBuilder("wrong")
     source(builder, "a")
     source(builder, "b")
@@ -328,7 +328,7 @@ def test_message_counts_and_lists_problems() -> None:
     ],
     ids=["int64", "double", "int32"],
 )
-def test_processor_of_floats_accepts_ints(parent: Topic[str, Any]) -> None:
+def test_processor_of_float_values_accepts_int_values(parent: Topic[str, Any]) -> None:
     builder = TopologyBuilder("numbers")
     builder.add_processor("p", Doubles, builder.add_source("in", parent))
     builder.build()
@@ -350,14 +350,14 @@ def test_type_annotation_given_as_text_is_not_checked() -> None:
     builder.build()
 
 
-def test_chosen_topic_is_checked_by_its_serdes() -> None:
+def test_sink_with_topic_chosen_per_record_checks_its_serdes() -> None:
     def wire(b: Any) -> None:
         b.add_sink("s", topic_by(lambda r: r.key, key=TEXT, value=INT64), source(b, "in"))
 
     assert problems(wire) == ("node 's' takes a value of type int, but 'in' forwards str",)
 
 
-def test_chosen_topic_accepts_tombstones_with_nulls_pass() -> None:
+def test_sink_with_topic_chosen_per_record_accepts_tombstones_with_nulls_pass() -> None:
     builder = TopologyBuilder("tombstones")
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT, nulls="pass"))
     choice = topic_by(lambda record: "t", key=TEXT, value=TEXT, nulls="pass")
@@ -373,7 +373,7 @@ def test_repartition_after_changed_key_is_accepted() -> None:
     assert [group.name for group in builder.build().groups] == ["in", "words"]
 
 
-def test_start_with_time_zone_is_accepted() -> None:
+def test_source_start_with_time_zone_is_accepted() -> None:
     builder = TopologyBuilder("start")
     start = datetime(2024, 1, 1, tzinfo=timezone.utc)
     builder.add_sink("s", to_stdout(), builder.add_source("in", LINES, start=start))

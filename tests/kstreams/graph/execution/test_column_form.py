@@ -62,26 +62,26 @@ def chain(*suppliers: Any) -> TopologyBuilder:
     return builder
 
 
-def test_form_with_need_records_runs_by_columns_below_a_source() -> None:
+def test_column_form_with_need_records_runs_by_columns_below_source() -> None:
     assert execution(chain(_Passing(Need.RECORDS)).build(), "n0") == "columns"
 
 
-def test_form_that_builds_a_reason_runs_by_records_and_shows_the_reason() -> None:
+def test_node_with_reason_against_columns_runs_by_records_and_describe_shows_reason() -> None:
     topology = chain(_Passing(Need.RECORDS, reason="it is no weather for columns")).build()
     assert execution(topology, "n0") == "records (it is no weather for columns)"
 
 
-def test_form_with_need_columns_follows_a_form_with_output_columns() -> None:
+def test_column_form_with_need_columns_runs_by_columns_below_output_columns() -> None:
     topology = chain(_Passing(Need.RECORDS), _Passing(Need.COLUMNS)).build()
     assert execution(topology, "n1") == "columns"
 
 
 @pytest.mark.parametrize("above", [_ByRecords, _Passing(Need.RECORDS, Output.RESULTS)])
-def test_form_with_need_columns_below_other_output_shows_no_execution(above: Any) -> None:
+def test_column_form_with_need_columns_below_other_output_has_no_execution(above: Any) -> None:
     assert execution(chain(above, _Passing(Need.COLUMNS)).build(), "n1") is None
 
 
-def test_form_with_two_needs_meets_the_one_that_its_parent_offers() -> None:
+def test_column_form_that_accepts_records_or_columns_uses_output_of_its_parent() -> None:
     either = Need.RECORDS | Need.COLUMNS
     topology = chain(_Passing(either), _Passing(either)).build()
     assert [execution(topology, name) for name in ("n0", "n1")] == ["columns", "columns"]
@@ -89,7 +89,7 @@ def test_form_with_two_needs_meets_the_one_that_its_parent_offers() -> None:
     assert execution(chain(_ByRecords, _Passing(either)).build(), "n1") == reason
 
 
-def test_operator_takes_results_of_a_form_with_output_results_above_a_topic() -> None:
+def test_operator_below_form_with_output_results_runs_by_columns() -> None:
     builder = TopologyBuilder("t")
     node: Any = builder.add_source("clicks", CLICKS)
     node = builder.add_processor("n0", _Passing(Need.RECORDS, Output.RESULTS), node)
@@ -98,7 +98,7 @@ def test_operator_takes_results_of_a_form_with_output_results_above_a_topic() ->
     assert execution(builder.build(), "n1") == "columns"
 
 
-def test_form_that_asks_for_columns_without_its_need_is_an_error_of_build() -> None:
+def test_build_rejects_execution_columns_of_form_whose_need_is_not_met() -> None:
     builder = chain(_ByRecords, _Passing(Need.RECORDS, execution="columns"))
     with pytest.raises(TopologyError) as caught:
         builder.build()
@@ -106,12 +106,12 @@ def test_form_that_asks_for_columns_without_its_need_is_an_error_of_build() -> N
     assert problem.startswith("node 'n1' cannot run by columns: it is below processor 'n0'")
 
 
-def test_column_form_of_a_class_or_function_is_none() -> None:
+def test_column_form_of_plain_class_or_function_is_none() -> None:
     assert column_form_of(_ByRecords) is None
     assert column_form_of(lambda: _ByRecords()) is None
     assert column_form_of(_Passing) is None
 
 
-def test_input_of_columns_has_no_sources() -> None:
+def test_input_of_need_columns_rejects_access_to_source_records() -> None:
     with pytest.raises(TypeError, match="has no source of records"):
         _ = Input(Need.COLUMNS).records

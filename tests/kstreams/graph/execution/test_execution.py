@@ -201,7 +201,7 @@ def test_aggregation_without_column_form_reports_reason(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
-def test_execution_by_columns_without_column_form_fails_build(case: str) -> None:
+def test_build_rejects_execution_columns_of_aggregation_without_column_form(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
     with pytest.raises(TopologyError) as caught:
         directly_below(make("columns"), topic).build()
@@ -227,11 +227,14 @@ def test_supported_aggregation_runs_by_columns(supplier: Any) -> None:
     assert execution(directly_below(supplier).build()) == "columns"
 
 
-def test_requested_execution_by_records_is_reported_as_requested() -> None:
-    assert execution(directly_below(counted(execution="records")).build()) == "records (asked for)"
+def test_execution_by_records_on_request_is_reported_as_requested() -> None:
+    assert (
+        execution(directly_below(counted(execution="records")).build())
+        == "records (execution='records')"
+    )
 
 
-def test_node_with_one_execution_reports_none() -> None:
+def test_execution_of_node_without_column_form_is_none() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor(
         "kept", filter_(lambda key, value: True), builder.add_source("clicks", CLICKS)
@@ -275,14 +278,14 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
     (below_another, "it is below processor 'merged', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),
-    (of_a_source_that_skips, "'clicks' goes on after records that fail (on_error)"),
+    (of_a_source_that_skips, "'clicks' continues after failed records (on_error)"),
     (with_a_shared_store, "node 'reader' uses its store too"),
-    (above_a_mixed_node, "node 'both' below it gets records from elsewhere too"),
+    (above_a_mixed_node, "node 'both' below it also gets records from other nodes"),
 ]
 
 
 @pytest.mark.parametrize(("surround", "why"), SURROUNDINGS)
-def test_neighbors_that_require_records_are_reported_as_reason(
+def test_reason_for_records_names_neighbors_that_require_records(
     surround: Callable[[TopologyBuilder, Any], None], why: str
 ) -> None:
     builder = TopologyBuilder("t")
@@ -325,7 +328,7 @@ def test_possible_stream_time_punctuator_is_reported_as_condition(emit: Any) -> 
     assert execution(above(Punctuating, each_update())) == "columns"
 
 
-def test_columns_before_a_punctuator_fail_at_start() -> None:
+def test_execution_columns_before_stream_time_punctuator_fails_at_start() -> None:
     topology = above(Punctuating, on_close(), "columns")
     with pytest.raises(TopologyError, match="could run before its results") as caught:
         TopologyTestDriver(topology)
@@ -380,7 +383,7 @@ class _TwoLines(TextSerde):
     name = "text\n  execution: columns"
 
 
-def test_multiline_reason_is_one_line_of_description() -> None:
+def test_multiline_reason_is_shown_on_one_line_of_description() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(
@@ -388,7 +391,7 @@ def test_multiline_reason_is_one_line_of_description() -> None:
     )
 
 
-def test_approximate_count_is_named_in_reason() -> None:
+def test_reason_for_records_names_approx_count_distinct() -> None:
     pytest.importorskip("datasketches")
     reported = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
     assert reported == "records (the aggregator 'approx_count_distinct' has no column form)"

@@ -32,7 +32,7 @@ def by_another_lookup(builder: TopologyBuilder, table: Any) -> Any:
 
 
 @pytest.mark.parametrize("stream", [directly, by_a_view, by_another_lookup])
-def test_join_of_a_tables_changes_with_the_table_builds_and_sees_the_new_row(
+def test_join_of_changes_of_table_with_same_table_reads_new_row(
     stream: Callable[[TopologyBuilder, Any], Any],
 ) -> None:
     builder = TopologyBuilder("t")

@@ -86,7 +86,7 @@ Topology: hostile
 """.replace('ümlaut ok, ""', 'ümlaut ok, " "')
 
 
-def test_description_of_word_count() -> None:
+def test_description_of_word_count_equals_recorded_text() -> None:
     assert word_count().describe() == WORD_COUNT
 
 

@@ -149,7 +149,7 @@ def test_inner_join_forwards_changes_of_present_or_earlier_matches(on_error: str
 
 
 @policies
-def test_left_join_forwards_each_change_of_left_rows(on_error: str) -> None:
+def test_left_foreign_key_join_forwards_each_change_of_left_rows(on_error: str) -> None:
     with TopologyTestDriver(topology_of("left", on_error)) as driver:
         assert steps_of(driver, LEFT, ("k", "a|1", 5)) == [("k", "a|1+None", 5)]
         assert steps_of(driver, LEFT, ("k", "x", 6)) == [("k", "x+None", 6)]
@@ -162,7 +162,9 @@ def test_left_join_forwards_each_change_of_left_rows(on_error: str) -> None:
 
 @hows
 @policies
-def test_change_there_and_back_in_one_batch_is_forwarded_once(how: str, on_error: str) -> None:
+def test_foreign_key_changed_and_changed_back_in_one_batch_is_forwarded_once(
+    how: str, on_error: str
+) -> None:
     with TopologyTestDriver(topology_of(how, on_error), partitions=3) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1), ("b", "B", 1))
         steps_of(driver, LEFT, ("k", "a|1", 2))
@@ -175,7 +177,9 @@ def test_change_there_and_back_in_one_batch_is_forwarded_once(how: str, on_error
 
 @hows
 @policies
-def test_later_change_wins_between_answers_of_two_tasks(how: str, on_error: str) -> None:
+def test_left_row_that_moved_to_other_task_in_batch_has_result_of_latest_change(
+    how: str, on_error: str
+) -> None:
     """In one batch, the old right row changes in another task before the left row leaves it."""
     for names in ("abcdefgh", "hgfedcba"):  # whichever task is read first
         with TopologyTestDriver(topology_of(how, on_error), partitions=4) as driver:
@@ -217,7 +221,7 @@ class Varying(Serde[str]):
 
 
 @hows
-def test_different_bytes_of_equal_value_are_no_change(how: str) -> None:
+def test_row_with_equal_value_in_other_bytes_is_not_forwarded(how: str) -> None:
     value = Varying()
     lefts, rights = Topic("left", TEXT, value), Topic("right", TEXT, value)
     builder = TopologyBuilder("t")
@@ -233,7 +237,7 @@ def test_different_bytes_of_equal_value_are_no_change(how: str) -> None:
         assert values(driver, full) == {"k": "a|1+A"}
 
 
-def test_versions_older_than_the_latest_forward_nothing() -> None:
+def test_late_versions_of_versioned_tables_forward_no_result() -> None:
     made = [
         versioned_key_value_store(name, key=TEXT, value=TEXT, retention=timedelta(milliseconds=100))
         for name in ("lefts", "rights")
@@ -251,7 +255,7 @@ def test_versions_older_than_the_latest_forward_nothing() -> None:
         assert values(driver, FULL) == {"k": "a|1+A"}
 
 
-def test_row_changed_repeatedly_in_batch_is_joined_once() -> None:
+def test_left_row_changed_repeatedly_in_batch_is_joined_once() -> None:
     with TopologyTestDriver(topology_of("inner")) as driver:
         for name in "klm":
             steps_of(driver, LEFT, (name, "a|1", 1))
@@ -260,7 +264,7 @@ def test_row_changed_repeatedly_in_batch_is_joined_once() -> None:
         assert found == [(name, "a|1+8", 8) for name in "klm"]
 
 
-def test_two_consecutive_joins_are_exact() -> None:
+def test_two_consecutive_foreign_key_joins_are_exact() -> None:
     regions = Topic("regions", TEXT, TEXT, nulls="pass")
     kept = timestamped_store("regions", key=TEXT, value=TEXT)
     both = timestamped_store("both", key=TEXT, value=TEXT)

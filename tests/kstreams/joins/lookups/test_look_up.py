@@ -75,7 +75,7 @@ def rows(*keys: str) -> list[Record[str, int]]:
     return [Record(key, number) for number, key in enumerate(keys)]
 
 
-def test_each_key_of_batch_is_requested_once_and_order_of_records_is_kept() -> None:
+def test_lookup_requests_each_key_of_batch_once_and_keeps_record_order() -> None:
     fake = FakeService()
     with driver(Service(fake.ask, batch=2), left(named)) as test:
         test.pipe_batch(IN, rows("a", "x", "b", "a", ""))
@@ -83,14 +83,14 @@ def test_each_key_of_batch_is_requested_once_and_order_of_records_is_kept() -> N
     assert sorted(fake.calls) == [["a", "x"], ["b"]]
 
 
-def test_inner_join_drops_records_without_answer_and_counts_null_questions() -> None:
+def test_inner_join_drops_records_without_answer_and_counts_null_lookup_keys() -> None:
     with driver(Service(FakeService().ask), inner(named)) as test:
         test.pipe_batch(IN, rows("a", "x", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann"]
         assert test.dropped == {"null-question": 1}
 
 
-def test_answers_and_misses_are_cached_for_their_time_to_live() -> None:
+def test_lookup_cache_expires_answers_and_misses_after_their_ttl() -> None:
     fake = FakeService()
     cache = LookupCache(10, ttl=seconds(60), misses_ttl=seconds(1))
     with driver(Service(fake.ask, cache=cache), left(named)) as test:
@@ -108,7 +108,7 @@ def test_answers_and_misses_are_cached_for_their_time_to_live() -> None:
         assert [r.value for r in test.read(OUT)][-3:] == ["0:Ann", "1:Xan", "0:Ann"]
 
 
-def test_cache_size_is_bounded() -> None:
+def test_lookup_cache_size_is_bounded() -> None:
     fake = FakeService()
     with driver(Service(fake.ask, cache=LookupCache(1, ttl=seconds(60))), left(named)) as test:
         for key in ("a", "b", "a"):
@@ -116,7 +116,7 @@ def test_cache_size_is_bounded() -> None:
     assert fake.calls == [["a"], ["b"], ["a"]]
 
 
-def test_answers_in_store_survive_as_state() -> None:
+def test_lookup_answers_in_store_are_reused_until_their_ttl() -> None:
     fake = FakeService()
     store = key_value_store("answers", key=TEXT, value=TEXT, ttl=seconds(9), ttl_clock="wall")
     with driver(Service(fake.ask), left(named), store=store) as test:
@@ -126,7 +126,7 @@ def test_answers_in_store_survive_as_state() -> None:
         assert test.store(store).get("a") == "Ann"
 
 
-def test_failed_call_is_retried() -> None:
+def test_failed_lookup_call_is_retried() -> None:
     fake = FakeService([ConnectionError("gone"), TimeoutError()])
     with driver(Service(fake.ask, backoff=AGAIN), left(named)) as test:
         test.pipe(IN, "a", 1)
@@ -134,7 +134,7 @@ def test_failed_call_is_retried() -> None:
     assert len(fake.calls) == 3
 
 
-def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
+def test_lookup_call_beyond_timeout_fails_its_records_with_reason() -> None:
     service = Service(FakeService(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
     with (
         driver(service, left(named)) as test,
@@ -148,7 +148,7 @@ def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("letters")])
-def test_call_that_fails_after_retries_fails_only_its_records(
+def test_lookup_call_that_fails_after_retries_fails_only_its_records(
     on_error: OnError,
 ) -> None:
     fake = FakeService([ValueError("no such thing")])
@@ -160,7 +160,7 @@ def test_call_that_fails_after_retries_fails_only_its_records(
     assert [row.key for row in letters] == ([] if on_error == "skip" else [b"a", b"a"])
 
 
-def test_answer_that_is_no_mapping_is_rejected() -> None:
+def test_lookup_answer_that_is_no_mapping_is_rejected() -> None:
     async def ask(names: Sequence[str]) -> Mapping[str, str]:
         return list(names)  # type: ignore[return-value]
 

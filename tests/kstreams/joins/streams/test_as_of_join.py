@@ -241,7 +241,7 @@ def test_waiting_records_are_released_after_idle_timeout_and_at_end(execution: E
         assert list(driver.store(WAITING).fetch_all()) == []
 
 
-def test_table_without_history_is_rejected() -> None:
+def test_join_as_of_rejects_table_without_history() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", Topic("left", TEXT, TEXT))
     plain: Any = builder.add_table(

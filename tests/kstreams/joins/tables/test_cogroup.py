@@ -60,7 +60,7 @@ def shown(driver: TopologyTestDriver) -> list[tuple[str, str | None, int]]:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_each_input_changes_the_table(recreate: bool) -> None:
+def test_cogroup_updates_table_from_each_input(recreate: bool) -> None:
     with TopologyTestDriver(orders().build(), recreate_processors=recreate) as driver:
         driver.pipe(PAID, "a", 5, timestamp=10)
         driver.pipe(SHIPPED, "a", "x", timestamp=7)
@@ -69,7 +69,7 @@ def test_each_input_changes_the_table(recreate: bool) -> None:
         assert driver.store_contents(STATE) == {"a": ("5x", 10), "b": ("y", 12)}
 
 
-def test_none_deletes_row_and_deleting_absent_row_is_no_change() -> None:
+def test_cogroup_function_that_returns_none_deletes_row_or_changes_nothing() -> None:
     with TopologyTestDriver(orders().build()) as driver:
         driver.pipe(SHIPPED, "a", None, timestamp=1)
         driver.pipe(PAID, "a", 5, timestamp=2)
@@ -80,7 +80,7 @@ def test_none_deletes_row_and_deleting_absent_row_is_no_change() -> None:
         assert driver.dropped == {}
 
 
-def test_null_keys_are_counted_as_dropped() -> None:
+def test_cogroup_counts_null_keys_as_dropped() -> None:
     with TopologyTestDriver(orders().build()) as driver:
         driver.write_bytes("paid", None, INT64.serialize(5), timestamp=0)
         driver.run()
@@ -88,7 +88,7 @@ def test_null_keys_are_counted_as_dropped() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_failing_function_leaves_state_unchanged() -> None:
+def test_failing_cogroup_function_leaves_state_unchanged() -> None:
     def failing(old: str | None, record: Record[str, int]) -> str:
         raise ArithmeticError("no")
 
@@ -103,7 +103,7 @@ def test_failing_function_leaves_state_unchanged() -> None:
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_record_of_two_inputs_is_applied_twice_and_gives_one_result_a_batch() -> None:
+def test_record_in_two_cogroup_inputs_is_applied_twice_with_one_result_per_batch() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     louder = builder.add_processor("louder", map_values(lambda v: v and v.upper()), shipped)
@@ -117,7 +117,7 @@ def test_record_of_two_inputs_is_applied_twice_and_gives_one_result_a_batch() ->
         assert [row.value for row in driver.read(steps)] == ["X", "Xx"]
 
 
-def test_join_after_cogroup_sees_one_change_for_record_of_two_inputs() -> None:
+def test_join_after_cogroup_receives_one_change_for_record_that_reaches_two_inputs() -> None:
     builder = TopologyBuilder("t")
     shipped = builder.add_source("shipped", SHIPPED)
     table = builder.cogroup(
@@ -132,7 +132,7 @@ def test_join_after_cogroup_sees_one_change_for_record_of_two_inputs() -> None:
         assert shown(driver) == [("a", "xx/x", 1), ("a", "xxyy/xx", 2)]
 
 
-def test_input_may_be_a_repartition() -> None:
+def test_cogroup_accepts_repartition_as_input() -> None:
     builder = TopologyBuilder("t")
     paid = builder.add_source("paid", Topic("paid", TEXT, INT64))
     by_amount = builder.add_processor("amount", rekey(lambda _, amount: str(amount)), paid)
@@ -167,7 +167,7 @@ def test_cogroup_without_inputs_or_with_other_store_is_rejected() -> None:
         )
 
 
-def test_unchanged_state_expires_after_ttl() -> None:
+def test_unchanged_cogroup_state_expires_after_ttl() -> None:
     with TopologyTestDriver(orders(ttl_ms=10).build()) as driver:
         driver.pipe(PAID, "a", 5, timestamp=0)
         driver.pipe(PAID, "b", 6, timestamp=9)

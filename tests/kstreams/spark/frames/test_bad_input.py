@@ -77,7 +77,7 @@ def test_frame_without_required_columns_is_rejected(
     assert "SourceFrame(frame, " in caught.value.hint
 
 
-def test_topics_and_frames_must_match(streams: Streams) -> None:
+def test_frame_missing_for_topic_or_given_for_unread_topic_is_rejected(streams: Streams) -> None:
     frame = streams.session.createDataFrame([], "value binary")
     with pytest.raises(CompileError, match="no DataFrame for 'lines'"):
         transform_frames(word_count(), {}, packages=())
@@ -85,7 +85,9 @@ def test_topics_and_frames_must_match(streams: Streams) -> None:
         transform_frames(word_count(), {LINES: frame, NUMBERS: frame}, packages=())
 
 
-def test_other_object_or_frame_of_another_session_is_rejected(streams: Streams) -> None:
+def test_input_that_is_no_frame_or_frames_of_different_sessions_are_rejected(
+    streams: Streams,
+) -> None:
     with pytest.raises(CompileError, match="of 'lines' must be a Spark DataFrame, not list"):
         start([(b"key", b"value")])  # type: ignore[arg-type]  # the invalid argument
     frame = streams.session.createDataFrame([], "value binary")
@@ -107,7 +109,7 @@ def test_too_many_shuffle_partitions_are_rejected(streams: Streams) -> None:
     assert 'spark.conf.set("spark.sql.shuffle.partitions", "2")' in caught.value.hint
 
 
-def test_operator_missing_in_session_is_rejected(streams: Streams) -> None:
+def test_stateful_operator_that_session_does_not_support_is_rejected(streams: Streams) -> None:
     with pytest.raises(CompileError, match="does not chain applyInPandasWithState"):
         start(streams.stream(LINES), state=streams.state, operator="group-state")
     streams.session.conf.unset("spark.sql.streaming.stateStore.providerClass")
@@ -147,7 +149,7 @@ def test_second_selection_of_stream_results_warns(streams: Streams) -> None:
         ]  # fmt: skip
 
 
-def test_topic_with_name_of_dropped_counts_is_rejected(streams: Streams) -> None:
+def test_sink_topic_with_name_of_dropped_counts_topic_is_rejected(streams: Streams) -> None:
     frame = streams.session.createDataFrame([], "value binary")
     builder = TopologyBuilder("lost")
     lines = builder.add_source("lines", LINES)

@@ -62,13 +62,13 @@ def test_objects_younger_than_minimum_age_are_kept() -> None:
     assert most == 400
 
 
-def test_number_of_notes_is_bounded() -> None:
+def test_number_of_cleanup_notes_is_bounded() -> None:
     log = ResidentObjects()
     run(log, Cleaning(retained_batches=10, min_age=timedelta(seconds=10), every=5), 300)
     assert len(list(log.list("app.query/garbage/"))) < 8
 
 
-def test_object_referenced_late_is_not_removed_by_older_notes() -> None:
+def test_object_referenced_after_cleanup_noted_it_is_kept() -> None:
     log = ResidentObjects()
     cleaning = Cleaning(retained_batches=5, min_age=timedelta(0), every=5)
     late = delta(log, 1, "snapshot")
@@ -90,7 +90,7 @@ def test_latest_start_owns_state_and_fences_earlier_one() -> None:
     second.check(log, "app.query", "run-b", 10)
 
 
-def test_workers_of_same_start_share_ownership() -> None:
+def test_workers_of_same_start_write_one_owner_object() -> None:
     log = ResidentObjects()
     for worker in (Ownership(), Ownership()):
         worker.check(log, "app.query", "run-a", 0)
@@ -104,7 +104,7 @@ def test_number_of_owner_objects_is_bounded() -> None:
     assert len(list(log.list("app.query/owners/"))) <= 21
 
 
-def test_state_can_be_begun_by_one_checkpoint() -> None:
+def test_state_begun_by_one_query_is_rejected_for_another_query() -> None:
     log = ResidentObjects()
     begin_state(log, TASK, 7)
     begin_state(log, TASK, 7)  # its first batch is retried

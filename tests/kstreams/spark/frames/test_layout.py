@@ -29,7 +29,7 @@ def test_checkpoint_of_another_query_is_rejected(other: Layout, says: str) -> No
         other.check(LAYOUT.to_text())
 
 
-def test_spark_hash_of_group_key_is_number_of_task() -> None:
+def test_task_of_group_key_is_task_the_key_was_made_for() -> None:
     assert [task_of(key_of(task)) for task in range(5_000)] == list(range(5_000))
 
 
@@ -44,12 +44,12 @@ def test_tasks_are_spread_evenly_over_any_number_of_partitions(
     assert found == {task: task % width for task in range(20)}
 
 
-def test_records_survive_conversion_to_text() -> None:
+def test_task_record_survives_conversion_to_json() -> None:
     record = TaskRecord("layout", "words", "app.start", 9, 8, "pointer", cleaned=50, due_ms=7)
     assert TaskRecord.from_json(record.to_json()) == record
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"f": 2}', "[]", '{"f": 1, "layout": 3}'])
-def test_invalid_record_raises_state_corrupt_error(text: str) -> None:
+def test_invalid_task_record_raises_state_corrupt_error(text: str) -> None:
     with pytest.raises(StateCorruptError):
         TaskRecord.from_json(text)

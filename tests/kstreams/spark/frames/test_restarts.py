@@ -67,7 +67,7 @@ def test_query_continues_from_its_checkpoint(tmp_path: Path, stream_session: Spa
     assert by_topic(streams.read(), sinks) == on_driver(topology, LINES, BATCHES, sinks)
 
 
-def test_checkpoint_started_last_fences_its_copy(
+def test_query_started_last_fences_query_on_copy_of_its_checkpoint(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)

@@ -11,7 +11,7 @@ from kstreams.spark.frames.sessions import check_width, shuffle_partitions
 
 
 @pytest.mark.spark
-def test_running_session_accepts_its_settings(spark: SparkSession) -> None:
+def test_frame_settings_for_running_session_are_accepted_by_it(spark: SparkSession) -> None:
     session = spark.newSession()
     for name, value in frame_settings(3, running=True, local_checkpoint=True).items():
         session.conf.set(name, value)
@@ -19,7 +19,7 @@ def test_running_session_accepts_its_settings(spark: SparkSession) -> None:
     assert chosen_operator(session, "auto", 2) == "transform-with-state"
 
 
-def test_settings_of_start_include_those_of_running_session() -> None:
+def test_frame_settings_for_start_include_those_for_running_session() -> None:
     started, running = frame_settings(2), frame_settings(2, running=True)
     assert started.items() > running.items()
     assert all(name.startswith("spark.sql.") for name in running)

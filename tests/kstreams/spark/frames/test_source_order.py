@@ -39,13 +39,13 @@ def values(rows: list[Row], seed: int) -> list[bytes]:
     return found
 
 
-def test_source_with_offsets_is_ordered_by_them_whatever_the_splits() -> None:
+def test_records_with_offsets_are_ordered_by_time_and_offset_whatever_the_splits() -> None:
     rows: list[Row] = [(n // 7, b"k", b"%d" % (97 * n % 50), n % 3, n) for n in range(50)]
     expected = [v for _, _, v, _, _ in sorted(rows, key=lambda r: (r[0], r[3], r[4]))]
     assert [values(rows, seed) for seed in range(5)] == [expected] * 5
 
 
-def test_key_and_value_break_ties_without_offsets() -> None:
+def test_records_of_equal_time_without_offsets_are_ordered_by_key_and_value() -> None:
     rows: list[Row] = [
         (n // 7, b"%d" % (n % 2), b"%d" % (97 * n % 50), None, None) for n in range(50)
     ]
@@ -53,7 +53,7 @@ def test_key_and_value_break_ties_without_offsets() -> None:
     assert [values(rows, seed) for seed in range(5)] == [expected] * 5
 
 
-def test_offsets_increase_from_batch_to_batch() -> None:
+def test_generated_offsets_increase_from_batch_to_batch() -> None:
     rows: list[Row] = [(n, b"k", b"v", None, None) for n in range(5)]
     first, second = (source_queue(0, batch, parts(rows, 0)).table for batch in (3, 4))
     ends = first.column("offset").to_pylist()[-1], second.column("offset").to_pylist()[0]

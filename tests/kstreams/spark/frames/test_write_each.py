@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 @pytest.mark.long
-def test_two_sinks_are_computed_once_without_loss(
+def test_write_each_to_two_sinks_computes_batch_once_and_loses_nothing(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     query = fail_between_the_sinks(Streams(tmp_path, stream_session))

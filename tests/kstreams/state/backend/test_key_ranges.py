@@ -21,7 +21,7 @@ def _made(added: list[KeyRange]) -> tuple[tuple[KeyRange, ...], set[bytes]]:
 
 
 @given(st.lists(_RANGE))
-def test_ranges_contain_added_keys_and_are_disjoint(added: list[KeyRange]) -> None:
+def test_key_ranges_contain_added_keys_and_are_disjoint(added: list[KeyRange]) -> None:
     ranges, model = _made(added)
     bounds = [bound for each in ranges for bound in each]
     assert bounds == sorted(set(bounds))
@@ -30,7 +30,7 @@ def test_ranges_contain_added_keys_and_are_disjoint(added: list[KeyRange]) -> No
 
 
 @given(st.lists(_RANGE), st.none() | _KEY, st.none() | _KEY)
-def test_gaps_contain_keys_outside_of_ranges(
+def test_gaps_of_key_ranges_contain_keys_outside_of_them(
     added: list[KeyRange], start: bytes | None, end: bytes | None
 ) -> None:
     ranges, model = _made(added)

@@ -32,7 +32,7 @@ def test_sorted_keys_equal_a_sorted_list(
         assert len(index) == len(present)
 
 
-def test_long_ranges_are_returned_in_lists_of_bounded_size() -> None:
+def test_long_ranges_of_sorted_keys_are_returned_in_lists_of_bounded_size() -> None:
     index = SortedKeys(b"%05d" % n for n in range(0, 10_000, 2))
     index.add([b"%05d" % n for n in range(1, 1000, 2)])
     lists = list(index.chunks(None, None))
@@ -42,13 +42,13 @@ def test_long_ranges_are_returned_in_lists_of_bounded_size() -> None:
     assert list(chain.from_iterable(index.chunks(None, None, reverse=True))) == forwards[::-1]
 
 
-def test_scan_that_ends_early_reads_few_keys() -> None:
+def test_scan_of_sorted_keys_that_ends_early_reads_few_keys() -> None:
     index = SortedKeys(b"%05d" % n for n in range(10_000))
     assert len(next(index.chunks(b"05000", None))) < 100
     assert len(next(index.chunks(None, b"05000", reverse=True))) < 100
 
 
-def test_open_iterator_ignores_later_keys() -> None:
+def test_open_iterator_of_sorted_keys_ignores_later_keys() -> None:
     index = SortedKeys(b"%05d" % n for n in range(3000))
     chunks = index.chunks(None, None)
     first = next(chunks)

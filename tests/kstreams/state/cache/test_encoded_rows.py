@@ -9,7 +9,7 @@ from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.overlay import Overlay
 
 
-def test_encoded_rows_take_over_cached_and_put_rows() -> None:
+def test_encoded_rows_include_cached_and_put_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"a", INT64.serialize(1)), (b"b", INT64.serialize(2))])})
     overlay = Overlay(base)
@@ -28,7 +28,7 @@ def test_encoded_rows_take_over_cached_and_put_rows() -> None:
     assert overlay.changes() == {"s": StoreChanges([(b"a", None), (b"b", None), *pairs])}
 
 
-def test_rollback_removes_encoded_rows() -> None:
+def test_rollback_removes_encoded_rows_of_failed_record() -> None:
     overlay = Overlay(MemoryStore(["s"]))
     store = overlay.store("s", TEXT, INT64)
     rows = EncodedRows(store)
@@ -39,7 +39,7 @@ def test_rollback_removes_encoded_rows() -> None:
     assert list(store.scan(None, None)) == [("a", 1)]
 
 
-def test_rows_for_next_batch_stay_encoded() -> None:
+def test_encoded_rows_stay_encoded_for_next_batch() -> None:
     base = MemoryStore(["s"])
     first = Overlay(base)
     store = first.store("s", TEXT, INT64)
@@ -53,7 +53,7 @@ def test_rows_for_next_batch_stay_encoded() -> None:
     assert rows.get_many([b"a"]) == [INT64.serialize(1)]
 
 
-def test_deleted_range_is_one_change_and_hides_earlier_rows() -> None:
+def test_delete_range_is_one_change_and_hides_earlier_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(8)])})
     overlay = Overlay(base)
@@ -112,7 +112,7 @@ def test_rows_of_deleted_range_do_not_reappear_in_next_batch() -> None:
     assert [second.get(b"%d" % n) for n in range(4)] == [None, None, b"old", b"old"]
 
 
-def test_scanned_rows_are_not_cached() -> None:
+def test_scanned_encoded_rows_are_not_cached() -> None:
     base = MemoryStore(["s"])
     overlay = Overlay(base)
     store = overlay.store("s", BYTES, BYTES)

@@ -269,7 +269,7 @@ def test_overlay_without_changes_writes_nothing() -> None:
     assert overlay.changes() == {}
 
 
-def test_changes_are_sorted_by_key_bytes_and_include_deletions() -> None:
+def test_overlay_changes_are_sorted_by_key_bytes_and_include_deletions() -> None:
     overlay, store = overlay_of(INT64, TEXT)
     for key, value in ((5, "five"), (-3, "minus three"), (0, None)):
         store.put(key, value)
@@ -310,7 +310,7 @@ def test_error_of_undecodable_row_names_store_and_key() -> None:
         assert (caught.value.where.store, caught.value.where.key) == ("s", "k")
 
 
-def test_key_none_is_an_ordinary_key() -> None:
+def test_overlay_treats_none_as_ordinary_key() -> None:
     overlay, store = overlay_of(NONE, INT64)
     store.put(None, 7)
     assert overlay.changes() == {"s": StoreChanges([(b"", INT64.serialize(7))])}
@@ -329,7 +329,7 @@ def test_rollback_after_failed_put_restores_value() -> None:
     assert overlay.changes() == {"s": StoreChanges([(b"a", INT64.serialize(1))])}
 
 
-def test_rollback_includes_store_first_used_after_begin() -> None:
+def test_rollback_includes_store_first_used_after_begin_of_record() -> None:
     overlay = Overlay(MemoryStore(["s"]))
     overlay.begin()
     store = overlay.store("s", TEXT, INT64)
@@ -338,7 +338,7 @@ def test_rollback_includes_store_first_used_after_begin() -> None:
     assert store.get("a") is None
 
 
-def test_count_follows_puts_and_deletions_of_known_keys() -> None:
+def test_count_of_overlay_includes_puts_and_deletions() -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     assert store.count() == 2
     store.get_many(["a", "c"])
@@ -350,7 +350,7 @@ def test_count_follows_puts_and_deletions_of_known_keys() -> None:
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_scan_leaves_out_keys_that_get_a_value_after_the_call(committed: bool) -> None:
+def test_scan_of_overlay_leaves_out_keys_put_after_the_call(committed: bool) -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     store.put_many(["a", "c"], [None, None])
     if committed:

@@ -50,7 +50,7 @@ def batch(
     return base.reads - before
 
 
-def test_next_batch_of_same_version_reads_no_row_again() -> None:
+def test_row_cache_serves_next_batch_of_same_version_without_reads() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
 
     assert batch(base, cache, ("0", "1"), {"a": 1, "b": 1}) == 2
@@ -59,14 +59,14 @@ def test_next_batch_of_same_version_reads_no_row_again() -> None:
     assert dict(Overlay(base).store("s", TEXT, INT64).scan(None, None)) == {"a": 3, "b": 2, "c": 2}
 
 
-def test_another_version_of_task_begins_without_cached_rows() -> None:
+def test_row_cache_is_empty_for_another_version_of_task() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
 
     assert batch(base, cache, ("1 of another attempt", "2"), {"a": 1}) == 1
 
 
-def test_failed_batch_leaves_no_rows_for_its_retry() -> None:
+def test_row_cache_has_no_rows_of_failed_batch_at_its_retry() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
     cache.take(TASKS[0], "1")  # by an attempt that did not commit
@@ -74,7 +74,7 @@ def test_failed_batch_leaves_no_rows_for_its_retry() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1}) == 1
 
 
-def test_rows_of_changed_serde_are_read_again() -> None:
+def test_cached_rows_are_read_again_after_change_of_serde() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
     base.write({"s": StoreChanges([(b"a", INT32.serialize(7))])})
@@ -82,7 +82,7 @@ def test_rows_of_changed_serde_are_read_again() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1}, value=INT32) == 1
 
 
-def test_least_recently_used_task_is_evicted() -> None:
+def test_row_cache_evicts_least_recently_used_task() -> None:
     base, cache = Counting(["s"]), RowCache(1_000)
     for task in TASKS:
         batch(base, cache, ("0", "1"), {"a": 1, "b": 1}, task=task)
@@ -92,7 +92,7 @@ def test_least_recently_used_task_is_evicted() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1, "b": 1}, task=TASKS[0]) == 2
 
 
-def test_large_task_keeps_its_latest_rows() -> None:
+def test_row_cache_of_large_task_keeps_latest_rows() -> None:
     base, cache = Counting(["s"]), RowCache(5_000)
     for start in range(0, 100, 10):
         before, after = str(start), str(start + 10)
@@ -102,7 +102,7 @@ def test_large_task_keeps_its_latest_rows() -> None:
     assert batch(base, cache, ("100", "101"), {f"k{n}": 1 for n in range(90, 100)}) == 0
 
 
-def test_task_above_cache_size_is_not_cached() -> None:
+def test_task_larger_than_row_cache_is_not_cached() -> None:
     base, cache = Counting(["s"]), RowCache(5_000)
 
     batch(base, cache, ("0", "1"), {f"k{n}": 1 for n in range(1_000)})

@@ -65,7 +65,7 @@ def test_repeated_append_of_same_commit_is_accepted_and_another_is_fenced(
         log.append(replace(COMMIT, run="other"))
 
 
-def test_seed_precedes_all_batches(objects: ObjectDict) -> None:
+def test_commit_log_orders_seed_commit_before_all_batches(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     log.begin(BEGIN)
     for batch in (0, SEED, 1):
@@ -76,7 +76,7 @@ def test_seed_precedes_all_batches(objects: ObjectDict) -> None:
     assert log.beginning()[0] == BEGIN
 
 
-def test_old_commit_kept_for_savepoint_is_not_a_retained_version(objects: ObjectDict) -> None:
+def test_old_commit_kept_for_savepoint_is_not_listed_as_retained_batch(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     for batch in range(5):
         log.append(replace(COMMIT, batch=batch))
@@ -88,7 +88,9 @@ def test_old_commit_kept_for_savepoint_is_not_a_retained_version(objects: Object
         log.append(replace(COMMIT, batch=1, run="other"))
 
 
-def test_begun_log_must_exist(objects: ObjectDict) -> None:
+def test_commit_log_expected_to_exist_raises_if_its_beginning_is_missing(
+    objects: ObjectDict,
+) -> None:
     digest = CommitLog(objects, PREFIX).begin(BEGIN)
     log = CommitLog(objects, PREFIX, begun=True)
     assert log.last() is None
@@ -118,7 +120,9 @@ def test_begun_log_must_exist(objects: ObjectDict) -> None:
         ("after", ["1", "ab" * 32]), ("plan", 7),
     ],
 )  # fmt: skip
-def test_error_names_field_of_wrong_type(objects: ObjectDict, field: str, value: object) -> None:
+def test_error_of_commit_names_field_of_wrong_type(
+    objects: ObjectDict, field: str, value: object
+) -> None:
     content = {**COMMIT.to_json(), field: value}
     objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
     with pytest.raises(StateCorruptError, match=r"00007\.json' cannot be read") as caught:
@@ -127,7 +131,7 @@ def test_error_names_field_of_wrong_type(objects: ObjectDict, field: str, value:
 
 
 @pytest.mark.parametrize("field", ["batch", "run", "wall_ms", "tasks", "outputs"])
-def test_error_names_missing_field(objects: ObjectDict, field: str) -> None:
+def test_error_of_commit_names_missing_field(objects: ObjectDict, field: str) -> None:
     content = COMMIT.to_json()
     del content[field]
     objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
@@ -135,7 +139,7 @@ def test_error_names_missing_field(objects: ObjectDict, field: str) -> None:
         CommitLog(objects, PREFIX).last()
 
 
-def test_older_commit_with_later_number_is_rejected(objects: ObjectDict) -> None:
+def test_commit_of_older_format_copied_to_later_number_is_rejected(objects: ObjectDict) -> None:
     content = COMMIT.to_json()
     del content["after"], content["plan"]
     objects.put_if_absent(name_of(7), json.dumps(content).encode())

@@ -34,7 +34,7 @@ def test_encoded_delta_is_decoded_unchanged(changes: dict[str, StoreChanges]) ->
     assert decode(encode(changes, _HEADER)) == (_HEADER, changes)
 
 
-def test_equal_changes_have_equal_bytes() -> None:
+def test_equal_changes_are_encoded_to_equal_bytes() -> None:
     pairs: list[Pair] = [(b"k", b"v"), (b"l", None)]
     one = encode({"a": StoreChanges(pairs), "b": StoreChanges()}, _HEADER)
     assert one == encode({"b": StoreChanges(), "a": StoreChanges(tuple(pairs), [])}, _HEADER)
@@ -43,7 +43,7 @@ def test_equal_changes_have_equal_bytes() -> None:
 @pytest.mark.parametrize(
     "keys", [[b"b", b"a"], [b"a", b"a"], [b"a", b""]], ids=["falling", "twice", "empty last"]
 )
-def test_unsorted_keys_are_rejected(keys: list[bytes]) -> None:
+def test_delta_with_unsorted_keys_is_rejected(keys: list[bytes]) -> None:
     with pytest.raises(ValueError, match="must be distinct and sorted"):
         encode({"store": StoreChanges([(key, b"v") for key in keys])}, _HEADER)
 
@@ -53,13 +53,15 @@ def test_unsorted_keys_are_rejected(keys: list[bytes]) -> None:
     [[(b"b", b"a")], [(b"a", b"a")], [(b"a", b"c"), (b"b", b"d")], [(b"a", b"b"), (b"b", b"c")]],
     ids=["falling", "empty", "overlapping", "touching"],
 )
-def test_unsorted_ranges_are_rejected(ranges: list[tuple[bytes, bytes]]) -> None:
+def test_delta_with_unsorted_ranges_is_rejected(ranges: list[tuple[bytes, bytes]]) -> None:
     with pytest.raises(ValueError, match="must be sorted and not touch"):
         encode({"store": StoreChanges(ranges=ranges)}, _HEADER)
 
 
 @given(_CHANGES, st.data())
-def test_any_damage_is_detected(changes: dict[str, StoreChanges], data: st.DataObject) -> None:
+def test_damaged_or_truncated_delta_is_rejected(
+    changes: dict[str, StoreChanges], data: st.DataObject
+) -> None:
     good = encode(changes, _HEADER)
     position = data.draw(st.integers(0, len(good) - 1))
     bad = bytearray(good)
@@ -84,7 +86,7 @@ def test_delta_of_format_2_is_read() -> None:
     assert decode(bytes.fromhex(_VERSION_2)) == (_HEADER, changes)
 
 
-def test_later_format_is_reported_as_unsupported_and_not_as_damage() -> None:
+def test_delta_of_later_format_is_reported_as_unsupported_and_not_as_damaged() -> None:
     content = bytearray(encode({}, _HEADER)[:-DIGEST_BYTES])
     content[3] += 1
     with pytest.raises(StateCorruptError, match="has format 3; this version reads up to 2"):

@@ -16,7 +16,7 @@ from kstreams.errors import StoreError
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
 
 
-def test_settings_open_the_named_directory(tmp_path: Path) -> None:
+def test_directory_log_settings_open_the_given_directory(tmp_path: Path) -> None:
     settings = pickle.loads(pickle.dumps(Directory(str(tmp_path))))
     assert settings.open().put_if_absent("a/b", b"1")
     assert (tmp_path / "a" / "b").read_bytes() == b"1"

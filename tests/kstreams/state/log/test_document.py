@@ -32,14 +32,14 @@ def test_sealed_document_is_read_unchanged() -> None:
     assert list(_read(document.data)[0]["by"]) == ["b", "a"]
 
 
-def test_layout_of_document_does_not_change_digest() -> None:
+def test_whitespace_of_document_does_not_change_digest() -> None:
     document = seal(CONTENT, NAME, indent=1)
     assert document.data.count(b"\n") > 3
     assert _read(document.data) == (CONTENT, seal(CONTENT, NAME).digest)
     assert seal(CONTENT, NAME).digest == document.digest
 
 
-def test_any_changed_character_is_detected() -> None:
+def test_changed_character_of_sealed_document_is_detected() -> None:
     data = seal(CONTENT, NAME).data
     for at in range(len(data)):
         changed = data[:at] + (b"1" if data[at : at + 1] != b"1" else b"2") + data[at + 1 :]
@@ -47,21 +47,21 @@ def test_any_changed_character_is_detected() -> None:
             _read(changed)
 
 
-def test_any_truncation_is_detected() -> None:
+def test_truncation_of_sealed_document_is_detected() -> None:
     data = seal(CONTENT, NAME).data
     for end in range(len(data)):
         with pytest.raises(StateCorruptError, match="document is empty" if not end else "was cut"):
             _read(data[:end])
 
 
-def test_copy_under_another_name_is_detected() -> None:
+def test_sealed_document_copied_to_another_name_is_detected() -> None:
     with pytest.raises(
         StateCorruptError, match=r"is that of document 'things/7\.json', copied here"
     ):
         _read(seal(CONTENT, NAME).data, "things/8.json")
 
 
-def test_changed_order_of_fields_is_detected() -> None:
+def test_changed_order_of_fields_of_sealed_document_is_detected() -> None:
     fields = json.loads(seal(CONTENT, NAME).data)
     with pytest.raises(StateCorruptError, match="does not match its checksum"):
         _read(json.dumps(dict(reversed(fields.items()))).encode())
@@ -105,7 +105,7 @@ def test_integer_field_must_be_non_negative_64_bit_number(value: object) -> None
 
 
 @pytest.mark.parametrize("value", [1, 1.5, None, True, [], {}], ids=repr)
-def test_text_field_must_be_text(value: object) -> None:
+def test_text_field_of_document_must_be_text(value: object) -> None:
     with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a string"):
         Fields({"t": value}).text("t")
     with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a string"):

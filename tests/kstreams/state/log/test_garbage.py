@@ -35,7 +35,7 @@ def _live(log: ObjectDict) -> list[str]:
     return [name for name in log.list("") if not name.startswith(garbage_prefix("app"))]
 
 
-def test_deltas_of_passed_versions_are_removed_immediately() -> None:
+def test_deltas_before_retained_versions_are_removed_immediately() -> None:
     old, lost, kept = _name(1, "a"), _name(2, "lost"), _name(2, "won")
     log = _log(old, lost, kept)
     keep = {_TASK: [_pointer(2, kept), _pointer(3, kept)]}
@@ -44,7 +44,7 @@ def test_deltas_of_passed_versions_are_removed_immediately() -> None:
     assert _live(log) == [kept]
 
 
-def test_objects_of_possible_running_batch_are_kept() -> None:
+def test_objects_of_a_batch_that_may_be_running_are_kept() -> None:
     fresh, kept = _name(4, "fresh"), _name(3, "kept")
     log, clock = _log(fresh, kept), FakeClock()
     for _ in range(5):
@@ -53,7 +53,7 @@ def test_objects_of_possible_running_batch_are_kept() -> None:
     assert _live(log) == [kept, fresh]
 
 
-def test_child_of_older_retained_pointer_is_kept_for_minimum_age() -> None:
+def test_delta_after_older_retained_pointer_is_kept_for_minimum_age() -> None:
     """A fork of a savepoint at version 1 may write such a child, which looks like an old orphan."""
     child, first, last = _name(2, "child"), _name(1, "a"), _name(50, "b")
     log, clock = _log(child, first, last), FakeClock()
@@ -66,7 +66,7 @@ def test_child_of_older_retained_pointer_is_kept_for_minimum_age() -> None:
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
 
 
-def test_object_referenced_meanwhile_is_kept() -> None:
+def test_unreferenced_object_that_is_referenced_again_is_kept() -> None:
     child, first, last = _name(2, "child"), _name(1, "a"), _name(50, "b")
     log, clock = _log(child, first, last), FakeClock()
     keep = {_TASK: [_pointer(1, first), _pointer(50, last)]}
@@ -77,7 +77,7 @@ def test_object_referenced_meanwhile_is_kept() -> None:
 
 
 @pytest.mark.parametrize("kind", ["000000.chunk", "1.run"])
-def test_chunks_and_mergers_are_kept_for_minimum_age(kind: str) -> None:
+def test_unreferenced_snapshot_chunks_and_merged_deltas_are_kept_for_minimum_age(kind: str) -> None:
     chunk, kept = _name(1, "a", kind), _name(9, "b")
     log, clock = _log(chunk, kept), FakeClock()
     keep = {_TASK: [_pointer(9, kept)]}
@@ -86,7 +86,7 @@ def test_chunks_and_mergers_are_kept_for_minimum_age(kind: str) -> None:
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (chunk,)
 
 
-def test_first_batch_of_empty_task_is_kept() -> None:
+def test_object_of_first_batch_of_task_without_commits_is_kept() -> None:
     fresh = _name(1, "a")
     log, clock = _log(fresh), FakeClock()
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_collection_for_two_apps_in_one_call_is_rejected() -> None:
         collect_garbage(ObjectDict(), keep, clock=FakeClock(), min_age=_DAY)
 
 
-def test_number_of_notes_is_bounded() -> None:
+def test_number_of_garbage_notes_is_bounded() -> None:
     chunk, kept = "000000.chunk", _name(100, "b")
     log, clock = _log(kept), FakeClock()
     for version in range(50):
@@ -122,7 +122,7 @@ def test_number_of_notes_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("name", ["readme", "-unnamed", "x1-unnamed", "1" * 30 + "-unnamed"])
-def test_note_with_name_that_is_no_number_is_kept(name: str) -> None:
+def test_garbage_note_whose_name_is_no_number_is_ignored_and_kept(name: str) -> None:
     log, keep, child = _orphan()
     log.put_if_absent(f"{garbage_prefix('app')}{name}", b'["stray"]')
     clock = FakeClock()
@@ -153,7 +153,7 @@ def test_garbage_is_collected_after_clock_was_years_ahead() -> None:
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
 
 
-def test_clock_jump_ahead_does_not_age_objects() -> None:
+def test_forward_clock_jump_does_not_count_towards_minimum_age() -> None:
     log, keep, child = _orphan()
     clock = FakeClock()
     watched = WatchedClock(clock)

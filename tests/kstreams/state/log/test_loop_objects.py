@@ -55,7 +55,7 @@ def written(log: ObjectStore, batch: int = 3, attempt: str = "aa") -> tuple[Loop
     return write_loops(log, PREFIX, Attempt(attempt, batch), 5, sent)
 
 
-def test_each_part_is_read_separately(log: ObjectStore) -> None:
+def test_each_part_of_loop_object_is_read_separately(log: ObjectStore) -> None:
     parts = written(log)
 
     assert [(p.loop, p.task, p.upstream, p.rows) for p in parts] == [
@@ -69,7 +69,7 @@ def test_each_part_is_read_separately(log: ObjectStore) -> None:
     assert rows_by_loop(parts) == {"one": 3, "two": 1}
 
 
-def test_large_output_is_written_to_several_objects(
+def test_large_loop_output_is_written_to_several_objects(
     log: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop_objects, "_OBJECT_BYTES", 100)
@@ -80,12 +80,12 @@ def test_large_output_is_written_to_several_objects(
     assert read_loops(log, parts) == [rows("a", "b"), rows("c"), rows("d")]
 
 
-def test_empty_output_writes_nothing(log: ObjectStore) -> None:
+def test_empty_loop_output_writes_no_object(log: ObjectStore) -> None:
     assert write_loops(log, PREFIX, Attempt("aa", 1), 0, []) == ()
     assert list(log.list("")) == []
 
 
-def test_parts_in_documents_are_grouped_by_object() -> None:
+def test_loop_parts_in_commit_documents_are_grouped_by_object() -> None:
     parts = tuple(
         LoopPart("one", task, 5, f"{PREFIX}x{task // 2}", 0, 9, 1, "0" * 16) for task in range(4)
     )
@@ -99,12 +99,12 @@ def test_parts_in_documents_are_grouped_by_object() -> None:
 
 
 @pytest.mark.parametrize("bad", ["../x", "a//b"])
-def test_invalid_object_names_are_rejected(bad: str) -> None:
+def test_invalid_names_of_loop_objects_are_rejected(bad: str) -> None:
     with pytest.raises(ValueError, match="no object name"):
         parts_from_json([[bad, 0, [["one", 0, 0, 9, 1, "0" * 16]]]])
 
 
-def test_damage_is_detected(log: ObjectStore, tmp_path: Path) -> None:
+def test_damaged_loop_object_is_rejected(log: ObjectStore, tmp_path: Path) -> None:
     parts = written(log)
     (file,) = tmp_path.rglob("*.loop")
     data = bytearray(file.read_bytes())
@@ -122,14 +122,14 @@ def test_damage_is_detected(log: ObjectStore, tmp_path: Path) -> None:
         read_loops(log, parts)
 
 
-def test_exchanged_part_is_detected(log: ObjectStore) -> None:
+def test_loop_part_with_digest_of_another_part_is_rejected(log: ObjectStore) -> None:
     first, second, _ = written(log)
 
     with pytest.raises(StateCorruptError):
         read_loops(log, [replace(second, digest=first.digest)])
 
 
-def test_sweep_keeps_referenced_objects_and_those_of_running_batch(log: ObjectStore) -> None:
+def test_sweep_keeps_referenced_loop_objects_and_those_of_running_batch(log: ObjectStore) -> None:
     past, last, now = (written(log, batch, f"a{batch}") for batch in (1, 2, 3))
     lost = written(log, 2, "bb")  # of an attempt that was not committed
     old = write_loops(
@@ -145,7 +145,7 @@ def test_sweep_keeps_referenced_objects_and_those_of_running_batch(log: ObjectSt
     assert set(log.list("")) == set(object_names([*last, *now, *other]))
 
 
-def test_copied_parts_are_verified(log: ObjectStore, tmp_path: Path) -> None:
+def test_copy_of_loop_parts_verifies_them(log: ObjectStore, tmp_path: Path) -> None:
     parts = written(log)
     target = Directory(str(tmp_path / "target")).open()
 

@@ -18,7 +18,7 @@ def test_empty_pointer_has_no_objects() -> None:
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_version_id_is_chain_of_all_digests() -> None:
+def test_version_id_is_chained_hash_of_digests_of_all_deltas() -> None:
     one, two = sha256(b"1").digest(), sha256(b"2").digest()
     pointer = Pointer.empty().with_delta(_ref(1), one, ("b",)).with_delta(_ref(2), two, ("a", "b"))
     first = sha256(bytes(32) + one).digest()
@@ -44,12 +44,12 @@ def test_pointer_survives_conversion_to_text() -> None:
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_pointer_of_many_deltas_is_small() -> None:
+def test_pointer_of_many_deltas_has_small_json() -> None:
     pointer = Pointer(64, "ab" * 32, deltas=tuple(_ref(n) for n in range(64)))
     assert len(pointer.to_json()) < 5000
 
 
-def test_upkeep_changes_only_objects_of_pointer() -> None:
+def test_with_merged_and_with_snapshot_change_only_objects_of_pointer() -> None:
     pointer = Pointer(5, "ab" * 32, deltas=tuple(_ref(n) for n in range(5)), meta={"n": 1})
     merged = pointer.with_merged((_ref(2), _ref(3), _ref(4)), _ref(9))
     assert merged.deltas == (_ref(0), _ref(1), _ref(9))

@@ -17,7 +17,7 @@ TOTALS = Totals(
 )
 
 
-def test_totals_survive_conversion_to_json() -> None:
+def test_record_totals_survive_conversion_to_json() -> None:
     assert Totals.from_json(json.loads(json.dumps(TOTALS.to_json()))) == TOTALS
 
 
@@ -49,7 +49,7 @@ def test_totals_survive_conversion_to_json() -> None:
         ),
     ],
 )
-def test_invalid_totals_are_rejected(data: object, text: str) -> None:
+def test_invalid_record_totals_are_rejected(data: object, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         Totals.from_json(data)
 
@@ -77,6 +77,6 @@ def test_number_of_reasons_made_by_records_is_bounded() -> None:
     assert counts.dropped[OTHERS] == 500 - 64
 
 
-def test_totals_begin_with_records_in_loops() -> None:
+def test_totals_of_waiting_count_records_in_loops() -> None:
     begun = Totals.of_waiting({"again": 3, "empty": 0})
     assert begun == Totals({"again": NodeCounts(3, held=3)})

@@ -19,7 +19,7 @@ class TestCountedObjects(ObjectStoreContract):
         return CountedObjects(DirectoryObjectStore(place))
 
 
-def test_requests_and_bytes_are_counted_until_take(tmp_path: Path) -> None:
+def test_storage_requests_and_bytes_are_counted_until_take(tmp_path: Path) -> None:
     objects = CountedObjects(DirectoryObjectStore(tmp_path))
     objects.put_if_absent("a", b"12345")
     objects.put_if_absent("a", b"123")
@@ -45,6 +45,6 @@ def test_traffic_can_be_added_printed_and_converted_to_json() -> None:
     assert str(both) == "11 PUT of 22 bytes, 33 GET of 44 bytes, 55 LIST, 66 DELETE"
 
 
-def test_counted_storage_keeps_its_name(tmp_path: Path) -> None:
+def test_repr_of_counted_storage_is_that_of_inner_storage(tmp_path: Path) -> None:
     objects = DirectoryObjectStore(tmp_path)
     assert repr(CountedObjects(objects)) == repr(objects)

@@ -46,7 +46,7 @@ def test_batch_writes_one_object_and_reads_none(tmp_path: Path) -> None:
     assert task.log.calls == {"put": 7, "get": 0, "list": 0, "delete": 0}
 
 
-def test_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
+def test_batch_without_changes_writes_no_log_object(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     task.commit([(b"k", b"1")])
     before = task.pointer
@@ -55,7 +55,7 @@ def test_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
     assert task.log.calls["put"] == 1
 
 
-def test_small_state_always_has_few_objects(tmp_path: Path) -> None:
+def test_small_state_has_few_objects_after_many_batches(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     for number in range(400):
         task.commit([(b"%d" % (number % 50), b"%d" % number)])
@@ -77,7 +77,7 @@ def test_large_state_with_small_batches_is_rarely_rewritten(tmp_path: Path) -> N
     assert written < 3 * (deltas + first)
 
 
-def test_growing_state_costs_small_multiple_of_its_changes(tmp_path: Path) -> None:
+def test_bytes_written_for_growing_state_are_small_multiple_of_its_changes(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=2000, small_bytes=2000, chunk_bytes=10_000)
     task = _Task(tmp_path, upkeep)
     for number in range(150):
@@ -87,7 +87,7 @@ def test_growing_state_costs_small_multiple_of_its_changes(tmp_path: Path) -> No
     assert written < 5 * deltas
 
 
-def test_unchanged_chunks_are_not_rewritten(tmp_path: Path) -> None:
+def test_snapshot_does_not_rewrite_unchanged_chunks(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=1, small_bytes=0, snapshot_fraction=0.0, chunk_bytes=4000)
     task = _Task(tmp_path, upkeep)
     task.commit([(b"%08d" % n, b"%08d" % (n * 7919)) for n in range(5000)])
@@ -126,7 +126,7 @@ def test_failed_snapshot_does_not_fail_batch(tmp_path: Path) -> None:
         ("chunk_bytes", 1),
     ],
 )
-def test_numbers_out_of_range_are_rejected(field: str, low: int) -> None:
+def test_upkeep_rejects_settings_out_of_range(field: str, low: int) -> None:
     given: dict[str, Any] = {field: low}
     assert getattr(Upkeep(**given), field) == low
     with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): expected {low} or more"):

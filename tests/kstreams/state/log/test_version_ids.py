@@ -84,7 +84,7 @@ def test_wrong_snapshot_is_detected(app: Committing) -> None:
     assert "does not follow what comes before it" in line_problem(forged, links)
 
 
-def test_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> None:
+def test_version_id_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
     run = next(ref.name for ref in pointer.deltas if ref.name.endswith(".run"))

@@ -290,7 +290,7 @@ def test_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Change
         [(1, 20, 2), (1, 30, 3), (1, 40, None), (0, 200, 0)],
     ],
 )
-def test_deletion_forgotten_within_its_batch_is_in_changelog(
+def test_deletion_removed_by_retention_within_its_batch_is_in_changelog(
     second: list[Change],
 ) -> None:
     spec, step, _ = KINDS["versioned"]
@@ -307,7 +307,7 @@ def test_deletion_forgotten_within_its_batch_is_in_changelog(
 @pytest.mark.long
 @kinds
 @given(given_batches=batches)
-def test_compacted_changelog_rebuilds_present_contents(
+def test_compacted_changelog_rebuilds_current_contents_of_store(
     kind: str, given_batches: list[list[Change]]
 ) -> None:
     spec, step, look = KINDS[kind]
@@ -326,7 +326,7 @@ def q(*numbers: int) -> bytes:
     return struct.pack(f">{len(numbers)}q", *numbers)
 
 
-def test_batch_logs_last_value_of_each_key_in_serdes_of_topics() -> None:
+def test_changelog_has_last_value_of_each_key_of_batch_in_topic_serdes() -> None:
     logged = Logged(KINDS["key-value"][0])
     logged.batch(put, [(1, 5, 1), (-1, 6, 2), (1, 7, 3)])
     assert logged.log == [ChangelogRecord(q(-1), q(2), 7), ChangelogRecord(q(1), q(3), 7)]
@@ -336,12 +336,12 @@ def test_batch_logs_last_value_of_each_key_in_serdes_of_topics() -> None:
     ]
 
 
-def test_windows_have_keys_of_kafka_streams() -> None:
+def test_changelog_keys_of_windows_equal_those_of_kafka_streams() -> None:
     logged = Logged(KINDS["window"][0])
     assert logged.batch(put_window, [(3, 25, 7)]) == [ChangelogRecord(q(3, 20), q(7), 25)]
 
 
-def test_growing_session_replaces_merged_session() -> None:
+def test_changelog_of_growing_session_deletes_merged_session() -> None:
     logged = Logged(KINDS["session"][0])
     logged.batch(put_session, [(3, 20, 7), (3, 90, 1)])
     assert logged.batch(put_session, [(3, 24, 8)]) == [
@@ -350,7 +350,7 @@ def test_growing_session_replaces_merged_session() -> None:
     ]
 
 
-def test_late_version_is_logged_before_present_version() -> None:
+def test_changelog_has_late_version_before_present_version() -> None:
     logged = Logged(KINDS["versioned"][0])
     logged.batch(put_stamped, [(3, 50, 5)])
     logged.batch(put_stamped, [(3, 40, 4)])
@@ -361,7 +361,7 @@ def test_late_version_is_logged_before_present_version() -> None:
     }
 
 
-def test_list_elements_are_numbered() -> None:
+def test_changelog_keys_of_list_elements_have_their_numbers() -> None:
     logged = Logged(KINDS["list"][0])
     assert logged.batch(put_list, [(3, 7, 3)]) == [
         ChangelogRecord(q(3, n), q(n), 7) for n in range(3)
@@ -374,7 +374,7 @@ def test_list_elements_are_numbered() -> None:
     ]
 
 
-def test_key_of_waiting_result_ends_with_its_times() -> None:
+def test_changelog_key_of_waiting_result_ends_with_its_times() -> None:
     logged = Logged(KINDS["pending"][0])
     (entry,) = logged.batch(put_pending, [(3, 60, 7)])
     assert (entry.key, entry.value) == (q(3, 50, -10, 10), b"\x03" + q(60, 7))

@@ -106,7 +106,7 @@ def test_custom_store_equals_model(batches: list[dict[str, float | None]]) -> No
     assert [live.rank(member) for _, member in places] == list(range(len(places)))
 
 
-def test_custom_store_works_in_test_driver_and_is_read_ahead() -> None:
+def test_custom_store_works_in_test_driver_and_supports_read_ahead() -> None:
     outside.READ_AHEAD.clear()
     with TopologyTestDriver(ranking()) as driver:
         driver.pipe_batch(GAMES, [Record(f"m{n % 700}", float(n % 700), n) for n in range(1400)])
@@ -129,7 +129,7 @@ ASKED: list[str] = []
 """The methods of `AskedKind` called in this process."""
 
 
-def test_kind_is_not_called_for_each_record() -> None:
+def test_methods_of_custom_kind_are_not_called_for_each_record() -> None:
     asked = []
     for records in (1, 2000):
         ASKED.clear()
@@ -140,7 +140,7 @@ def test_kind_is_not_called_for_each_record() -> None:
     assert asked[0] == asked[1] > 0
 
 
-def test_views_read_custom_store_by_its_methods_and_types(tmp_path: Path) -> None:
+def test_views_offer_methods_and_types_of_custom_store(tmp_path: Path) -> None:
     app = Committing(tmp_path, SCORES)
     app.put((f"m{n}", float(n % 10)) for n in range(30))
     with View(tmp_path, SCORES) as view:
@@ -202,7 +202,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 @pytest.mark.usefixtures("app")
-def test_installed_package_can_provide_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_package_can_provide_store_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, "sorted-set", f"{outside.__name__}:SORTED_SET")
     rows = words(say("state", "scan", "viewed", "scores", *WHERE, "--reverse", "--limit", "1"))
     assert rows == [["member", "score"], ["cid", "2.0"]]
@@ -211,7 +211,7 @@ def test_installed_package_can_provide_kind(monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.hint == "did you mean 'sorted-set'?"
 
 
-def test_entry_point_must_be_a_kind_of_its_name(
+def test_entry_point_of_store_kind_must_have_name_of_kind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     offer(monkeypatch, "sorted-sets", f"{outside.__name__}:SORTED_SET")
@@ -293,7 +293,7 @@ def test_processors_reject_stores_of_wrong_kind() -> None:
         windowed_aggregate(windows, count(), store=store)
 
 
-def test_kinds_can_be_pickled_and_found() -> None:
+def test_store_kinds_can_be_pickled_and_found_by_name() -> None:
     assert pickle.loads(pickle.dumps(SCORES)) == SCORES
     assert pickle.loads(pickle.dumps(SORTED_SET)) == SORTED_SET
     assert find_kind("sorted-set", [SCORES]) is SORTED_SET
@@ -306,7 +306,7 @@ class Bare(StoreKind[object]):
         return overlay.store(spec.name, spec.key, spec.value)
 
 
-def test_missing_methods_of_kind_raise_errors_that_name_it() -> None:
+def test_missing_methods_of_custom_kind_raise_errors_that_name_it() -> None:
     spec = StoreSpec("s", Bare("bare"), TEXT, INT64)
     overlay = Overlay(MemoryStore(["s"]))
     with pytest.raises(TopologyError, match="is of kind 'bare', which does not support changelogs"):

@@ -82,12 +82,12 @@ def decides(node: ast.expr | ast.Match) -> bool:
         "isinstance(spec.kind, WindowKind)",
     ],
 )
-def test_branch_on_kind_is_detected(code: str) -> None:
+def test_check_detects_branch_on_store_kind(code: str) -> None:
     assert list(switches(ast.parse(code)))
 
 
 @pytest.mark.long
-def test_no_code_outside_of_kinds_branches_on_kind() -> None:
+def test_no_code_outside_of_store_kinds_branches_on_kind() -> None:
     found = [
         f"{path.relative_to(PACKAGE.parent)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -97,7 +97,7 @@ def test_no_code_outside_of_kinds_branches_on_kind() -> None:
     assert found == []
 
 
-def test_each_kind_has_same_files() -> None:
+def test_store_kind_folders_have_only_allowed_files() -> None:
     allowed = {"__init__", "store", "rows", "columns", "changelog", "kind"}
     extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
     others = {name for name in extra if name.split("/")[1] not in allowed}
@@ -110,7 +110,7 @@ def test_each_kind_has_same_files() -> None:
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 
 
-def test_names_on_disk_are_stable() -> None:
+def test_store_kind_names_on_disk_are_stable() -> None:
     assert [kind.name for kind in BUILT_IN_KINDS] == [
         "key-value",
         "key-value-ttl-stream",

@@ -145,7 +145,7 @@ def test_methods_by_time_return_windows_or_plain_keys(face: type[Any]) -> None:
 
 
 @faces
-def test_flags_are_keyword_only(face: type[Any]) -> None:
+def test_boolean_parameters_of_store_methods_are_keyword_only(face: type[Any]) -> None:
     for call in public(face).values():
         flag = inspect.signature(call).parameters.get("reverse")
         assert flag is None or flag.kind is inspect.Parameter.KEYWORD_ONLY
@@ -159,7 +159,7 @@ def test_delete_has_return_type_of_get(face: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", FACES)
-def test_put_returns_none(kind: str) -> None:
+def test_put_of_each_store_returns_none(kind: str) -> None:
     put = public(FACES[kind]).get("put")
     if put is not None:
         assert returned(put) == ("int" if kind in RETURNS_WHEN_VALID else "None")
@@ -207,7 +207,7 @@ DELETED: dict[str, tuple[StoreSpec[Any], Callable[[Any], object], Any, Any]] = {
 
 
 @pytest.mark.parametrize("kind", DELETED)
-def test_delete_returns_previous_value_once(kind: str) -> None:
+def test_delete_of_each_store_returns_previous_value_and_then_none(kind: str) -> None:
     spec, put, key, value = DELETED[kind]
     store = opened(spec)
     put(store)

@@ -142,7 +142,7 @@ def test_commit_does_not_wait_for_snapshot_and_later_commit_publishes_it(
     assert list((tmp_path / "local").rglob("*-snapshot")) == []
 
 
-def test_task_has_one_snapshot_in_progress(line: Line) -> None:
+def test_task_has_at_most_one_snapshot_in_progress(line: Line) -> None:
     line.until_begun()
     line.commit(30)
     line.objects.gate.set()
@@ -151,7 +151,7 @@ def test_task_has_one_snapshot_in_progress(line: Line) -> None:
     assert len(versions) == 1
 
 
-def test_snapshot_of_lost_branch_is_never_published(line: Line) -> None:
+def test_snapshot_of_abandoned_version_is_never_published(line: Line) -> None:
     line.objects.gate.set()
     lost = line.loses_a_version()
     assert line.pointer.version_id != lost.version_id
@@ -160,7 +160,7 @@ def test_snapshot_of_lost_branch_is_never_published(line: Line) -> None:
     assert line.restored() == line.model
 
 
-def test_snapshot_that_waited_too_long_is_made_again(line: Line) -> None:
+def test_background_snapshot_not_published_in_time_is_made_again(line: Line) -> None:
     line.objects.gate.set()
     line.until_begun()
     begun = line.pointer.version
@@ -207,7 +207,7 @@ class Plain:
         Memory().remove(directory)
 
 
-def test_backend_without_copy_makes_snapshots_in_its_commits(tmp_path: Path) -> None:
+def test_backend_without_copy_makes_snapshots_within_commits(tmp_path: Path) -> None:
     line = Line(tmp_path, Plain())
     line.objects.gate.set()
     line.commit(12)
@@ -224,7 +224,7 @@ def merging(tmp_path: Path) -> Iterator[Line]:
     made.beside.drain()
 
 
-def test_deltas_are_merged_in_background_and_later_commit_publishes_merger(merging: Line) -> None:
+def test_deltas_are_merged_in_background_and_later_commit_publishes_result(merging: Line) -> None:
     merging.until_begun()
     parts = merging.pointer.deltas
     merging.commit(2)
@@ -238,7 +238,7 @@ def test_deltas_are_merged_in_background_and_later_commit_publishes_merger(mergi
     assert merging.restored() == merging.model
 
 
-def test_mergers_are_merged_again(merging: Line) -> None:
+def test_merged_deltas_are_merged_again(merging: Line) -> None:
     merging.objects.gate.set()
     for _ in range(60):
         merging.commit()
@@ -248,7 +248,7 @@ def test_mergers_are_merged_again(merging: Line) -> None:
     assert len(merging.pointer.deltas) <= 12
 
 
-def test_merger_of_lost_branch_is_never_published(merging: Line) -> None:
+def test_merged_delta_of_abandoned_version_is_never_published(merging: Line) -> None:
     merging.objects.gate.set()
     lost = merging.loses_a_version()
     (run,) = merging.objects.made()
@@ -279,7 +279,7 @@ def test_damage_found_by_background_merge_is_repaired_by_snapshot(
     assert merging.restored() == merging.model
 
 
-def test_small_state_gets_snapshot_instead_of_second_merger(tmp_path: Path) -> None:
+def test_small_state_gets_snapshot_instead_of_second_merge(tmp_path: Path) -> None:
     line = Line(tmp_path, Memory(), Upkeep(merge_count=3))
     line.objects.gate.set()
     while not line.pointer.base:

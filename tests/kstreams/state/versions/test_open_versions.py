@@ -134,7 +134,7 @@ def worker(tmp_path: Path) -> Iterator[_Worker]:
     worker.open.close()
 
 
-def test_small_batches_touch_no_database_file(worker: _Worker) -> None:
+def test_small_batches_write_no_database_file(worker: _Worker) -> None:
     second = worker.commit(worker.commit(Pointer.empty()))
     before = worker.files()
     later = second
@@ -144,7 +144,7 @@ def test_small_batches_touch_no_database_file(worker: _Worker) -> None:
     assert worker.read(later) == {b"000000": b"4"}
 
 
-def test_large_batch_is_written_and_closed(worker: _Worker) -> None:
+def test_version_of_large_batch_is_written_to_disk_and_closed(worker: _Worker) -> None:
     small = worker.commit(worker.commit(Pointer.empty()), 10)
     assert worker.open_count == 1
     large = worker.commit(small, 1000)
@@ -154,7 +154,7 @@ def test_large_batch_is_written_and_closed(worker: _Worker) -> None:
         assert len(checkout.store.multi_get("s", [b"%06d" % key for key in range(1000)])) == 1000
 
 
-def test_grown_version_is_written_to_disk(worker: _Worker) -> None:
+def test_open_version_is_written_to_disk_when_it_grows_too_large(worker: _Worker) -> None:
     pointer, sizes = worker.commit(Pointer.empty()), []
     for number in range(40):
         with worker.checkout(pointer) as checkout:
@@ -166,7 +166,7 @@ def test_grown_version_is_written_to_disk(worker: _Worker) -> None:
     assert len(worker.read(pointer)) == 30 * 40
 
 
-def test_scan_ends_with_its_attempt(worker: _Worker) -> None:
+def test_scan_of_ended_attempt_raises_store_error(worker: _Worker) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()), 5)
     with worker.checkout(pointer) as checkout:
         scan = checkout.store.scan("s", None, None)
@@ -178,7 +178,7 @@ def test_scan_ends_with_its_attempt(worker: _Worker) -> None:
         checkout.store.get("s", b"000000")
 
 
-def test_other_process_reads_only_later_deltas_from_log(worker: _Worker) -> None:
+def test_other_process_reads_only_deltas_after_local_base_from_log(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), 500)
     last = worker.commit(worker.commit(base, 2), 3, b"last")
     for ref in base.objects():
@@ -190,7 +190,7 @@ def test_other_process_reads_only_later_deltas_from_log(worker: _Worker) -> None
     other.open.close()
 
 
-def test_base_before_snapshot_is_not_used(worker: _Worker) -> None:
+def test_local_base_older_than_snapshot_is_not_used(worker: _Worker) -> None:
     last = worker.commit(worker.commit(Pointer.empty(), 5), 2, b"last")
     log = DurableLog(worker.log, TaskKey("app", "g", 0))
     with worker.checkout(last) as checkout:
@@ -200,7 +200,9 @@ def test_base_before_snapshot_is_not_used(worker: _Worker) -> None:
     other.open.close()
 
 
-def test_failed_base_is_opened_again(worker: _Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_base_whose_read_failed_is_opened_again(
+    worker: _Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()))
 
     def broken(*_: object) -> None:

@@ -40,13 +40,15 @@ def test_working_copies_are_private_to_user(shared: Path) -> None:
     assert mode(shared) == 0o1777
 
 
-def test_named_directory_is_created_private_to_user(tmp_path: Path) -> None:
+def test_given_state_directory_is_created_private_to_user(tmp_path: Path) -> None:
     home = open_local_home(Memory(directory=str(tmp_path / "a" / "b")), "app", CHECKPOINT_ID)
     assert [mode(p) for p in (home, *home.parents[:3])] == [0o700] * 4
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "epoch"])
-def test_link_in_path_is_not_followed(shared: Path, tmp_path: Path, depth: int) -> None:
+def test_link_in_path_of_state_directory_is_not_followed(
+    shared: Path, tmp_path: Path, depth: int
+) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     steps = (f"kstreams-{os.getuid()}", "app", CHECKPOINT_ID)[:depth]
@@ -61,7 +63,7 @@ def test_link_in_path_is_not_followed(shared: Path, tmp_path: Path, depth: int) 
     assert list(theirs.iterdir()) == []
 
 
-def test_file_in_path_raises_typed_error(shared: Path) -> None:
+def test_file_in_path_of_state_directory_raises_typed_error(shared: Path) -> None:
     (shared / f"kstreams-{os.getuid()}").touch()
     with pytest.raises(ForeignDirectoryError):
         open_local_home(Memory(), "app", CHECKPOINT_ID)
@@ -69,7 +71,7 @@ def test_file_in_path_raises_typed_error(shared: Path) -> None:
 
 @AS_ROOT
 @pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "epoch"])
-def test_directory_of_another_user_is_not_used(shared: Path, depth: int) -> None:
+def test_state_directory_of_another_user_is_not_used(shared: Path, depth: int) -> None:
     steps = (f"kstreams-{os.getuid()}", "app", CHECKPOINT_ID)[:depth]
     place = shared.joinpath(*steps)
     make_private(place)
@@ -80,7 +82,7 @@ def test_directory_of_another_user_is_not_used(shared: Path, depth: int) -> None
     assert Path(caught.value.path) == place
 
 
-def test_directory_writable_by_others_is_replaced(shared: Path) -> None:
+def test_state_directory_writable_by_others_is_replaced(shared: Path) -> None:
     home = open_local_home(Memory(), "app", CHECKPOINT_ID)
     (home / "planted").mkdir()
     home.chmod(0o777)
@@ -90,7 +92,7 @@ def test_directory_writable_by_others_is_replaced(shared: Path) -> None:
     assert [p.name for p in home.parent.iterdir()] == [CHECKPOINT_ID]
 
 
-def test_directory_readable_by_others_is_kept_and_made_private(shared: Path) -> None:
+def test_state_directory_readable_by_others_is_kept_and_made_private(shared: Path) -> None:
     home = open_local_home(Memory(), "app", CHECKPOINT_ID)
     (home / "warm").mkdir()
     home.chmod(0o755)
@@ -100,7 +102,7 @@ def test_directory_readable_by_others_is_kept_and_made_private(shared: Path) -> 
     assert (mode(home), mode(home.parent)) == (0o700, 0o755)
 
 
-def test_each_directory_of_path_is_checked_again_each_time(tmp_path: Path) -> None:
+def test_each_directory_of_state_path_is_checked_at_each_use(tmp_path: Path) -> None:
     place = private_directory(tmp_path, "a", "b")
     place.rmdir()
     place.symlink_to(tmp_path)

@@ -56,7 +56,7 @@ def worker(request: pytest.FixtureRequest, tmp_path: Path) -> _Worker:
     return _Worker(request.param, tmp_path)
 
 
-def test_two_attempts_from_one_pointer_are_isolated(worker: _Worker) -> None:
+def test_two_attempts_from_same_pointer_are_isolated(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"base"))
     first = worker.versions().checkout(base, Attempt("first", 2))
     second = worker.versions().checkout(base, Attempt("second", 2))
@@ -73,7 +73,7 @@ def test_equal_changes_of_two_attempts_make_two_versions(worker: _Worker) -> Non
     assert pointers[0].version_id != pointers[1].version_id
 
 
-def test_retry_after_failure_is_warm(worker: _Worker) -> None:
+def test_retry_after_aborted_attempt_uses_local_version(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     for _ in range(3):
         checkout = worker.versions().checkout(base, Attempt(new_attempt(), 2))
@@ -82,7 +82,7 @@ def test_retry_after_failure_is_warm(worker: _Worker) -> None:
     assert worker.read(base) == [(b"k", b"1")]
 
 
-def test_batch_without_changes_keeps_version_warm(worker: _Worker) -> None:
+def test_batch_without_changes_keeps_version_id_and_local_copy(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     for number in range(3):
         with worker.versions().checkout(base, Attempt(new_attempt(), 2)) as checkout:
@@ -91,7 +91,7 @@ def test_batch_without_changes_keeps_version_warm(worker: _Worker) -> None:
         assert (after.version_id, after.version, after.meta) == (base.version_id, 1, {"n": number})
 
 
-def test_restored_version_is_kept_for_retry(worker: _Worker, tmp_path: Path) -> None:
+def test_restored_version_is_kept_on_disk_for_retry(worker: _Worker, tmp_path: Path) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     shutil.rmtree(worker.home)
     assert [worker.is_warm(base) for _ in range(2)] == [False, True]
@@ -146,7 +146,7 @@ def test_failed_commit_can_be_retried(worker: _Worker) -> None:
     assert worker.read(worker.commit(base, (b"k", b"3"))) == [(b"k", b"3")]
 
 
-def test_version_that_cannot_be_named_leaves_no_files(
+def test_version_that_cannot_be_renamed_leaves_no_files(
     worker: _Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
@@ -200,7 +200,7 @@ def test_unsorted_changes_are_rejected_and_commit_can_be_retried(worker: _Worker
     assert worker.left_over() == []
 
 
-def test_lost_reply_of_storage_is_no_failure(worker: _Worker) -> None:
+def test_commit_succeeds_after_lost_reply_of_storage(worker: _Worker) -> None:
     class Deaf(ObjectDict):
         def put_if_absent(self, name: str, data: bytes) -> bool:
             super().put_if_absent(name, data)
@@ -210,7 +210,7 @@ def test_lost_reply_of_storage_is_no_failure(worker: _Worker) -> None:
     assert deaf.read(deaf.commit(Pointer.empty(), (b"k", b"1"))) == [(b"k", b"1")]
 
 
-def test_attempt_can_be_ended_once(worker: _Worker) -> None:
+def test_ended_attempt_rejects_commit(worker: _Worker) -> None:
     checkout = worker.versions().checkout(Pointer.empty(), Attempt("one", 1))
     checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
     checkout.abort()
@@ -218,14 +218,14 @@ def test_attempt_can_be_ended_once(worker: _Worker) -> None:
         checkout.commit({"s": StoreChanges([(b"k", b"2")])}, {})
 
 
-def test_attempt_name_can_be_used_once(worker: _Worker) -> None:
+def test_attempt_name_cannot_be_used_twice(worker: _Worker) -> None:
     with worker.versions().checkout(Pointer.empty(), Attempt("same", 1)) as checkout:
         checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
         with pytest.raises(StoreError, match="already begun"):
             worker.versions().checkout(Pointer.empty(), Attempt("same", 1))
 
 
-def test_dropped_store_keeps_its_contents_warm_and_cold(worker: _Worker) -> None:
+def test_contents_of_dropped_store_are_kept_in_local_and_restored_versions(worker: _Worker) -> None:
     with worker.versions(("a", "b")).checkout(Pointer.empty(), Attempt("1", 1)) as checkout:
         base = checkout.commit(
             {"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2")])}, {}

@@ -57,7 +57,7 @@ def crc32(key: bytes) -> int:
     return zlib.crc32(key) % PARTITIONS
 
 
-def test_check_accepts_keys_of_their_partition_and_null_keys() -> None:
+def test_key_placement_check_accepts_keys_of_their_partition_and_null_keys() -> None:
     right: Any = Topic("right", TEXT, INT64, null_keys="pass")
     running = task(joined(right=right), 3)
     rows = by(murmur2, 3)
@@ -67,7 +67,7 @@ def test_check_accepts_keys_of_their_partition_and_null_keys() -> None:
     )
 
 
-def test_error_names_key_partition_and_librdkafka_partitioner() -> None:
+def test_misplaced_key_error_names_key_partition_and_librdkafka_partitioner() -> None:
     rows = by(crc32, 3)
     wrong = next(row for row in rows if murmur2(row[0].encode()) != 3)
     offset = 100 + rows.index(wrong)
@@ -86,7 +86,7 @@ def test_error_names_key_partition_and_librdkafka_partitioner() -> None:
     assert "moved = builder.repartition('right-moved', read, key=topic.key" in error.hint
 
 
-def test_error_names_partition_count_before_topic_was_enlarged() -> None:
+def test_misplaced_key_error_names_partition_count_before_topic_was_enlarged() -> None:
     rows = by(lambda key: partition_of(key, 4), 1)
     with pytest.raises(MisplacedKeyError, match="as if the topic had 4 partitions") as caught:
         task(joined(), 1).run(queue_of(rows, entry="left", partition=1))
@@ -94,7 +94,7 @@ def test_error_names_partition_count_before_topic_was_enlarged() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "user-1"], ids=["empty", "one"])
-def test_error_of_ambiguous_keys_names_usual_reason(key: str) -> None:
+def test_misplaced_key_error_of_ambiguous_keys_names_usual_reason(key: str) -> None:
     partition = next(p for p in range(8) if p not in (murmur2(key.encode()), crc32(key.encode())))
     with pytest.raises(MisplacedKeyError, match="places keys by another rule") as caught:
         task(joined(), partition).run(queue_of([(key, 1, 1)], entry="left", partition=partition))
@@ -102,7 +102,7 @@ def test_error_of_ambiguous_keys_names_usual_reason(key: str) -> None:
     assert "Topic(partitioner=...)" in caught.value.hint
 
 
-def test_only_sources_with_joined_records_are_checked() -> None:
+def test_key_placement_is_checked_only_for_sources_of_joined_records() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("left", "right"))
     other = key_value_store("other", key=TEXT, value=INT64)
@@ -113,7 +113,7 @@ def test_only_sources_with_joined_records_are_checked() -> None:
     task(builder).run(queue_of(rows, entry="left"), queue_of(rows, entry="right"))
 
 
-def test_source_joined_with_repartition_is_checked() -> None:
+def test_key_placement_is_checked_for_source_joined_with_repartition() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("left", "right"))
     moved = builder.repartition("moved", left, key=TEXT, value=INT64)
@@ -138,7 +138,7 @@ def test_misplaced_keys_are_counted_and_processed_with_policy_count(how: str) ->
     assert not output.dead_letters
 
 
-def test_retried_batch_raises_same_error() -> None:
+def test_retried_batch_raises_same_misplaced_key_error() -> None:
     errors = []
     for _ in range(2):
         with pytest.raises(MisplacedKeyError) as caught:
@@ -147,7 +147,7 @@ def test_retried_batch_raises_same_error() -> None:
     assert errors[0] == errors[1]
 
 
-def test_topic_with_other_partitioner_is_checked_by_it() -> None:
+def test_key_placement_is_checked_by_partitioner_of_topic() -> None:
     rule = partition_by(lambda key, count: zlib.crc32(key) % count, name="crc32")
     topics = [Topic(name, TEXT, INT64, partitioner=rule) for name in ("left", "right")]
     running = task(joined(*topics))
@@ -157,7 +157,7 @@ def test_topic_with_other_partitioner_is_checked_by_it() -> None:
 
 
 @pytest.mark.parametrize("misplaced", ["fail", "count"])
-def test_key_rejected_by_its_partitioner_is_misplaced(misplaced: Any) -> None:
+def test_key_rejected_by_partitioner_counts_as_misplaced(misplaced: Any) -> None:
     rule = partition_by(lambda key, count: int(key) % count, name="number")
     topics = [
         Topic(name, TEXT, INT64, partitioner=rule, misplaced=misplaced)

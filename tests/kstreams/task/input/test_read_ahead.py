@@ -60,7 +60,7 @@ def policy(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("node", "single", "many"), [(Count, 256, 1_744), (CountFew, 200, 0)], ids=["most", "few"]
 )
-def test_keys_are_read_ahead_once_most_of_them_are_looked_up(
+def test_store_rows_are_read_ahead_once_most_record_keys_are_looked_up(
     policy: str, node: type[Count], single: int, many: int
 ) -> None:
     task = OneTask(one_node(node, stores=[COUNTS], on_error=policy))

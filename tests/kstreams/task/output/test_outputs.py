@@ -31,7 +31,9 @@ _RECORDS = st.builds(
 
 
 @given(st.lists(_RECORDS))
-def test_encoding_at_once_and_at_end_give_same_result(made: list[Record[Any, Any]]) -> None:
+def test_collector_gives_same_table_by_eager_and_by_late_encoding(
+    made: list[Record[Any, Any]],
+) -> None:
     tables = []
     for eager in (False, True):
         collector = Collector("sink", "topic", TEXT, INT64, eager=eager)
@@ -48,7 +50,7 @@ def test_encoding_at_once_and_at_end_give_same_result(made: list[Record[Any, Any
 
 
 @pytest.mark.parametrize("eager", [False, True])
-def test_collector_is_cut_back_to_mark(eager: bool) -> None:
+def test_cut_removes_collected_results_after_mark(eager: bool) -> None:
     collector = Collector("sink", "topic", TEXT, INT64, eager=eager)
     collector.take_table(pa.table({"key": ["t"], "value": [0], "timestamp": [0]}))
     collector.take(Record("a", 1, 0))
@@ -59,7 +61,7 @@ def test_collector_is_cut_back_to_mark(eager: bool) -> None:
     assert [r.value for r in records(collector.drain())] == [0, 1, 3]
 
 
-def test_stdout_prints_a_thousand_lines_of_batch_and_counts_rest() -> None:
+def test_stdout_sink_prints_a_thousand_lines_of_batch_and_counts_rest() -> None:
     builder = TopologyBuilder("t")
     builder.add_sink("lines", to_stdout(), builder.add_source("in", IN))
     task = OneTask(builder.build())
@@ -88,7 +90,7 @@ def test_topic_is_chosen_for_each_record() -> None:
     assert values(output, "by") == [0, 1, 2]
 
 
-def test_processed_offsets_are_skipped_and_gaps_are_accepted() -> None:
+def test_task_skips_processed_offsets_and_accepts_offset_gaps() -> None:
     task = OneTask(one_node(calls()))
     assert values(task.run(queue_of([("a", n, n) for n in (0, 1, 2)], offsets=[4, 6, 9]))) == [
         0,
@@ -102,7 +104,7 @@ def test_processed_offsets_are_skipped_and_gaps_are_accepted() -> None:
     assert task.meta.stream_time == 3
 
 
-def test_children_receive_record_in_order_of_their_calls() -> None:
+def test_children_receive_record_in_order_of_builder_calls() -> None:
     order: list[str] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -130,7 +132,7 @@ class Tracer:
         return call
 
 
-def test_first_interceptor_is_outermost() -> None:
+def test_first_interceptor_wraps_second_one() -> None:
     log: list[str] = []
     topology = one_node(calls(lambda *_: log.append("process")))
     task = OneTask(topology, partition=2, interceptors=[Tracer("one", log), Tracer("two", log)])
@@ -138,7 +140,7 @@ def test_first_interceptor_is_outermost() -> None:
     assert log == ["one>node@in/2", "two>node@in/2", "process", "two<node", "one<node"]
 
 
-def test_meta_is_independent_plain_data() -> None:
+def test_task_meta_survives_json_and_is_independent_of_it() -> None:
     meta = TaskMeta(5, {TopicPartition("in", 0): 3}, {"node/0": -1})
     data = meta.to_json()
     assert TaskMeta.from_json(data) == meta

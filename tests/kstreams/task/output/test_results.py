@@ -23,7 +23,7 @@ def filled() -> ResultCollector:
     return collector
 
 
-def test_records_and_tables_have_order_of_forwarding() -> None:
+def test_collected_records_and_tables_have_order_of_forwarding() -> None:
     found = filled().drain()
     assert found is not None
     assert len(found) == 4
@@ -39,7 +39,7 @@ def test_records_and_tables_have_order_of_forwarding() -> None:
 
 
 @pytest.mark.parametrize("mark", range(5))
-def test_cut_removes_results_after_mark(mark: int) -> None:
+def test_cut_of_result_collector_removes_results_after_mark(mark: int) -> None:
     collector = filled()
     assert collector.mark() == 4
     collector.cut(mark)
@@ -50,13 +50,13 @@ def test_cut_removes_results_after_mark(mark: int) -> None:
     assert [r.value for r in found.records()] == [*[1, 2, 3, 4][:mark], 5]
 
 
-def test_drain_empties_collector() -> None:
+def test_drain_empties_result_collector() -> None:
     collector = filled()
     collector.drain()
     assert (collector.mark(), collector.drain()) == (0, None)
 
 
-def test_table_without_required_columns_is_rejected() -> None:
+def test_result_table_without_required_columns_is_rejected() -> None:
     with pytest.raises(SerializationError, match="cannot be read") as caught:
         ResultCollector("out").take_table(pa.table({"key": ["a"]}))
     assert caught.value.where.node == "out"

@@ -28,7 +28,9 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "cut"]), st.integers(0, 40)),
 
 
 @given(STEPS)
-def test_drain_returns_rows_added_and_not_cut(steps: list[tuple[str, int]]) -> None:
+def test_drain_returns_all_rows_that_cut_has_not_removed(
+    steps: list[tuple[str, int]],
+) -> None:
     held, model, number = OutputRows(most=500), OUTPUT_SCHEMA.empty_table(), 0
     for step, count in steps:
         if step == "add":
@@ -58,14 +60,16 @@ def test_output_rows_can_be_reused_after_drain() -> None:
         assert found.column("timestamp").to_pylist() == list(range(100))
 
 
-def test_few_rows_make_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_output_rows_create_no_spill_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", pytest.fail)
     held = OutputRows(tmp_path, most=1_000_000)
     held.append(rows(0, 50))
     assert held.drain() is not None
 
 
-def test_file_has_no_name_and_is_in_given_folder(tmp_path: Path) -> None:
+def test_spill_file_is_unnamed_and_in_given_folder(tmp_path: Path) -> None:
     held = OutputRows(tmp_path, most=100)
     held.append(rows(0, 50))
     opened = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
@@ -74,7 +78,7 @@ def test_file_has_no_name_and_is_in_given_folder(tmp_path: Path) -> None:
     assert held.drain() is not None
 
 
-def test_memory_stays_within_limit(tmp_path: Path) -> None:
+def test_memory_of_output_rows_stays_within_limit(tmp_path: Path) -> None:
     before = pa.total_allocated_bytes()
     held = OutputRows(tmp_path, most=100_000)
     for number in range(200):

@@ -78,7 +78,7 @@ def tallies(task: OneTask) -> int:
     return len(task.task._wiring.flows.tallies)
 
 
-def test_chain_of_operators_is_counted_without_calls() -> None:
+def test_record_counts_of_operator_chain_need_no_counting_calls() -> None:
     task = OneTask(chain(map_values(abs), filter_(lambda k, v: v > 1), map_values(abs)))
     output = task.run(queue_of(ROWS))
     assert counted(output) == {
@@ -92,7 +92,7 @@ def test_chain_of_operators_is_counted_without_calls() -> None:
     assert tallies(task) == 0
 
 
-def test_nodes_with_unknown_output_are_counted_call_by_call() -> None:
+def test_nodes_with_unknown_number_of_outputs_are_counted_per_call() -> None:
     double: Any = flat_map(lambda key, value: [(key, value)] * 2)
     task = OneTask(chain(double, filter_(lambda k, v: v > 1), map_values(abs), double))
     assert counted(task.run(queue_of(ROWS))) == {
@@ -113,7 +113,7 @@ def test_calls_between_custom_processors_are_counted() -> None:
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
-def test_failed_record_is_counted_only_at_its_source(on_error: Any) -> None:
+def test_failed_record_is_counted_only_at_source_node(on_error: Any) -> None:
     output = OneTask(chain(Own, Failing, Own, on_error=on_error)).run(queue_of(ROWS))
     assert counted(output) == {
         "in": (4, 1), "n0": (1, 2), "n1": (2, 2), "n2": (2, 4), "out": (4, 4)
@@ -121,7 +121,7 @@ def test_failed_record_is_counted_only_at_its_source(on_error: Any) -> None:
     assert output.counts["in"].lost == 3
 
 
-def test_record_for_one_child_is_counted_there_only() -> None:
+def test_record_forwarded_to_one_child_is_counted_only_there() -> None:
     builder = TopologyBuilder("t")
     both = builder.add_processor("both", Chosen, builder.add_source("in", IN))
     for name in ("left", "right"):

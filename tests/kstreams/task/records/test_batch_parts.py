@@ -51,7 +51,7 @@ def rows_of(output: TaskOutput) -> list[Any]:
 
 @pytest.mark.parametrize("kind", sorted(TOPOLOGIES))
 @given(first=ROWS, second=ROWS, most=st.integers(1, 2_000))
-def test_parts_give_same_results_as_whole_batch(
+def test_batch_parts_give_same_results_as_whole_batch(
     kind: str, first: Any, second: Any, most: int
 ) -> None:
     rising = [sorted(rows, key=lambda row: row[2]) for rows in (first, second)]
@@ -67,7 +67,7 @@ def test_parts_give_same_results_as_whole_batch(
 
 
 @given(first=ROWS, second=ROWS, most=st.integers(1, 2_000))
-def test_parts_are_all_rows_in_merged_order(first: Any, second: Any, most: int) -> None:
+def test_batch_parts_contain_all_rows_in_merged_order(first: Any, second: Any, most: int) -> None:
     queues = [queue_of(first), queue_of(second, entry="more")]
     times = [queue.table.column("timestamp").to_numpy() for queue in queues]
     order = [(queues[n].entry, int(row)) for n, row in zip(*merged_order(times), strict=True)]

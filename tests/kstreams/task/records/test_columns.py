@@ -59,7 +59,7 @@ def test_columns_missing_in_table_are_null() -> None:
     [{"key": ["a"], "value": [1]}, {"key": ["a"], "value": [1], "timestamp": [None]}],
     ids=["no timestamp column", "null timestamp"],
 )
-def test_table_without_timestamps_is_rejected(table: dict[str, Any]) -> None:
+def test_record_table_without_timestamps_is_rejected(table: dict[str, Any]) -> None:
     with pytest.raises((KeyError, ValueError)):
         whole(pa.table(table))
 

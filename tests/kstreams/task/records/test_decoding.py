@@ -49,7 +49,7 @@ class Careless(Serde[int]):
         ("pass", "pass", ["a1", "aNone", "None2", "NoneNone"], {}),
     ],
 )
-def test_nulls_are_passed_or_dropped_and_counted(
+def test_nulls_are_passed_or_dropped_and_counted_by_option_of_topic(
     nulls: Any, null_keys: Any, expected: list[str], dropped: dict[str, int]
 ) -> None:
     seen: list[str] = []
@@ -160,7 +160,7 @@ def test_error_of_undecodable_value_in_use_names_its_record() -> None:
     assert (where.node, where.topic, where.offset, where.key) == ("node", "in", 1, "b")
 
 
-def test_lazy_records_are_records() -> None:
+def test_lazily_decoded_records_equal_decoded_records() -> None:
     seen: list[Record[Any, Any]] = []
     rows = [("a", b"[1]", 3), ("b", None, 4)]
     output = run_json(lambda _, record: seen.append(record), rows)

@@ -34,7 +34,7 @@ def mapped(source: Topic[str, str], sink: Topic[str, str], on_error: OnError = "
     return builder.build()
 
 
-def test_all_frame_versions_are_read_and_one_is_written() -> None:
+def test_values_of_all_frame_versions_are_read_and_latest_version_is_written() -> None:
     with TopologyTestDriver(mapped(IN, OUT)) as driver:
         for value in (b"\x01ab", b"\x02ab"):
             driver.write_bytes("in", b"k", value, timestamp=1)
@@ -42,7 +42,7 @@ def test_all_frame_versions_are_read_and_one_is_written() -> None:
         assert [row.value for row in driver.read_rows("out")] == [b"\x01ab", b"\x01ba"]
 
 
-def test_all_frames_are_learned_before_first_row_is_converted() -> None:
+def test_serde_learns_all_frames_of_batch_before_first_row_is_converted() -> None:
     serde = VersionedText()
     with TopologyTestDriver(mapped(Topic("in", TEXT, serde), OUT), partitions=2) as driver:
         driver.write_bytes("in", b"k", b"\x01ab", timestamp=1, partition=0)
@@ -120,7 +120,7 @@ def test_frames_in_headers_are_written_there_and_hidden_from_processors() -> Non
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_tombstone_has_no_frame(on_error: OnError) -> None:
+def test_tombstone_of_framed_topic_has_no_frame(on_error: OnError) -> None:
     source: Topic[str, str | None] = Topic("in", TEXT, VersionedText(), nulls="pass")
     sink: Topic[str, str | None] = Topic(
         "out", TEXT, VersionedText(), nulls="pass", framing=IN_HEADERS
@@ -164,7 +164,7 @@ def test_repartition_removes_frame() -> None:
         assert [(r.key, r.value) for r in driver.read_rows("out")] == [(b"\x01ba", b"\x01dc")]
 
 
-def test_join_of_framed_keys_warns() -> None:
+def test_build_warns_of_store_shared_by_topics_with_framed_keys() -> None:
     builder = TopologyBuilder("meeting")
     store = key_value_store("seen", key=TEXT, value=TEXT)
     for name in ("left", "right"):

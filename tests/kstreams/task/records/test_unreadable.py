@@ -64,7 +64,7 @@ def test_unreadable_header_has_priority_over_dropped_null() -> None:
     assert run("skip", queue.with_table(table)).dropped == {"skipped-DeserializationError": 1}
 
 
-def test_empty_and_duplicate_header_names_are_kept() -> None:
+def test_empty_and_duplicate_header_names_are_forwarded() -> None:
     headers: Headers = (("", None), ("a", b"1"), ("a", b"2"))
     output = OneTask(one_node(Calls)).run(queue_of([("k", 1, 1)], headers=[headers]))
     assert output.sinks["out"].column("headers").combine_chunks().equals(headers_array([headers]))

@@ -161,7 +161,7 @@ def test_windows_use_event_time(execution: Any, extract: Any) -> None:
     assert result.timestamp == (29 if extract is value_of else 25)
 
 
-def test_unknown_policy_is_rejected() -> None:
+def test_unknown_policy_for_invalid_times_is_rejected() -> None:
     wrong: Any = "ignore"
     with pytest.raises(TopologyError, match="invalid_time"):
         TopologyBuilder("t").add_source("in", IN, event_time=value_of, invalid_time=wrong)

@@ -68,7 +68,7 @@ def test_task_requests_call_at_end_of_idle_timeout() -> None:
     assert task.task.run((), wall_ms=1130).next_wall_due == 1230
 
 
-def test_records_restart_idle_timeout() -> None:
+def test_new_records_restart_idle_timeout() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     task.run(queue_of([("k", 1, 6)], offsets=[1]), wall_ms=1500)
@@ -107,7 +107,7 @@ def test_idle_timeout_survives_restart() -> None:
     assert called(task, 1120) == [125]
 
 
-def test_retried_attempt_gives_same_result() -> None:
+def test_retried_attempt_after_idle_timeout_gives_same_result() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     saved, found = task.saved, []

@@ -58,7 +58,7 @@ def _offsets(task: OneTask, count: int) -> range:
     return range(start, start + count)
 
 
-def test_stream_time_punctuator_fires_on_grid_from_zero_once_after_jump() -> None:
+def test_stream_time_punctuator_fires_at_multiples_of_interval_and_once_after_jump() -> None:
     found = keys(OneTask(ticks(("t", 10, STREAM))), 3, 9, 10, 12, 47, 49, 50, 41, 60)
     assert found == [
         "3", "t@3", "9", "10", "t@10", "12", "47", "t@47", "49", "50", "t@50", "41", "60", "t@60"
@@ -84,7 +84,7 @@ def test_punctuators_due_together_fire_by_due_time_and_order_of_scheduling() -> 
     assert keys(task, 0, 65) == ["0", "a@0", "b@0", "c@0", "65", "b@65", "a@65", "c@65"]
 
 
-def test_wall_clock_punctuator_fires_one_interval_after_start_and_then_on_its_grid() -> None:
+def test_wall_clock_punctuator_fires_first_one_interval_after_start_and_then_periodically() -> None:
     task = OneTask(ticks(("w", 100, WALL)), wall_ms=1_005)
     assert keys(task, wall_ms=1_005) == []
     assert keys(task, 5, wall_ms=1_104) == ["5"]
@@ -95,7 +95,7 @@ def test_wall_clock_punctuator_fires_one_interval_after_start_and_then_on_its_gr
     assert keys(task, wall_ms=1_505) == ["w@1505"]
 
 
-def test_output_has_next_wall_clock_due_time() -> None:
+def test_task_output_has_next_wall_clock_due_time() -> None:
     task = OneTask(ticks(("w", 100, WALL), ("v", 70, WALL), ("s", 5, STREAM)), wall_ms=10)
     assert task.run(wall_ms=10).next_wall_due == 80
     assert task.run(wall_ms=80).next_wall_due == 110
@@ -120,7 +120,7 @@ def test_due_times_and_cancellations_survive_restart() -> None:
     ],
     ids=["shorter", "another-grid"],
 )
-def test_changed_interval_of_stream_time_starts_on_its_own_grid(
+def test_punctuator_with_changed_interval_fires_on_multiples_of_new_interval(
     before: int, now: int, expected: list[str]
 ) -> None:
     task = OneTask(ticks(("t", before, STREAM)))
@@ -201,7 +201,7 @@ _SPAN = timedelta(milliseconds=1)
     ],
     ids=["outside init", "too short", "negative", "equal names", "a name like a number"],
 )
-def test_invalid_schedules_are_rejected(node: Callable[[], Any], message: str) -> None:
+def test_invalid_punctuator_schedules_are_rejected(node: Callable[[], Any], message: str) -> None:
     with pytest.raises(TopologyError, match=message) as caught:
         OneTask(one_node(node)).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "node"
@@ -283,7 +283,9 @@ def test_cancelled_punctuator_stays_cancelled_after_clock_is_set_back() -> None:
 
 
 @pytest.mark.parametrize("kind", [STREAM, WALL])
-def test_jump_of_ten_thousand_years_is_one_call(kind: PunctuationType) -> None:
+def test_punctuator_is_called_once_after_time_jump_of_ten_thousand_years(
+    kind: PunctuationType,
+) -> None:
     task = OneTask(ticks(("t", 1, kind)))
     far = LATEST_MS
     found = keys(task, far, wall_ms=far)

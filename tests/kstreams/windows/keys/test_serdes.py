@@ -48,7 +48,7 @@ GOLDEN: dict[str, tuple[Any, Windowed[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", GOLDEN)
-def test_serialized_keys_match_bytes_of_kafka_streams(kind: str) -> None:
+def test_windowed_keys_have_same_bytes_as_in_kafka_streams(kind: str) -> None:
     windows, key, data = GOLDEN[kind]
     serde = windowed(TEXT, windows)
     assert serde.serialize(key) == bytes.fromhex(data)
@@ -58,13 +58,13 @@ def test_serialized_keys_match_bytes_of_kafka_streams(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", GOLDEN)
-def test_truncated_key_is_rejected(kind: str) -> None:
+def test_truncated_windowed_key_is_rejected(kind: str) -> None:
     windows, _, _ = GOLDEN[kind]
     with pytest.raises(DeserializationError):
         windowed(TEXT, windows).deserialize(b"1234567")
 
 
-def test_serdes_are_compared_by_key_and_windows() -> None:
+def test_windowed_serdes_are_compared_by_key_serde_and_windows() -> None:
     assert windowed(TEXT, TUMBLING) == windowed(TEXT, TumblingWindows(seconds(10)))
     assert windowed(TEXT, TUMBLING) != windowed(TEXT, TumblingWindows(seconds(9)))
     other: Any = windowed(INT64, TUMBLING)
@@ -73,7 +73,7 @@ def test_serdes_are_compared_by_key_and_windows() -> None:
     assert session != windowed(TEXT, CalendarWindows("day"))
 
 
-def test_window_of_other_windows_is_rejected() -> None:
+def test_key_of_other_windows_is_rejected_by_windowed_serde() -> None:
     with pytest.raises(SerializationError, match="is not a window of"):
         windowed(TEXT, TUMBLING).serialize(Windowed("k", 0, 5_000))
     with pytest.raises(SerializationError):

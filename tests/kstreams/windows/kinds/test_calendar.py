@@ -115,18 +115,22 @@ def check(zone: str, first: int, last: int, unit: CalendarUnit) -> int:
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", ZONES)
-def test_windows_end_at_midnight_around_each_transition(zone: str, unit: CalendarUnit) -> None:
+def test_calendar_windows_end_at_midnight_around_each_time_zone_transition(
+    zone: str, unit: CalendarUnit
+) -> None:
     check(zone, 2020, 2031, unit)
 
 
 @pytest.mark.long
-def test_tested_zones_have_transitions() -> None:
+def test_time_zones_of_calendar_tests_have_transitions() -> None:
     assert sum(len(transitions(zone, 2020, 2031)) for zone in ZONES) > 150
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", ODD)
-def test_windows_end_at_midnight_around_unusual_transitions(zone: str, unit: CalendarUnit) -> None:
+def test_calendar_windows_end_at_midnight_around_unusual_transitions(
+    zone: str, unit: CalendarUnit
+) -> None:
     assert check(zone, *ODD[zone], unit) > 0
 
 
@@ -155,7 +159,7 @@ def day_of(zone: str, year: int, month: int, day: int, hour: int = 12) -> tuple[
         ("America/St_Johns", (2006, 10, 29), "00:00", 25),
     ],
 )
-def test_days_around_clock_changes_have_expected_start_and_length(
+def test_calendar_days_around_clock_changes_have_expected_start_and_length(
     zone: str, day: tuple[int, int, int], start: str, length: float
 ) -> None:
     begin, hours_long = day_of(zone, *day)
@@ -178,7 +182,7 @@ def test_days_around_clock_changes_have_expected_start_and_length(
         (CalendarWindows("month"), "1969-12-31", "1969-12-01", "1970-01-01"),
     ],
 )
-def test_units_are_counted_from_epoch(
+def test_calendar_windows_of_several_units_are_counted_from_epoch(
     windows: CalendarWindows, moment: str, start: str, end: str
 ) -> None:
     def at(text: str) -> int:
@@ -199,7 +203,7 @@ DAYS: tuple[Weekday, ...] = ("monday", "thursday", "sunday")
     st.sampled_from(DAYS),
     st.integers(0, ms(datetime(2035, 1, 1, tzinfo=UTC))),
 )
-def test_consecutive_windows_have_no_gaps(
+def test_consecutive_calendar_windows_have_no_gaps(
     unit: CalendarUnit, count: int, zone: str, week_start: Weekday, timestamp: int
 ) -> None:
     windows = CalendarWindows(unit, count, tz=zone, week_start=week_start)

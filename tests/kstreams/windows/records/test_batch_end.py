@@ -29,7 +29,7 @@ class Batch(Recording):
 
 
 @pytest.mark.parametrize(("serde", "key"), [(TEXT, "a"), (DOUBLE, 1.5)], ids=["text", "double"])
-def test_temporary_sessions_are_left_out_and_deletions_forwarded_first(
+def test_batch_end_emitter_skips_temporary_sessions_and_forwards_deletions_first(
     serde: Any, key: Any
 ) -> None:
     context: Any = Batch()

@@ -34,14 +34,14 @@ def test_cached_bounds_equal_bounds_of_windows(windows: Any, times: list[int]) -
         assert list(bounds[time // bounds.span_ms]) == expected
 
 
-def test_number_of_cached_times_is_bounded() -> None:
+def test_number_of_cached_times_of_window_bounds_is_limited() -> None:
     bounds = bounds_of(TumblingWindows(milliseconds(1)))
     for time in range(5000):
         assert list(bounds[time]) == [(time, time + 1)]
         assert len(bounds) <= 1024
 
 
-def test_number_of_cached_windows_is_bounded() -> None:
+def test_number_of_cached_windows_of_bounds_is_limited() -> None:
     bounds = bounds_of(HoppingWindows(milliseconds(3000), milliseconds(1)))
     for time in range(10_000, 10_100):
         assert len(bounds[time]) == 3000

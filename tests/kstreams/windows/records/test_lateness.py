@@ -33,13 +33,13 @@ class Context(Recording):
     ("stream_time", "close_time", "expected"),
     [(-1, -1, -1), (70, -1, 70), (70, 50, 70), (70, 90, 90)],
 )
-def test_clock_is_later_of_stream_time_and_close_time(
+def test_lateness_clock_is_later_of_stream_time_and_close_time(
     stream_time: int, close_time: int, expected: int
 ) -> None:
     assert lateness_clock(Context(stream_time, close_time)).stream_time == expected
 
 
-def test_clock_follows_stream_time_after_early_close_time() -> None:
+def test_lateness_clock_advances_with_stream_time_after_early_close() -> None:
     context = Context(70, 90)
     clock = lateness_clock(context)
     context.now = 80

@@ -138,7 +138,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield found
 
 
-def test_each_call_needs_its_role(client: Client) -> None:
+def test_each_grpc_call_needs_its_role(client: Client) -> None:
     by_role = {Role.OPEN: None, Role.METRICS: SCRAPER, Role.VIEW: VIEWER, Role.DATA: TOKEN}
     for call in Service(context_of()).calls():
         for role, token in by_role.items():
@@ -154,10 +154,12 @@ def test_each_call_needs_its_role(client: Client) -> None:
             assert (code not in ("UNAUTHENTICATED", "PERMISSION_DENIED")) == may, (call, role)
 
 
-def test_role_test_fails_without_the_guard(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_role_test_detects_missing_role_check(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(calls, "require", lambda *_: None)
     with pytest.raises(AssertionError):
-        test_each_call_needs_its_role(client)
+        test_each_grpc_call_needs_its_role(client)
 
 
 def test_wrong_tokens_of_an_address_are_limited_and_a_valid_one_is_accepted(
@@ -170,7 +172,9 @@ def test_wrong_tokens_of_an_address_are_limited_and_a_valid_one_is_accepted(
         assert guessed.call("List", pb.ListRequest()).apps
 
 
-def test_only_trusted_proxies_set_the_client_address(tmp_path: Path) -> None:
+def test_wrong_tokens_are_counted_by_forwarded_address_of_trusted_proxies_only(
+    tmp_path: Path,
+) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     wrong = "x" * 20
     for proxies, expected in ((("127.0.0.1",), "UNAUTHENTICATED"), ((), "RESOURCE_EXHAUSTED")):
@@ -184,7 +188,7 @@ def test_only_trusted_proxies_set_the_client_address(tmp_path: Path) -> None:
             assert codes == ["UNAUTHENTICATED", expected]
 
 
-def test_missing_request_holds_no_call(tmp_path: Path) -> None:
+def test_grpc_call_without_request_message_ends_after_time_limit(tmp_path: Path) -> None:
     """Without a token, a call ends before its request; with one, after the time limit."""
     Committing(tmp_path, COUNTS).put([("a", 1)])
     never = threading.Event()
@@ -203,7 +207,7 @@ def test_missing_request_holds_no_call(tmp_path: Path) -> None:
             never.set()
 
 
-def test_call_without_a_request_is_refused(client: Client) -> None:
+def test_grpc_call_closed_without_request_is_refused(client: Client) -> None:
     assert client.begin("List", VIEWER, iter(())).exception(10).code().name == "INVALID_ARGUMENT"
 
 
@@ -217,7 +221,7 @@ def test_connections_above_the_limit_are_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_metadata_above_the_limit_takes_no_memory(client: Client) -> None:
+def test_metadata_above_size_limit_is_not_buffered(client: Client) -> None:
     before = resident_bytes()
     for _ in range(60):
         with pytest.raises(grpc.RpcError):
@@ -241,7 +245,7 @@ def test_server_has_a_health_service_and_no_reflection(client: Client) -> None:
         assert client.refused(name, pb.ListRequest(), TOKEN, service)[0] == "UNIMPLEMENTED"
 
 
-def test_list_returns_apps_and_stores(client: Client) -> None:
+def test_grpc_list_returns_apps_and_stores(client: Client) -> None:
     (app,) = client.call("List", pb.ListRequest(), VIEWER).apps
     assert [(app.name, store.name, store.kind) for store in app.stores] == [
         ("viewed", "counts", "key-value")
@@ -288,13 +292,13 @@ def test_invalid_request_is_refused_with_its_code(
         assert client.refused(name, request_)[0] == code
 
 
-def test_large_requests_are_refused(client: Client) -> None:
+def test_grpc_refuses_large_requests(client: Client) -> None:
     assert client.refused("Read", wanted("k" * 300_000))[0] == "RESOURCE_EXHAUSTED"
     with pytest.raises(grpc.RpcError):
         client.call("List", pb.ListRequest(), "x" * 20_000)
 
 
-def test_keys_and_pages_are_read_at_their_version(tmp_path: Path) -> None:
+def test_grpc_reads_keys_and_pages_at_one_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:02}", n) for n in range(30))
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -333,7 +337,7 @@ def test_keys_and_pages_are_read_at_their_version(tmp_path: Path) -> None:
         ]
 
 
-def test_windows_of_a_key_are_read(tmp_path: Path) -> None:
+def test_grpc_reads_windows_of_key(tmp_path: Path) -> None:
     spec = window_store("counts", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(10)))
     app = Committing(tmp_path, spec)
     app.commit(lambda s, p: [s.put(Windowed(f"k{p}", t, t + 10), t) for t in (10, 20, 30)])
@@ -348,7 +352,7 @@ def test_windows_of_a_key_are_read(tmp_path: Path) -> None:
         assert len(some.rows) == 3
 
 
-def test_follow_sends_changes_of_a_key(tmp_path: Path) -> None:
+def test_grpc_follow_sends_changes_of_key(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with calling(tmp_path, streams=1) as client:
@@ -364,7 +368,7 @@ def test_follow_sends_changes_of_a_key(tmp_path: Path) -> None:
         replies.cancel()
 
 
-def test_generated_code_matches_the_definition(tmp_path: Path) -> None:
+def test_generated_grpc_code_matches_proto_definition(tmp_path: Path) -> None:
     """Run `python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. SOURCE` in `packages/`."""
     source = "kstreams_serve/grpc/state.proto"
     subprocess.run(

@@ -56,7 +56,7 @@ def test_every_page_is_accessible(
 
 
 @pytest.mark.long
-def test_figures_update_and_the_focus_stays(
+def test_live_update_changes_numbers_and_keeps_focus(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -72,7 +72,7 @@ def test_figures_update_and_the_focus_stays(
 
 
 @pytest.mark.long
-def test_lost_connection_is_shown_until_it_is_restored(
+def test_page_shows_lost_connection_until_it_is_restored(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -93,7 +93,7 @@ def _without_events(route: Route) -> None:
 
 
 @pytest.mark.long
-def test_all_actions_work_with_the_keyboard(
+def test_all_page_actions_work_with_keyboard(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -131,7 +131,7 @@ document.addEventListener("readystatechange", () => {
 """Focuses a link after the page is parsed and before its scripts run."""
 
 
-def test_first_live_update_when_a_link_has_the_focus_keeps_the_link_and_the_focus(
+def test_first_live_update_keeps_focused_link_and_its_focus(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -143,7 +143,7 @@ def test_first_live_update_when_a_link_has_the_focus_keeps_the_link_and_the_focu
 
 
 @pytest.mark.long
-def test_pages_are_complete_without_scripts(
+def test_pages_are_complete_without_javascript(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served, scripts=False) as visitor:
@@ -156,7 +156,7 @@ def test_pages_are_complete_without_scripts(
                 expect(page.locator(".graph")).to_contain_text("split")
         visitor.go(paths_of(app)["store"])
         page.get_by_label("Begins with").fill("th")
-        page.get_by_label("Version").select_option(app.names.savepoint)
+        page.get_by_label("Version", exact=True).select_option(app.names.savepoint)
         page.get_by_role("button", name="Show").click()
         expect(page.locator("tbody tr").first).to_contain_text("that")
         page.get_by_label("Key", exact=True).fill("the")
@@ -165,7 +165,7 @@ def test_pages_are_complete_without_scripts(
 
 
 @pytest.mark.long
-def test_markup_in_any_field_has_no_effect(browser: Browser, tmp_path: Path) -> None:
+def test_markup_in_app_data_has_no_effect_in_browser(browser: Browser, tmp_path: Path) -> None:
     split, count, trend, sink, counts, windows = (
         " ".join(PAYLOADS[place::6]).replace("/", "") for place in range(6)
     )  # a name with every payload is longer than a file name may be

@@ -48,7 +48,7 @@ def forms(served: Served, path: str, token: str) -> list[str]:
     return [each.attributes["value"] for each in page.all("input", name="order")]
 
 
-def test_buttons_pause_and_resume_an_app(app: Showcase, served: Served) -> None:
+def test_page_buttons_pause_and_resume_app(app: Showcase, served: Served) -> None:
     assert forms(served, BASE, ACTOR) == ["pause"]
     answer = send(served, {"order": "pause", "reason": "<b>moving</b>"})
     assert (answer.status, answer.headers["location"]) == (303, BASE)
@@ -60,7 +60,7 @@ def test_buttons_pause_and_resume_an_app(app: Showcase, served: Served) -> None:
     assert present_pause(app.checkpoint.home) is None
 
 
-def test_button_makes_a_savepoint(served: Served) -> None:
+def test_page_button_makes_savepoint(served: Served) -> None:
     assert forms(served, f"{BASE}/versions", ACTOR) == ["savepoint"]
     answer = send(served, {"order": "savepoint", "name": "Dienstag früh"})
     assert (answer.status, answer.headers["location"]) == (303, f"{BASE}/versions")

@@ -78,7 +78,9 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Html]:
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
-def test_markup_is_text_in_every_field(tmp_path: Path, usual: dict[str, Html], text: str) -> None:
+def test_markup_in_every_page_field_is_escaped(
+    tmp_path: Path, usual: dict[str, Html], text: str
+) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 1, partitions=2, names=hostile(text))
     app.fail(app.now_ms)
     with showing(app) as served:

@@ -46,7 +46,7 @@ def _check(layout: Layout, items: list[Item]) -> None:
 
 
 @given(_GRAPHS)
-def test_boxes_do_not_overlap_for_any_edges(
+def test_topology_drawing_has_no_overlapping_boxes_for_any_edges(
     graph: tuple[list[str], list[tuple[int, int]]],
 ) -> None:
     groups, pairs = graph
@@ -57,7 +57,7 @@ def test_boxes_do_not_overlap_for_any_edges(
     assert layout == laid_out(items, edges)
 
 
-def test_records_flow_from_left_to_right_and_stores_are_below() -> None:
+def test_topology_drawing_has_edges_from_left_to_right_and_stores_below() -> None:
     items = [
         Item("in", "a"), Item("map", "a"), Item("edge", "a"),
         Item("count", "b"), Item("counts", "b", below="count"), Item("out", "b"),

@@ -35,7 +35,7 @@ def _events(served: Served, path: str, token: str = TOKEN) -> Iterator[Iterator[
         connection.close()
 
 
-def test_changed_regions_are_sent_as_the_page_shows_them(tmp_path: Path) -> None:
+def test_live_events_contain_changed_regions_as_in_reloaded_page(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() + 60_000, 3)
     with showing(app) as served:
         paths = paths_of(app)
@@ -61,14 +61,14 @@ def test_changed_regions_are_sent_as_the_page_shows_them(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_idle_page_receives_empty_events(tmp_path: Path) -> None:
+def test_live_events_of_unchanged_page_are_empty(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() - 3_600_000, 1, recorded=False)
     with showing(app) as served, _events(served, paths_of(app)["versions"]) as events:
         assert next(events)
         assert next(events) == {}
 
 
-def test_page_that_is_not_allowed_cannot_be_followed(tmp_path: Path) -> None:
+def test_live_events_of_page_need_role_of_page(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 1)
     with showing(app) as served:
         for name, token, status in (("key", VIEWER, 403), ("overview", None, 401)):

@@ -42,7 +42,7 @@ def test_login_exchanges_a_token_for_a_cookie_hidden_from_scripts(served: Served
     assert "Max-Age=0" in left.headers["set-cookie"]
 
 
-def test_wrong_token_is_reported_in_a_sentence(served: Served) -> None:
+def test_login_with_wrong_token_shows_error_text(served: Served) -> None:
     answer = _post(served, "/login", {"token": "wrong-wrong-wrong-wrong", "next": "/"})
     assert answer.status == 401
     assert b"The token is not valid for this server." in answer.data
@@ -68,7 +68,7 @@ def test_login_forms_of_other_sites_have_no_effect(served: Served) -> None:
         assert (answer.status, "set-cookie" in answer.headers) == (403, False)
 
 
-def test_link_from_another_site_leads_to_the_login_page_and_on_with_one_click(
+def test_link_from_another_site_opens_login_page_that_continues_with_one_click(
     served: Served,
 ) -> None:
     way = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}

@@ -90,7 +90,7 @@ def test_each_kind_of_problem_is_listed(
     assert _problem_texts(facts, shares) == [text]
 
 
-def test_worst_problem_is_first_and_the_list_is_short() -> None:
+def test_problem_list_begins_with_worst_problem_and_is_limited() -> None:
     lost = {f"node {n}": NodeCounts(100, 0, 0, {"late": n + 1}) for n in range(20)}
     found = worst_first(_facts(nodes=lost, lag={0: 1, 1: 99}), {"a": 0.9, "b": 0.1}, NOW)
     assert len(found) == 6

@@ -37,24 +37,24 @@ def test_dead_letters_page_shows_origin_and_reason_with_paging(tmp_path: Path) -
         assert places == [f"0@{offset}" for offset in reversed(range(60))]
         assert older.all("a", rel="next") == []
         counted = html(served, f"{path}&count=true").text
-        assert "60 skipped: 'lines' is no topic here" in counted
+        assert "60 skipped: topic 'lines' does not exist" in counted
         app.connection.log().ensure("lines", app.partitions)
         assert "60 would be replayed to lines" in html(served, f"{path}&count=true").text
         replay_letters(app.connection, LETTERS)
-        assert "60 skipped: brought back before" in html(served, f"{path}&count=true").text
+        assert "60 skipped: already replayed" in html(served, f"{path}&count=true").text
         assert html(served, path).rows()[0][-1].endswith("replayed")
         for wrong in ("cursor=x", "topic=totals", "count=yes"):
             assert served.get(f"{path.partition('?')[0]}?{wrong}").status in (400, 404)
 
 
-def test_dead_letters_page_without_topics(app: Showcase) -> None:
+def test_dead_letters_page_without_topics_says_that_there_are_none(app: Showcase) -> None:
     with showing(app, topics=False) as served:
         page = html(served, paths_of(app)["letters"])
         assert "kstreams serve --connection" in page.text
         assert f"kstreams topics replay {LETTERS} --dry-run" in page.text
 
 
-def test_drops_are_shown_over_time(app: Showcase, served: Served) -> None:
+def test_page_shows_dropped_records_over_time(app: Showcase, served: Served) -> None:
     path = paths_of(app)["dropped"]
     found = {
         hours: sum(
@@ -74,7 +74,7 @@ def test_drops_are_shown_over_time(app: Showcase, served: Served) -> None:
     assert "expected one of 1, 6, 24, 72" in html(served, f"{path}?hours=2", status=400).text
 
 
-def test_trace_page_follows_a_record_and_has_a_form(app: Showcase, served: Served) -> None:
+def test_trace_page_shows_path_of_record_and_has_form(app: Showcase, served: Served) -> None:
     page = html(served, paths_of(app)["trace"])
     assert page.one("h1").text == "Trace of lines/3@1902"
     assert [row[1] for row in page.rows()] == [
@@ -87,7 +87,7 @@ def test_trace_page_follows_a_record_and_has_a_form(app: Showcase, served: Serve
     assert "characters), partition and offset" in html(served, half, status=400).text
 
 
-def test_rows_of_windows_are_selected_by_time(app: Showcase, served: Served) -> None:
+def test_store_page_selects_windows_by_time(app: Showcase, served: Served) -> None:
     windows = paths_of(app)["windows"]
     minute = app.now_ms // 60_000 * 60_000
     text = quote(iso(minute).removesuffix("Z"))
@@ -139,7 +139,7 @@ def test_pages_of_a_diff_list_each_change_once(tmp_path: Path) -> None:
         assert [word for _, word in signs] == sorted(word for _, word in signs)
 
 
-def test_forecast_page_follows_the_trigger(app: Showcase, served: Served) -> None:
+def test_forecast_page_uses_given_trigger_interval(app: Showcase, served: Served) -> None:
     path = f"{paths_of(app)['overview']}/forecast"
     assert "43,200" in html(served, path).text  # a batch every two seconds
     assert "8,640" in html(served, f"{path}?trigger=10").text

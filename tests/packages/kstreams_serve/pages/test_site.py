@@ -91,7 +91,7 @@ def test_pages_show_all_data_of_an_app(app: Showcase, served: Served) -> None:
     assert "kstreams trace word-count lines/3@1902" in errors.text
 
 
-def test_stores_are_searched_and_read_at_earlier_versions(app: Showcase, served: Served) -> None:
+def test_store_page_finds_keys_and_reads_earlier_versions(app: Showcase, served: Served) -> None:
     store = paths_of(app)["store"]
     ranged = html(served, f"{store}?start=t&end=u&prefix=&as_of=").rows()
     assert ranged == [[w, str(n)] for w, n in sorted(app._counts.items()) if w[0] == "t"]
@@ -107,7 +107,7 @@ def test_stores_are_searched_and_read_at_earlier_versions(app: Showcase, served:
     assert "not available" in gone.one("h1").text
 
 
-def test_pages_of_rows_continue_at_the_same_version(app: Showcase, served: Served) -> None:
+def test_next_page_of_rows_has_same_version(app: Showcase, served: Served) -> None:
     windows = paths_of(app)["windows"]
     page = html(served, windows)
     keys = [row[0] for row in page.rows()]
@@ -127,7 +127,7 @@ def test_history_of_a_key_lists_the_batches_that_changed_it(app: Showcase, serve
     assert then.one("p", class_="big").text == rows[1][3]
 
 
-def test_missing_key_shows_adjacent_keys(app: Showcase, served: Served) -> None:
+def test_page_of_missing_key_shows_adjacent_keys(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/key?key=thb", status=404)
     near = [each.text for each in page.all("a", class_="mono")]
     words = sorted(app._counts)
@@ -138,13 +138,13 @@ def test_missing_key_shows_adjacent_keys(app: Showcase, served: Served) -> None:
     assert re.search("Found in [12] of 2 stores", page.text)
 
 
-def test_invalid_address_is_an_html_page_with_the_error(app: Showcase, served: Served) -> None:
+def test_invalid_page_address_returns_html_page_with_error(app: Showcase, served: Served) -> None:
     for name, path in refused_paths(app).items():
         page = html(served, path, status=400 if name == "no sorting" else 404)
         assert page.one("h1").text, name
 
 
-def test_commands_on_pages_exist(app: Showcase, served: Served) -> None:
+def test_kstreams_commands_shown_on_pages_exist(app: Showcase, served: Served) -> None:
     shown = {
         each.text
         for name, path in paths_of(app).items()
@@ -177,7 +177,7 @@ def test_each_page_needs_its_role(app: Showcase, served: Served) -> None:
         assert "role data" in page.text
 
 
-def test_role_without_data_sees_no_keys_values_or_error_texts(
+def test_pages_for_role_without_data_show_no_keys_values_or_error_texts(
     app: Showcase, served: Served
 ) -> None:
     secrets = [app.names.error, "fix the processor"]
@@ -247,7 +247,7 @@ def test_missing_heartbeat_or_failure_is_shown_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_tasks_are_paged_and_no_page_is_large(tmp_path: Path) -> None:
+def test_tasks_are_listed_in_pages_of_limited_size(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() + 20_000, 3, partitions=500)
     with showing(app) as served:
         for name, path in paths_of(app).items():
@@ -257,7 +257,7 @@ def test_many_tasks_are_paged_and_no_page_is_large(tmp_path: Path) -> None:
         page = html(served, f"{tasks}?sort=lag&page=2")
         assert "1,000 tasks" in page.one("caption").text
         assert len(page.rows()) == 50
-        assert page.one("th", aria_sort="descending").text.startswith("Behind")
+        assert page.one("th", aria_sort="descending").text.startswith("Lag")
         assert html(served, f"{tasks}?sort=lag").rows()[0][0] == "lines/499"
         assert len(html(served, f"{tasks}?find=by-word/49").rows()) == 11
 

@@ -47,7 +47,7 @@ def _io(log: EmbeddedLog) -> EmbeddedIO:
     return EmbeddedIO(Embedded(log.root, durable=False))
 
 
-def test_slices_within_byte_limit_are_read_entirely(log: EmbeddedLog) -> None:
+def test_read_returns_slices_within_byte_limit_entirely(log: EmbeddedLog) -> None:
     slices = [_append(log, 0, *[SIZE] * 20), _append(log, 1, *[SIZE] * 20)]
     queues = _io(log).read(slices, max_bytes=41 * SIZE)
     assert [queue.table.num_rows for queue in queues] == [20, 20]

@@ -58,7 +58,7 @@ def test_bounded_frame_gives_all_results_in_one_batch(streams: Streams, case: An
     assert by_topic(results.all, sinks) == expected
 
 
-def test_two_sinks_are_written_by_one_sink_that_splits_rows(streams: Streams) -> None:
+def test_results_of_two_sinks_are_written_by_one_query_that_splits_rows(streams: Streams) -> None:
     for batch in TEXT_LINES:
         streams.write(LINES, batch)
     results = transform_frames(

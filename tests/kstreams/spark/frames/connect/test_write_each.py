@@ -16,7 +16,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.mark.long
-def test_two_sinks_are_computed_once_without_loss(streams: Streams) -> None:
+def test_write_each_to_two_sinks_on_connect_computes_batch_once_and_loses_nothing(
+    streams: Streams,
+) -> None:
     fail_between_the_sinks(streams)
 
 

@@ -63,7 +63,7 @@ def test_records_are_released_in_order_of_time_and_key(steps: list[Any]) -> None
 
 
 @given(RECORDS)
-def test_truncated_row_is_rejected(record: Record[str, int | None]) -> None:
+def test_truncated_row_of_buffer_store_is_rejected(record: Record[str, int | None]) -> None:
     serde = KeptSerde(INT64)
     data = serde.serialize((record.value, record.timestamp, record.headers))
     with pytest.raises(DeserializationError):

@@ -97,7 +97,9 @@ def content(overlay: Overlay) -> list[Any]:
 @pytest.mark.long
 @pytest.mark.parametrize("room", [0, 600, 1 << 20])
 @given(given_batches=batches)
-def test_blocks_and_rows_have_same_contents(room: int, given_batches: list[list[Put]]) -> None:
+def test_join_store_has_same_contents_in_blocks_and_in_rows(
+    room: int, given_batches: list[list[Put]]
+) -> None:
     found: list[list[Any]] = []
     for limit in (1 << 20, room):
         base = MemoryStore(["s"])
@@ -126,7 +128,9 @@ def test_blocks_and_rows_have_same_contents(room: int, given_batches: list[list[
 
 
 @given(given_batches=batches)
-def test_elements_cached_in_memory_equal_elements_in_blocks(given_batches: list[list[Put]]) -> None:
+def test_join_elements_cached_in_memory_equal_those_read_from_blocks(
+    given_batches: list[list[Put]],
+) -> None:
     base = MemoryStore(["s"])
     kept = Overlay(base)
     for batch in given_batches:
@@ -187,7 +191,7 @@ def block(headers: pa.Array | None = None) -> bytes:
 SOME_HEADERS = pa.array([b"", write_headers((("name", b"value"),))], pa.binary())
 
 
-def test_block_has_headers_of_waiting_elements() -> None:
+def test_join_block_has_headers_of_waiting_records() -> None:
     found = read_block(block(SOME_HEADERS))
     assert found.headers is not None
     assert list(map(read_headers, objects_of(found.headers))) == [(), (("name", b"value"),)]
@@ -225,7 +229,7 @@ def test_truncated_or_changed_block_is_rejected(headers: pa.Array | None) -> Non
         read_block(b"\x02" + data[1:])
 
 
-def test_slice_of_column_is_written_without_the_rest() -> None:
+def test_block_of_sliced_columns_contains_only_the_slice() -> None:
     whole = pa.array([b"aa", b"b", b"", b"cc"])
     one = Block(whole[1:3], ints([1, 2]), ints([3, 4]), ints([0, 0]), whole[2:4], ints([]))
     found = read_block(write_block(one))

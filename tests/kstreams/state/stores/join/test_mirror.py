@@ -22,7 +22,7 @@ def remembered(overlay: Overlay) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["rows", "blocks"])
-def test_mirror_copies_left_side_once(packed: bool) -> None:
+def test_mirror_of_self_join_store_copies_left_side_once(packed: bool) -> None:
     overlay = Overlay(MemoryStore([SPEC.name]))
     put(overlay, [(0, "a", 10, 0, 1), (0, "b", 12, 0, 40)])
     rows: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))

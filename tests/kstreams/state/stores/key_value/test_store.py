@@ -71,13 +71,13 @@ def test_lists_of_unequal_length_are_rejected() -> None:
         store_of(TEXT, INT64).put_many(["a", "b"], [1])
 
 
-def test_bound_of_wrong_type_fails_at_the_call() -> None:
+def test_range_bound_of_wrong_type_fails_at_the_call() -> None:
     store: Any = store_of(INT64, TEXT)
     with pytest.raises(SerializationError):
         store.range("text")
 
 
-def test_put_during_range_is_safe() -> None:
+def test_put_during_range_does_not_change_open_iteration() -> None:
     store = store_of(TEXT, INT64, {"a": 1, "b": 2, "c": 3, "d": 4})
     seen = []
     for key, value in store.range():

@@ -26,7 +26,7 @@ STEPS = st.lists(
 @BACKENDS
 @settings(deadline=None, max_examples=60)
 @given(steps=STEPS)
-def test_elements_are_appended_at_end_and_removed_at_front(
+def test_list_store_appends_at_end_and_removes_at_front(
     backend: StateBackend, steps: list[tuple[bytes, str, int]]
 ) -> None:
     model: dict[bytes, list[int]] = {key: [] for key in KEYS}
@@ -63,7 +63,9 @@ def test_elements_are_appended_at_end_and_removed_at_front(
 
 
 @BACKENDS
-def test_short_list_is_one_row_and_long_list_one_row_per_element(backend: StateBackend) -> None:
+def test_short_list_is_stored_in_one_row_and_long_list_in_one_row_per_element(
+    backend: StateBackend,
+) -> None:
     with held(SPEC, backend) as store:
         store.live.extend(b"a", range(4))
         store.commit()
@@ -78,7 +80,7 @@ def test_short_list_is_one_row_and_long_list_one_row_per_element(backend: StateB
 
 
 @BACKENDS
-def test_list_is_rebuilt_from_any_element_numbers(backend: StateBackend) -> None:
+def test_list_is_rebuilt_from_changelog_with_any_element_numbers(backend: StateBackend) -> None:
     with held(SPEC, backend) as store:
         live = store.live
         for number in (5, 1 << 61, 7):

@@ -81,7 +81,7 @@ def test_next_timer_is_no_later_than_first_end_of_session(changes: list[Any]) ->
     assert list(store.fetch_all(reverse=True)) == list(store.fetch_all())[::-1]
 
 
-def test_ended_sessions_are_taken_once() -> None:
+def test_take_of_ended_sessions_returns_each_once() -> None:
     store, _ = filled([("a", (0, 5), 7), ("a", (9, 9), 3)])
     rows: SessionRows[str, int] = SessionRows.of(store)
     assert rows.take_ended(5) == [("a", 0, 5, 7)]
@@ -90,7 +90,7 @@ def test_ended_sessions_are_taken_once() -> None:
     assert rows.next_timer() is None
 
 
-def test_delete_returns_previous_value() -> None:
+def test_delete_of_session_returns_previous_value() -> None:
     store, _ = filled([("a", (0, 5), 7)])
     assert store.delete(Windowed("a", 0, 4)) is None
     assert store.delete(Windowed("a", 0, 5)) == 7

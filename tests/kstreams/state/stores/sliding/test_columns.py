@@ -23,7 +23,7 @@ def stores() -> tuple[SlidingRows[str, int], SlidingColumns]:
     return rows, SlidingColumns(rows)
 
 
-def test_columns_read_rows_put_one_by_one() -> None:
+def test_sliding_columns_read_rows_put_singly() -> None:
     store, columns = stores()
     store.put("a", ((3, 30), (5, 50)), done_ms=2, timer_ms=9)
     store.put("c", ((7, 70),), done_ms=4, timer_ms=11)
@@ -36,7 +36,7 @@ def test_columns_read_rows_put_one_by_one() -> None:
     assert columns.due(9) == [b"a"]
 
 
-def test_rows_written_by_columns_are_read_one_by_one() -> None:
+def test_sliding_rows_written_by_columns_are_read_singly() -> None:
     store, columns = stores()
     store.put("b", ((1, 1),), done_ms=0, timer_ms=5)
     slices = SliceRows(np.array([0, 0]), np.array([3, 5]), (np.array([30, 50]),))
@@ -46,7 +46,7 @@ def test_rows_written_by_columns_are_read_one_by_one() -> None:
     assert store.due(100) == ["a"]
 
 
-def test_row_with_changed_timer_is_found_only_at_new_time() -> None:
+def test_sliding_row_with_changed_timer_is_due_only_at_new_time() -> None:
     store, columns = stores()
     store.put("a", ((3, 30),), done_ms=2, timer_ms=9)
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([40]),))
@@ -64,13 +64,13 @@ def test_error_of_number_out_of_range_names_store() -> None:
     assert caught.value.where.store == "narrow"
 
 
-def test_values_of_variable_width_have_no_columns() -> None:
+def test_sliding_columns_reject_values_of_variable_width() -> None:
     spec = sliding_store("texts", key=TEXT, value=TEXT)
     with pytest.raises(TypeError, match="vary in width"):
         SlidingColumns.of(spec.open(Overlay(MemoryStore(["texts"]))))
 
 
-def test_truncated_lists_are_rejected() -> None:
+def test_truncated_list_of_slices_is_rejected() -> None:
     layout = slice_layout(INT64)
     assert layout is not None
     whole = layout.joined((np.array([1, 2]), np.array([3, 4])), np.array([2, 0]))

@@ -37,7 +37,7 @@ PUTS = st.lists(
 @BACKENDS
 @settings(deadline=None, max_examples=50)
 @given(puts=PUTS)
-def test_get_answers_every_time_within_retention(
+def test_get_as_of_any_time_within_retention_returns_version_valid_then(
     backend: StateBackend, puts: list[tuple[bytes, int | None, int, bool]]
 ) -> None:
     model = VersionedPuts(KEYS)

@@ -106,14 +106,14 @@ def test_time_of_value_is_start_of_window_by_default() -> None:
     assert (store.get(at(b"k", 6)), store.get(at(b"k", 7))) == (2, None)
 
 
-def test_delete_returns_previous_value() -> None:
+def test_delete_of_window_returns_previous_value() -> None:
     store, _, _ = opened()
     store.put(at(b"k", 5), 1)
     assert (store.delete(at(b"k", 5)), store.delete(at(b"k", 5))) == (1, None)
     assert store.approximate_count() == 0
 
 
-def test_window_outside_of_definition_is_rejected() -> None:
+def test_window_that_the_definition_does_not_have_is_rejected() -> None:
     store, _, _ = opened()
     for use in (store.get, store.delete, lambda key: store.put(key, 1)):
         with pytest.raises(SerializationError, match="is not a window of TumblingWindows"):
