@@ -368,12 +368,9 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
     shape = fields.mapping("shape")
     for group in shape.values():
         parts = Fields(group)
-        for heads in (
-            parts.mapping("sources"),
-            parts.mapping("entries"),
-            parts.mapping("loops", {}),
-        ):
-            for head in heads.values():
+        heads = (parts.mapping("sources"), parts.mapping("entries"), parts.mapping("loops", {}))
+        for each in heads:
+            for head in each.values():
                 Fields(head).text("key")
                 Fields(head).text("partitioner")
         for schema in parts.mapping("stores").values():
@@ -381,7 +378,9 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
         for own in parts.mapping("parameters", {}).values():
             for name, value in Fields(own).all().items():
                 if not isinstance(value, (str, int)):
-                    raise WrongFieldError(f"parameter {name!r} of a store is {value!r}, not text")
+                    raise WrongFieldError(
+                        f"parameter {name!r} of a store is {value!r}, expected text or an integer"
+                    )
         for terms in parts.mapping("joins", {}).values():
             for name in {*Fields(terms).all()} - {"how"}:
                 Fields(terms).integer(name)
