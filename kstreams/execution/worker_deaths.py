@@ -53,14 +53,14 @@ class WorkerDeaths:
         self._deaths = 0
 
     def add(self, lost: WorkerLostError, plan: Plan, calls: Parts) -> WorkerDiedError:
-        """Count a death, and return its error.
+        """Count the deaths of an attempt, and return their error.
 
         Args:
             lost: The lost worker.
             plan: The plan of the batch.
             calls: The calls of the batch, by slot.
         """
-        self._deaths += 1
+        self._deaths += lost.deaths
         stage = 0 if len(self._groups) == 1 else lost.stage
         tasks: list[int] = []
         if stage == 0:

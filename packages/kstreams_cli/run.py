@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kstreams.application.app import App
     from kstreams.batch.report import AppState
 
-__all__ = ("Engine", "LogFormat", "Until", "run")
+__all__ = ("Engine", "LogFormat", "Stage", "Until", "run")
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _PANEL = "Spark"
@@ -65,6 +65,13 @@ class Engine(str, Enum):
 
     SPARK = "spark"
     EMBEDDED = "embedded"
+
+
+class Stage(str, Enum):
+    """The form in which partition groups run on Spark."""
+
+    WORKERS = "workers"
+    GROUP_STATE = "group-state"
 
 
 def run(
@@ -179,6 +186,15 @@ def run(
             "without Spark and Java. Both continue from the same checkpoints.",
         ),
     ] = Engine.SPARK,
+    stage: Annotated[
+        Stage,
+        typer.Option(
+            help="How partition groups run on Spark: in long-running workers, or as stateful "
+            "operators (group-state) of a streaming query, which Spark's pages show and which "
+            "cost more per batch. Both continue from the same checkpoints.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = Stage.WORKERS,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -218,6 +234,7 @@ def run(
         kstreams run word_count:topology --until end
         kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
         kstreams run word_count:topology --engine embedded
+        kstreams run word_count:topology --stage group-state
         kstreams run word_count:topology --serve 8080
         kstreams run word_count:topology --rename counts=totals
     """
@@ -231,6 +248,9 @@ def run(
     with for_option("--spark-config"):
         if settings and engine is Engine.EMBEDDED:
             raise WrongUsageError("--engine embedded runs without Spark: leave out --spark-config")
+    with for_option("--stage"):
+        if stage is not Stage.WORKERS and engine is Engine.EMBEDDED:
+            raise WrongUsageError("--engine embedded runs without Spark: leave out --stage")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
     with for_option("--close-windows"):
@@ -259,7 +279,8 @@ def run(
             max_records_per_batch=max_records,
             max_bytes_per_batch=max_bytes,
             packages=package or "auto",
-            engine="embedded" if engine is Engine.EMBEDDED else "spark",
+            engine=engine.value,
+            stage=stage.value,
             config=settings or None,
             on_batch=progress.note,
             telemetry=Telemetry(otel=otel),

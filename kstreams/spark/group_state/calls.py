@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,13 +20,20 @@ from kstreams.global_tables.versions import Versions
 from kstreams.workers.channel import Address, Channel, Listener, connect
 from kstreams.workers.messages import LoadStage
 
-__all__ = ("CallServer", "Door", "StageCalls", "calls_of_task", "settings_of", "task_is_done")
+__all__ = (
+    "CallServer",
+    "ServerAddress",
+    "StageCalls",
+    "calls_of_task",
+    "settings_of",
+    "task_is_done",
+)
 
 _CLOSED = (OSError, EOFError)
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerAddress:
     """The address of a driver's `CallServer`, and its secret."""
 
     address: Address
@@ -69,9 +77,9 @@ class CallServer:
         self._stages = stages
         self._lock = threading.Lock()
         self._calls: tuple[StageCalls, ...] = ()
-        self._lost: set[tuple[int, int]] = set()
+        self._lost: Counter[tuple[int, int]] = Counter()
         self._listener = Listener(address, secret, self._serve)
-        self.door = Door(self._listener.address, secret)
+        self.address = ServerAddress(self._listener.address, secret)
 
     def begin(self, calls: Sequence[StageCalls]) -> None:
         """Give these calls to tasks from now on.
@@ -83,10 +91,15 @@ class CallServer:
             self._calls = tuple(calls)
             self._lost.clear()
 
-    def lost(self) -> set[tuple[int, int]]:
-        """Return stage and number of the tasks whose process has ended while they ran."""
+    def lost(self) -> dict[tuple[int, int], int]:
+        """Return the tasks whose process ended most often while they ran, and how often.
+
+        The keys are the numbers of stage and task. When Spark gives up a batch, it also ends the
+        processes of other tasks.
+        """
         with self._lock:
-            return set(self._lost)
+            most = max(self._lost.values(), default=0)
+            return {task: deaths for task, deaths in self._lost.items() if deaths == most}
 
     def close(self) -> None:
         """Accept no further connections."""
@@ -110,7 +123,7 @@ class CallServer:
                     case "done":
                         running.discard((stage, task))
         with self._lock:
-            self._lost |= running
+            self._lost.update(running)
         channel.close()
 
 
@@ -120,44 +133,44 @@ _LOCK = threading.Lock()
 _channels: dict[Address, Channel] = {}
 
 
-def settings_of(door: Door, stage: int) -> LoadStage:
+def settings_of(server: ServerAddress, stage: int) -> LoadStage:
     """Return the settings of a stage."""
-    found: LoadStage = _ask(door, {"kind": "settings", "stage": stage})
+    found: LoadStage = _request(server, {"kind": "settings", "stage": stage})
     return found
 
 
-def calls_of_task(door: Door, stage: int, task: int) -> StageCalls | None:
+def calls_of_task(server: ServerAddress, stage: int, task: int) -> StageCalls | None:
     """Return the calls of a task; None if no batch runs, as the query ends."""
-    found: StageCalls | None = _ask(door, {"kind": "calls", "stage": stage, "task": task})
+    found: StageCalls | None = _request(server, {"kind": "calls", "stage": stage, "task": task})
     return found
 
 
-def task_is_done(door: Door, stage: int, task: int) -> None:
+def task_is_done(server: ServerAddress, stage: int, task: int) -> None:
     """Tell the driver that a task has ended, with or without an error."""
     request = {"kind": "done", "stage": stage, "task": task}
-    _use(door, lambda channel: channel.send(json.dumps(request).encode()))
+    _use(server, lambda channel: channel.send(json.dumps(request).encode()))
 
 
-def _ask(door: Door, request: Mapping[str, Any]) -> Any:  # noqa: ANN401  # as the request says
-    def ask(channel: Channel) -> bytes:
+def _request(server: ServerAddress, request: Mapping[str, Any]) -> Any:  # noqa: ANN401  # the type depends on the request
+    def send(channel: Channel) -> bytes:
         channel.send(json.dumps(request).encode())
         return channel.receive()
 
-    return pickle.loads(_use(door, ask))  # noqa: S301  # the driver's
+    return pickle.loads(_use(server, send))  # noqa: S301  # the driver's
 
 
-def _use(door: Door, work: Callable[[Channel], Any]) -> Any:  # noqa: ANN401  # of the work
+def _use(server: ServerAddress, work: Callable[[Channel], Any]) -> Any:  # noqa: ANN401  # the result of the work
     """Use this process's connection to a driver; connects again once if it is closed."""
     with _LOCK:
         for attempt in range(2):
-            channel = _channels.get(door.address)
+            channel = _channels.get(server.address)
             if channel is None:
-                channel = _channels[door.address] = connect(door.address, door.secret)
+                channel = _channels[server.address] = connect(server.address, server.secret)
             try:
                 return work(channel)
             except _CLOSED:
                 channel.close()
-                del _channels[door.address]
+                del _channels[server.address]
                 if attempt:
                     raise
     raise AssertionError("unreachable")

@@ -22,7 +22,6 @@ from kstreams.errors import CompileError
 from kstreams.execution.executor import (
     BatchAttempt,
     BatchCanceledError,
-    TaskFailedError,
     WorkerLostError,
 )
 from kstreams.scratch import scratch_directory
@@ -92,12 +91,12 @@ class GroupStateExecutor:
         server = self._server = CallServer(address, secrets.token_bytes(32), loaded)
         self._opened.callback(server.close)
         stages = [
-            GroupStage(server.door, number, each.stage, self._counts, self._errors)
+            GroupStage(server.address, number, each.stage, self._counts, self._errors)
             for number, each in enumerate(loaded)
         ]
         self._group_query = GroupQuery(
             self._session,
-            self._settings.name,
+            f"{self._settings.app.app_id}: {self._settings.name}",
             stages,
             self._checkpoint(local=local),
             local,
@@ -126,7 +125,10 @@ class GroupStateExecutor:
     # ------------------------------------------------------------ batches
 
     def run(self, attempt: BatchAttempt) -> Sequence[Content]:
-        """Run all stages of a batch; see `Executor.run`."""
+        """Run all stages of a batch; see `Executor.run`.
+
+        Spark repeats failed tasks, so a task that failed is not a `TaskFailedError`.
+        """
         server, group_query = self._server, self._group_query
         if server is None or group_query is None:
             raise RuntimeError("call open() first")
@@ -144,11 +146,12 @@ class GroupStateExecutor:
             raise BatchCanceledError from outcome
         error = self._errors.find(outcome)
         if error is not None:
-            raise TaskFailedError(error)
+            raise error
         lost = server.lost()
         if lost:
             stage = min(stage for stage, _ in lost)
-            raise WorkerLostError(stage, self._slots(lost, attempt.calls)) from outcome
+            deaths = max(lost.values())
+            raise WorkerLostError(stage, self._slots(lost, attempt.calls), deaths) from outcome
         raise typed(outcome)
 
     def _outcome(self, query: StreamingQuery) -> list[Content] | BaseException:

@@ -15,7 +15,7 @@ from kstreams.batch.worker.worker_state import this_worker
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.messages import Message
 from kstreams.spark.frames.task_keys import key_of, task_of
-from kstreams.spark.group_state.calls import Door, calls_of_task, settings_of, task_is_done
+from kstreams.spark.group_state.calls import ServerAddress, calls_of_task, settings_of, task_is_done
 from kstreams.spark.worker import (
     add_to_import_path,
     drop_spark_archives,
@@ -46,14 +46,14 @@ class GroupStage:
     """The tasks of one partition group, as a function of a stateful operator.
 
     Attributes:
-        door: The address of the driver.
+        server: The address of the driver's `CallServer`.
         number: The number of the stage.
         digest: The digest of the stage's settings.
         counts: The number of tasks of each stage.
         errors: Takes typed errors to the driver.
     """
 
-    door: Door
+    server: ServerAddress
     number: int
     digest: str
     counts: tuple[int, ...]
@@ -89,7 +89,7 @@ class GroupStage:
             refused = refused or isinstance(envelope.content, Refusal)
             (own if envelope.stage == self.number else results).append(envelope)
         record = None
-        calls = calls_of_task(self.door, self.number, task)
+        calls = calls_of_task(self.server, self.number, task)
         if calls is not None:
             try:
                 if not refused:
@@ -105,7 +105,7 @@ class GroupStage:
                     with gc_pauses():
                         ran += run.run(own)
             finally:
-                task_is_done(self.door, self.number, task)
+                task_is_done(self.server, self.number, task)
         refused = refused or any(isinstance(each.content, Refusal) for each in ran)
         for each in ran:
             if calls is not None and isinstance(each.content, TaskStatus):
@@ -116,7 +116,7 @@ class GroupStage:
 
     def _settings(self) -> StageSettings:
         def read() -> bytes:
-            loaded = settings_of(self.door, self.number)
+            loaded = settings_of(self.server, self.number)
             add_to_import_path(loaded.import_path)
             return loaded.settings
 

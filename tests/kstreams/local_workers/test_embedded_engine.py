@@ -23,10 +23,8 @@ from kstreams import (
     FixedKeyProcessor,
     ProcessorContext,
     Record,
-    Topology,
     TopologyBuilder,
     key_value_store,
-    rekey,
 )
 from kstreams.app import AppState
 from kstreams.errors import CompileError, ProcessingError, WorkerDiedError
@@ -40,10 +38,13 @@ from tests.support.spark.bench import (
     counting,
     expected_totals,
 )
+from tests.support.topologies.repartitioned_counts import (
+    RECORDS,
+    repartitioned_totals,
+    repartitioned_twice,
+)
 
 pytestmark = pytest.mark.slow
-
-RECORDS = [(f"key-{number % 7}", f"value {number % 3}") for number in range(200)]
 
 
 @pytest.fixture
@@ -53,38 +54,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.close()
 
 
-def by_value(_: str, value: str) -> str:
-    return value
-
-
-def by_length(_: str, value: str) -> str:
-    return f"{len(value)}{value[-1]}"
-
-
-def moved_twice(counter: Any = Count) -> Topology:
-    """Return a topology of three stages: records are counted after two repartitions."""
-    builder = TopologyBuilder("moved")
-    moved = builder.add_processor("by-value", rekey(by_value), builder.add_source("words", WORDS))
-    first = builder.repartition("first", moved, key=TEXT, value=TEXT)
-    again = builder.add_processor("by-length", rekey(by_length), first)
-    second = builder.repartition("second", again, key=TEXT, value=TEXT)
-    count = builder.add_processor("count", counter, second, stores=[COUNTS])
-    builder.add_sink("totals", TOTALS, count)
-    return builder.build()
-
-
-def moved_totals(records: list[tuple[str, str]]) -> Counter[tuple[str, int]]:
-    return expected_totals([(by_length("", value), value) for _, value in records])
-
-
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_records_are_counted_once_after_repartitions(bench: Bench, workers: int) -> None:
     bench.create(WORDS, partitions=5)
     bench.emit(WORDS, RECORDS)
-    bench.run(moved_twice(), parallelism=workers)
+    bench.run(repartitioned_twice(), parallelism=workers)
     bench.emit(WORDS, RECORDS[:50])
-    bench.run(moved_twice(), parallelism=3)
-    assert Counter(bench.records(TOTALS)) == moved_totals([*RECORDS, *RECORDS[:50]])
+    bench.run(repartitioned_twice(), parallelism=3)
+    assert Counter(bench.records(TOTALS)) == repartitioned_totals([*RECORDS, *RECORDS[:50]])
 
 
 class Fatal(Count):
@@ -105,9 +82,9 @@ def test_batch_runs_again_after_the_death_of_a_worker(bench: Bench) -> None:
     bench.create(WORDS, partitions=3)
     bench.emit(WORDS, RECORDS)
     trap.arm()
-    bench.run(moved_twice(lambda: Fatal(trap)))
+    bench.run(repartitioned_twice(lambda: Fatal(trap)))
     assert trap.sprung == 2
-    assert Counter(bench.records(TOTALS)) == moved_totals(RECORDS)
+    assert Counter(bench.records(TOTALS)) == repartitioned_totals(RECORDS)
 
 
 @pytest.mark.kill
@@ -116,7 +93,7 @@ def test_third_death_in_a_batch_is_an_error_with_group_and_records(bench: Bench)
     bench.create(WORDS, partitions=2)
     bench.emit(WORDS, RECORDS)
     trap.arm()
-    topology = moved_twice(lambda: Fatal(trap))
+    topology = repartitioned_twice(lambda: Fatal(trap))
     with pytest.raises(WorkerDiedError) as caught:
         bench.run(topology)
     error = caught.value
@@ -125,7 +102,7 @@ def test_third_death_in_a_batch_is_an_error_with_group_and_records(bench: Bench)
     assert sum(end - begin for _, _, begin, end in error.under_way) == len(RECORDS)
     trap.disarm()
     bench.run(topology)
-    assert Counter(bench.records(TOTALS)) == moved_totals(RECORDS)
+    assert Counter(bench.records(TOTALS)) == repartitioned_totals(RECORDS)
 
 
 class Failing(Count):

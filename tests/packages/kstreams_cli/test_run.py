@@ -92,6 +92,7 @@ def test_run_with_invalid_settings_is_usage_error() -> None:
         ["--state", "rocksbd"],
         ["--spark-config", "a"],
         ["--spark-config", "spark.ui.enabled=true", "--engine", "embedded"],
+        ["--stage", "group-state", "--engine", "embedded"],
         ["--close-windows"],
     ):
         result = kstreams("run", "words", *options)
