@@ -24,7 +24,7 @@ from benchmarks.suite.workload import Workload
 
 __all__ = ("add_to",)
 
-_RATES = (1_000, 5_000, 20_000, 100_000)
+_RATES = (1_000, 5_000, 20_000, 100_000, 300_000)
 _WORKLOADS = ("W1", "W1R", "W1RR")
 _PEERS = ("kstreams", "kstreams-embedded", "kafka-streams-uncached")
 

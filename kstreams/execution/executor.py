@@ -36,13 +36,22 @@ class WorkerLostError(Exception):
         stage: The number of the stage that the worker was running or would run next; None if it is
             unknown.
         slots: The slots of the worker: a task `t` of a later stage has the slot `t % width`.
-        deaths: The number of workers that ended one after another on the same task.
+        task: The task of the stage that the worker was running; None if it is unknown.
+        deaths: The number of workers that ended one after another in the same stage.
     """
 
-    def __init__(self, stage: int | None, slots: Sequence[int], deaths: int = 1) -> None:
+    def __init__(
+        self,
+        stage: int | None,
+        slots: Sequence[int],
+        task: int | None = None,
+        *,
+        deaths: int = 1,
+    ) -> None:
         super().__init__(f"the worker of slots {list(slots)} ended in stage {stage}")
         self.stage = stage
         self.slots = tuple(slots)
+        self.task = task
         self.deaths = deaths
 
 

@@ -63,7 +63,9 @@ class WorkerDeaths:
         self._deaths += lost.deaths
         stage = 0 if len(self._groups) == 1 else lost.stage
         tasks: list[int] = []
-        if stage == 0:
+        if stage is not None and lost.task is not None:
+            tasks = [lost.task]
+        elif stage == 0:
             tasks = _called([call for slot in lost.slots for call in calls.get(slot, ())])
         elif stage is not None:
             tasks = [

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from kstreams.errors import ExecutionError
 from kstreams.local_workers.process import ProcessSettings
-from kstreams.workers.launcher import Door
+from kstreams.workers.launcher import DriverEndpoint
 from kstreams.workers.worker import WorkerSettings
 
 __all__ = ("LocalLauncher",)
@@ -39,7 +39,7 @@ class LocalLauncher:
         self._failed = 0
         self._lock = threading.Lock()
 
-    def launch(self, door: Door) -> None:
+    def launch(self, endpoint: DriverEndpoint) -> None:
         """Start the processes that do not run.
 
         Raises:
@@ -52,7 +52,7 @@ class LocalLauncher:
                     continue
                 if process is not None:
                     self._count_failure(number, process.returncode)
-                self._processes[number] = self._started(door, number)
+                self._processes[number] = self._started(endpoint, number)
                 self._began[number] = time.monotonic()
 
     def grow(self, count: int) -> None:
@@ -70,8 +70,8 @@ class LocalLauncher:
                 hint=f"see its output; try `{sys.executable} -m {_MODULE}`.",
             )
 
-    def _started(self, door: Door, number: int) -> subprocess.Popen[bytes]:
-        worker = WorkerSettings(door.driver, door.secret, door.own, number)
+    def _started(self, endpoint: DriverEndpoint, number: int) -> subprocess.Popen[bytes]:
+        worker = WorkerSettings(endpoint, number)
         process = subprocess.Popen(  # noqa: S603  # this Python
             [sys.executable, "-m", _MODULE],
             stdin=subprocess.PIPE,

@@ -98,7 +98,10 @@ class SparkEngine:
         return None if self._session is None else self._session.sparkContext.uiWebUrl
 
     def check(self, settings: AppSettings, query: OpenedQuery) -> None:
-        """Check the executors of a cluster, and send them the user's modules; see `Engine`."""
+        """Check the executors of a cluster, and send them the user's modules; see `Engine`.
+
+        The workers of a cluster start afterwards.
+        """
         from kstreams.spark.executor_check import check_executors  # noqa: PLC0415  # as above
         from kstreams.spark.packages import ship  # noqa: PLC0415  # as above
         from kstreams.spark.session import is_local  # noqa: PLC0415  # as above
@@ -109,6 +112,8 @@ class SparkEngine:
         else:
             self._import_path = ship(session, settings.packages)
             check_executors(session, query.log, query.commits.prefix, self._import_path)
+            if self._workers is not None:
+                self._workers.start_with(self._import_path)
 
     def executor(self, settings: QuerySettings) -> Executor:
         """Return the executor of a query."""

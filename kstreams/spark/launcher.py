@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 
 from kstreams.spark.failure import typed
 from kstreams.spark.worker import add_to_import_path, drop_spark_archives, leave_quietly
-from kstreams.workers.launcher import Door
+from kstreams.workers.launcher import DriverEndpoint
 from kstreams.workers.worker import Worker, WorkerSettings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SparkLauncher:
         self._failure: Exception | None = None
         self._lock = threading.Lock()
 
-    def launch(self, door: Door) -> None:
+    def launch(self, endpoint: DriverEndpoint) -> None:
         """Start a job for the workers that are part of no job.
 
         Raises:
@@ -73,7 +73,7 @@ class SparkLauncher:
             self._began = time.monotonic()
             numbers = range(missing[0], missing[-1] + 1)
             job = threading.Thread(
-                target=self._run, args=(door, numbers), name="spark-workers", daemon=True
+                target=self._run, args=(endpoint, numbers), name="spark-workers", daemon=True
             )
             self._jobs[numbers] = job
             job.start()
@@ -91,11 +91,11 @@ class SparkLauncher:
         if self._failed >= _MAX_FAILED_STARTS:
             raise typed(failure)
 
-    def _run(self, door: Door, numbers: range) -> None:
+    def _run(self, endpoint: DriverEndpoint, numbers: range) -> None:
         try:
             self._context.setJobGroup(self.group, "kstreams workers", interruptOnCancel=True)
             parts = self._context.parallelize(numbers, len(numbers))
-            parts.mapPartitions(partial(_work, door)).collect()
+            parts.mapPartitions(partial(_work, endpoint)).collect()
         except Exception as exc:  # noqa: BLE001  # `launch` raises it
             _LOG.debug("the job of the workers has failed", exc_info=exc)
             self._failure = exc
@@ -114,10 +114,10 @@ class SparkLauncher:
                 job.join(_END_S)
 
 
-def _work(door: Door, numbers: Iterable[int]) -> Iterator[int]:
+def _work(endpoint: DriverEndpoint, numbers: Iterable[int]) -> Iterator[int]:
     """Run a worker, in a Spark task."""
     leave_quietly()
     drop_spark_archives()
     (number,) = numbers
-    Worker(WorkerSettings(door.driver, door.secret, door.own, number), add_to_import_path).work()
+    Worker(WorkerSettings(endpoint, number), add_to_import_path).work()
     return iter(())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ class SessionWorkers:
         context = session.sparkContext
         cores = context.defaultParallelism
         self.users = 0
+        self._archives: set[str] = set()
         self._opened = ExitStack()
         patience_s = _LOCAL_PATIENCE_S if is_local(session) else _PATIENCE_S
         launcher = SparkLauncher(context, cores, patience_s=patience_s)
@@ -60,6 +61,21 @@ class SessionWorkers:
             )
         self._opened.callback(self.pool.close)
         self._opened.enter_context(sharing_cores(context, launcher.group, self.pool))
+        if is_local(session):
+            self.pool.members.start()
+
+    def start_with(self, archives: Collection[str]) -> None:
+        """Start workers on a cluster that have archives.
+
+        Spark sends archives to an executor at the start of a task, so workers that were started
+        before an archive was added are replaced.
+
+        Args:
+            archives: The names of archives that were added to the session.
+        """
+        if not self._archives.issuperset(archives):
+            self._archives.update(archives)
+            self.pool.members.release()
         self.pool.members.start()
 
     def close(self) -> None:

@@ -43,7 +43,7 @@ def local_addresses(folder: Path) -> tuple[Address, str]:
             ports are used.
 
     Returns:
-        The address of the driver, and the path of the workers (`Door.own`).
+        The address of the driver, and the path of the workers (`DriverEndpoint.own`).
     """
     if len(os.fsencode(folder)) > _MAX_PATH:
         return ("127.0.0.1", 0), ""

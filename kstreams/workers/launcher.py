@@ -7,22 +7,26 @@ from typing import Protocol
 
 from kstreams.workers.channel import Address
 
-__all__ = ("Door", "Launcher")
+__all__ = ("DriverEndpoint", "Launcher")
 
 
 @dataclass(frozen=True)
-class Door:
+class DriverEndpoint:
     """The data that worker processes need to connect to the driver.
 
     Attributes:
-        driver: The address of the driver.
+        address: The address of the driver.
         secret: The secret of the driver and its workers.
-        own: The path for the sockets of workers; empty for TCP (`WorkerSettings.own`).
+        own: The path of the Unix socket at which each worker listens for other workers, without
+            the worker's number; empty for TCP, on the network that leads to the driver.
+        generation: The number of times that the driver has released its workers. The driver
+            accepts only workers of the current generation.
     """
 
-    driver: Address
+    address: Address
     secret: bytes = field(repr=False)
     own: str = ""
+    generation: int = 0
 
 
 class Launcher(Protocol):
@@ -33,7 +37,7 @@ class Launcher(Protocol):
         """The maximum time, in seconds, to wait for more workers after one connected or ended."""
         ...
 
-    def launch(self, door: Door) -> None:
+    def launch(self, endpoint: DriverEndpoint) -> None:
         """Start all workers that neither run nor start; called often while workers are missing.
 
         Raises:

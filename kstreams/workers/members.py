@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.execution.executor import BatchCanceledError
 from kstreams.workers.channel import Address, Channel, Listener
-from kstreams.workers.launcher import Door, Launcher
+from kstreams.workers.launcher import DriverEndpoint, Launcher
 from kstreams.workers.messages import CancelRun, ForgetStages, Leave, Welcome, WorkerReport
 from kstreams.workers.runs import Member
 
@@ -66,7 +67,7 @@ class Members:
         self._failure: KStreamsError | None = None
         secret = secrets.token_bytes(32)
         self._listener = Listener(address, secret, self._admit)
-        self.door = Door(self._listener.address, secret, own)
+        self._endpoint = DriverEndpoint(self._listener.address, secret, own)
 
     def start(self) -> None:
         """Start the workers, without waiting for them.
@@ -74,7 +75,7 @@ class Members:
         Raises:
             KStreamsError: They cannot be started.
         """
-        self._launcher.launch(self.door)
+        self._launcher.launch(self._endpoint)
 
     def grow(self, size: int) -> None:
         """Allow more workers from now on; the next batch starts them."""
@@ -86,6 +87,11 @@ class Members:
     def is_empty(self) -> bool:
         """Whether no worker is connected."""
         return not self._members
+
+    @property
+    def endpoint(self) -> DriverEndpoint:
+        """The data that a new worker needs to connect."""
+        return self._endpoint
 
     # ------------------------------------------------------------ runs
 
@@ -109,7 +115,7 @@ class Members:
                 slow = sum(each.is_slow for each in self._members.values())
                 if free and len(free) >= wanted - slow:
                     return free
-                self._launcher.launch(self.door)
+                self._launcher.launch(self._endpoint)
                 now = time.monotonic()
                 if free and now - self._changed_at > self._launcher.patience_s:
                     return free
@@ -180,13 +186,18 @@ class Members:
             channel.close()
 
     def _welcome(self, channel: Channel, hello: WorkerReport) -> Member | None:
-        """Assign a number to a worker; return None if all numbers are taken."""
+        """Assign a number to a worker; return None if the worker must leave.
+
+        A worker must leave if all numbers are taken, or if it was started before the last
+        `release`.
+        """
         fields = hello.fields
         process, wanted = str(fields["process"]), int(fields["wanted"])
         address = fields["address"]
         with self._changed:
             free = [number for number in range(self.size) if number not in self._members]
-            if self._is_closed or not free:
+            is_old = int(fields["generation"]) != self._endpoint.generation
+            if self._is_closed or is_old or not free:
                 channel.send(pickle.dumps(Leave()))
                 return None
             best = [self._numbers.get(process), wanted, free[0]]
@@ -222,8 +233,13 @@ class Members:
     # ------------------------------------------------------------ the end
 
     def release(self) -> None:
-        """End the workers after their current runs; `free` starts workers again."""
+        """End the workers after their current runs; `free` starts workers again.
+
+        Workers that were started before, and have not connected, must leave too.
+        """
         with self._changed:
+            generation = self._endpoint.generation + 1
+            self._endpoint = replace(self._endpoint, generation=generation)
             members = list(self._members.values())
             self._leaving += members
             self._members.clear()

@@ -191,6 +191,9 @@ class WorkerPool:
                     run.note_finished(event.worker, report)
                 case "stage":
                     run.stages[event.worker] = int(report.fields["stage"])
+                    run.tasks.pop(event.worker, None)
+                case "task":
+                    run.tasks[event.worker] = int(report.fields["task"])
                 case "lost":
                     raise self._lost(run, int(report.fields["worker"]))
                 case "failed":
@@ -209,7 +212,8 @@ class WorkerPool:
 
     def _lost(self, run: Run, worker: int) -> WorkerLostError:
         self.members.remove(run.members[worker])
-        return WorkerLostError(run.stages.get(worker, 0), run.slots_of(worker))
+        stage, task = run.stages.get(worker, 0), run.tasks.get(worker)
+        return WorkerLostError(stage, run.slots_of(worker), task)
 
     def _cancel(self, run: Run, *, slow: Collection[int] = ()) -> None:
         self.members.cancel(run.number, run.members.values(), run.left, slow)

@@ -88,6 +88,7 @@ class Run:
         left: The workers that have not finished the run.
         events: The events of the run.
         stages: The stage that each worker runs or runs next; 0 if it is missing.
+        tasks: The task that each worker runs, if it has reported the task.
     """
 
     number: int
@@ -98,6 +99,7 @@ class Run:
     left: set[int] = field(init=False)
     events: queue.SimpleQueue[Event] = field(default_factory=queue.SimpleQueue)
     stages: dict[int, int] = field(default_factory=dict)
+    tasks: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.left = set(self.members)

@@ -11,7 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
@@ -25,6 +25,7 @@ from kstreams.task.gc_pause import gc_pauses
 from kstreams.workers.channel import Address, connect
 from kstreams.workers.exchange import Exchange, PeerLostError, RunStage
 from kstreams.workers.failure import error_json
+from kstreams.workers.launcher import DriverEndpoint
 from kstreams.workers.messages import (
     CancelRun,
     ForgetStages,
@@ -53,16 +54,11 @@ class WorkerSettings:
     """The settings of a worker.
 
     Attributes:
-        driver: The address of the driver.
-        secret: The secret of the driver and its workers.
-        own: The path of the Unix socket at which the worker listens for other workers, without its
-            number; empty for TCP, on the network that leads to the driver.
-        wanted: The number that the worker asks for; the driver may assign another one.
+        endpoint: The driver to connect to.
+        wanted: The number that the worker requests; the driver may assign another one.
     """
 
-    driver: Address
-    secret: bytes = field(repr=False)
-    own: str
+    endpoint: DriverEndpoint
     wanted: int
 
 
@@ -97,9 +93,10 @@ class Worker:
     ) -> None:
         self._add_to_import_path = add_to_import_path
         self._events: queue.SimpleQueue[Order | RunStage] = queue.SimpleQueue()
-        self._driver = connect(settings.driver, settings.secret)
-        own: Address = f"{settings.own}-{os.getpid()}" if settings.own else (self._driver.host, 0)
-        self._exchange = Exchange(own, settings.secret, self._events.put, memory=_MEMORY)
+        endpoint = settings.endpoint
+        self._driver = connect(endpoint.address, endpoint.secret)
+        own: Address = f"{endpoint.own}-{os.getpid()}" if endpoint.own else (self._driver.host, 0)
+        self._exchange = Exchange(own, endpoint.secret, self._events.put, memory=_MEMORY)
         self._number = -1
         self._stages: dict[str, StageSettings] = {}
         self._pickled: dict[str, LoadStage] = {}
@@ -109,13 +106,14 @@ class Worker:
         self._interrupting = threading.Lock()
         self._ended = threading.Event()
         self._collections = count(1)
-        self._wanted = settings.wanted
+        self._settings = settings
 
     def work(self) -> None:
         """Run stages until the driver ends the work or has died; call it in the main thread."""
         signal.signal(_INTERRUPT, signal.default_int_handler)
         hello = {
-            "wanted": self._wanted,
+            "wanted": self._settings.wanted,
+            "generation": self._settings.endpoint.generation,
             "process": process_key(),
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -222,11 +220,17 @@ class Worker:
         """Run the tasks of a stage; return whether one of them has refused its input."""
         order = running.order
         turn = order.turns[stage]
-        settings = self._settings(turn.stage)
+        settings = self._stage_settings(turn.stage)
         self._ran.add(turn.stage)
         refused = False
         tasks = StageRun(
-            settings, this_worker(), order.batch, turn.cuts, turn.versions, order.attempt
+            settings,
+            this_worker(),
+            order.batch,
+            turn.cuts,
+            turn.versions,
+            order.attempt,
+            partial(self._note_task, order, stage),
         )
         with gc_pauses():
             for envelope in tasks.run(envelopes):
@@ -236,6 +240,14 @@ class Worker:
                 else:
                     self._pass_on(running, envelope)
         return refused
+
+    def _note_task(self, order: RunStages, stage: int, task: int) -> None:
+        """Report that a task begins, if an earlier attempt has failed.
+
+        If this process ends too, the error then names the task.
+        """
+        if order.attempt > 1:
+            self._report(WorkerReport("task", {"run": order.run, "stage": stage, "task": task}))
 
     def _pass_on(self, running: _Running, envelope: Envelope) -> None:
         """Send records to the worker of their task."""
@@ -248,7 +260,7 @@ class Worker:
         else:
             self._exchange.send((number, order.peers[number]), order.run, envelope)
 
-    def _settings(self, stage: str) -> StageSettings:
+    def _stage_settings(self, stage: str) -> StageSettings:
         found = self._stages.get(stage)
         if found is None:
             loaded = self._pickled[stage]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,7 +73,8 @@ class StageRun:
         batch: The number of the batch.
         cuts: By stage and task, the revision of the batch's plan that changed the task's input.
         versions: The versions of global tables in the batch's plan.
-        attempt: The number of the Spark attempt.
+        attempt: The number of attempts at the batch, including this one.
+        on_task: Called with the partition of each task before the task runs.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class StageRun:
         cuts: Cuts = MappingProxyType({}),
         versions: Versions = MappingProxyType({}),
         attempt: int = 1,
+        on_task: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._query = settings.query
@@ -92,6 +94,7 @@ class StageRun:
         self._cuts = cuts
         self._versions = versions
         self._attempt = attempt
+        self._on_task = on_task
         self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
@@ -148,6 +151,7 @@ class StageRun:
         arrived: dict[int, Mapping[str, int]] = {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
+            self._on_task(task)
             try:
                 yield from self._run_task(task, call, queues, tasks.pop(task).records, done)
             except Exceeded as exc:

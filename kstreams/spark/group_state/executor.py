@@ -149,9 +149,10 @@ class GroupStateExecutor:
             raise error
         lost = server.lost()
         if lost:
-            stage = min(stage for stage, _ in lost)
-            deaths = max(lost.values())
-            raise WorkerLostError(stage, self._slots(lost, attempt.calls), deaths) from outcome
+            (stage, task), deaths = min(lost.items())
+            slots = self._slots(lost, attempt.calls)
+            known = task if len(lost) == 1 else None
+            raise WorkerLostError(stage, slots, known, deaths=deaths) from outcome
         raise typed(outcome)
 
     def _outcome(self, query: StreamingQuery) -> list[Content] | BaseException:

@@ -11,7 +11,7 @@ from typing import Any
 from kstreams.batch.messages.envelope import Content
 from kstreams.errors import ExecutionError
 from kstreams.workers.channel import connect
-from kstreams.workers.launcher import Door
+from kstreams.workers.launcher import DriverEndpoint
 from kstreams.workers.messages import (
     LoadStage,
     Order,
@@ -30,10 +30,16 @@ STAGES = (LoadStage("one", b"1"), LoadStage("two", b"2"))
 class Puppet:
     """A worker whose answers a test gives."""
 
-    def __init__(self, door: Door, wanted: int, process: str = "") -> None:
-        self.channel = connect(door.driver, door.secret)
+    def __init__(self, endpoint: DriverEndpoint, wanted: int, process: str = "") -> None:
+        self.channel = connect(endpoint.address, endpoint.secret)
         process = process or f"p{wanted}"
-        self.tell("hello", wanted=wanted, process=process, address=f"at {wanted}")
+        self.tell(
+            "hello",
+            wanted=wanted,
+            process=process,
+            address=f"at {wanted}",
+            generation=endpoint.generation,
+        )
 
     def tell(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
         self.channel.send(WorkerReport(kind, fields, payloads).pack())
@@ -70,7 +76,7 @@ class Puppets:
         self.stopped = False
         self.failure: ExecutionError | None = None
 
-    def launch(self, _: Door) -> None:
+    def launch(self, _: DriverEndpoint) -> None:
         self.launched += 1
         if self.failure is not None:
             raise self.failure
@@ -93,7 +99,7 @@ class Stand:
         self.puppets: list[Puppet] = []
 
     def puppet(self, wanted: int, process: str = "") -> Puppet:
-        self.puppets.append(Puppet(self.pool.members.door, wanted, process))
+        self.puppets.append(Puppet(self.pool.members.endpoint, wanted, process))
         return self.puppets[-1]
 
     def close(self) -> None:

@@ -191,6 +191,21 @@ def test_lost_worker_fails_the_batch_with_its_slots_and_stage(make: Any, stage: 
     assert first.order() == CancelRun(run, interrupt=True)
 
 
+def test_lost_worker_that_reported_its_task_fails_the_batch_with_the_task(make: Any) -> None:
+    stand = make(1)
+    puppet = stand.puppet(0)
+    puppet.number()
+    running = Running(stand.pool, {0: [b"a"], 1: [b"b"]}, stages=2)
+    run = puppet.runs().run
+    puppet.tell("task", run=run, stage=0, task=3)
+    puppet.tell("stage", run=run, stage=1)
+    puppet.tell("task", run=run, stage=1, task=5)
+    puppet.close()
+    found = running.end()
+    assert isinstance(found, WorkerLostError)
+    assert (found.stage, found.task) == (1, 5)
+
+
 def test_worker_that_a_peer_cannot_reach_counts_as_lost(make: Any) -> None:
     stand = make(2)
     first, second = stand.puppet(0), stand.puppet(1)
@@ -237,6 +252,14 @@ def test_released_workers_finish_their_runs_and_the_next_batch_waits_for_new_one
     new.number()
     new.tell("done", [answer("new")], run=new.runs().run)
     assert names(following.end()) == {"new"}
+
+
+def test_worker_that_was_started_before_a_release_leaves(make: Any) -> None:
+    stand = make(1)
+    endpoint = stand.pool.members.endpoint
+    stand.pool.members.release()
+    assert Puppet(endpoint, 0).order() == Leave()
+    assert stand.puppet(0).number() == 0
 
 
 def test_unreadable_message_closes_the_connection(
