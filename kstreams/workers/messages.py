@@ -143,7 +143,8 @@ class WorkerReport:
 
     Attributes:
         kind: "hello", "stage" (a later stage begins), "task" (a task begins), "sent" (a stage
-            before the last one has ended), "done", "failed", "lost" (another worker cannot be reached) or "canceled".
+            before the last one has ended), "done", "failed", "lost" (another worker cannot be
+            reached) or "canceled".
         fields: JSON-compatible data.
         payloads: Packed envelopes for the driver.
     """
