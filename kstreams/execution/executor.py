@@ -112,7 +112,13 @@ class Executor(Protocol):
         ...
 
     def idle(self) -> None:
-        """Release resources that others may need, because no batch may run for a while."""
+        """Release resources that others may need, because no batch may run for a while.
+
+        Called again and again while the query has no batch.
+
+        Raises:
+            KStreamsError: No worker can run any more.
+        """
         ...
 
     def cancel(self) -> None:

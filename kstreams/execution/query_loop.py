@@ -178,12 +178,19 @@ class QueryLoop:
                 now = time.monotonic()
                 idle_since = now if idle_since is None else idle_since
                 if now - idle_since > _IDLE_S:
-                    self._executor.idle()
+                    self._idle()
                 with self._changed:
                     if not self._stopping:
                         self._changed.wait(_POLL_S)
         except Exception:  # noqa: BLE001  # `check` raises it
             return
+
+    def _idle(self) -> None:
+        """Let the executor release resources; fail if no worker can run any more."""
+        try:
+            self._executor.idle()
+        except KStreamsError as exc:
+            raise self._noted(self.driver.next_batch, exc) from exc
 
     def _noted(self, batch: int, exc: Exception) -> Exception:
         """Note the failure of a batch for `check`, unless the query stops; return its error."""

@@ -110,7 +110,9 @@ class Members:
         began = time.monotonic()
         with self._changed:
             while True:
-                self._check()
+                if self._is_closed:
+                    raise BatchCanceledError
+                self.check()
                 free = {n: each for n, each in self._members.items() if not each.canceled_run}
                 slow = sum(each.is_slow for each in self._members.values())
                 if free and len(free) >= wanted - slow:
@@ -127,9 +129,8 @@ class Members:
                     )
                 self._changed.wait(_POLL_S)
 
-    def _check(self) -> None:
-        if self._is_closed:
-            raise BatchCanceledError
+    def check(self) -> None:
+        """Raise the error of `fail`, if it was called."""
         if self._failure is not None:
             raise self._failure
 

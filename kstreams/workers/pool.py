@@ -242,6 +242,10 @@ class WorkerPool:
         """The seconds since the last run; 0 during a run."""
         return 0.0 if self._runs else time.monotonic() - self._ran_at
 
+    def check(self) -> None:
+        """Raise the error of `fail`, if it was called."""
+        self.members.check()
+
     def fail(self, error: KStreamsError) -> None:
         """Raise an error in all current and later runs, because no workers can be started."""
         self.members.fail(error)

@@ -61,7 +61,12 @@ class PoolExecutor:
         return self._pool.run(request, self._stages, owner=self)
 
     def idle(self) -> None:
-        """Keep the workers; the engine decides when others need their cores."""
+        """Keep the workers; the engine decides when others need their cores.
+
+        Raises:
+            KStreamsError: The engine has failed.
+        """
+        self._pool.check()
 
     def cancel(self) -> None:
         """Interrupt the current batch, if there is one."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.io.sink_writers import sinks_of
 from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
 from kstreams.batch.messages.task_call import TaskCall
@@ -131,6 +132,7 @@ class StageRun:
         Raises:
             KStreamsError: A task failed; the error names its group and partition.
         """
+        self._reopen_sinks()
         inboxes: dict[int, _Inbox] = {}
         for envelope in envelopes:
             inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
@@ -164,6 +166,12 @@ class StageRun:
             with self._placed(task):
                 status = self._with_numbers(result.status, began_ms)
                 yield Envelope(DRIVER, task, status)
+
+    def _reopen_sinks(self) -> None:
+        """After a failed attempt, open new writers of sinks, which delete its staged results."""
+        if self._attempt > 1:
+            for name in sinks_of(self._settings.group):
+                self._worker.writers.drop(self._query.commit_epoch, name)
 
     def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
         """Return a status with the worker, the attempt and the start time of the task."""

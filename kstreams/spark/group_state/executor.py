@@ -207,7 +207,12 @@ class GroupStateExecutor:
     # ------------------------------------------------------------ ending
 
     def idle(self) -> None:
-        """Do nothing: between batches, the query runs no Spark job."""
+        """Check that Spark runs; between batches, the query runs no Spark job."""
+        try:
+            if self._query is not None:
+                self._query.isActive  # noqa: B018  # asks the JVM
+        except (Py4JError, ConnectionError) as exc:
+            raise typed(exc) from exc
 
     def cancel(self) -> None:
         """Interrupt the current batch, if there is one."""

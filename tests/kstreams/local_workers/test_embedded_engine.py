@@ -27,7 +27,9 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.app import AppState
-from kstreams.errors import CompileError, ProcessingError, WorkerDiedError
+from kstreams.errors import CompileError, ExecutionError, ProcessingError, WorkerDiedError
+from kstreams.local_workers import engine
+from kstreams.workers.pool import WorkerPool
 from tests.kstreams.spark.failing_processors import Trap
 from tests.support.spark.bench import (
     COUNTS,
@@ -181,6 +183,28 @@ class _CountIn(Count):
 
     def process(self, record: Record[str, str]) -> None:
         self.counts.put(record.key, (self.counts.get(record.key) or 0) + 1)
+
+
+def test_idle_app_fails_when_its_workers_cannot_run_any_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools: list[WorkerPool] = []
+
+    def pool(*arguments: Any, **options: Any) -> WorkerPool:
+        pools.append(WorkerPool(*arguments, **options))
+        return pools[-1]
+
+    monkeypatch.setattr(engine, "WorkerPool", pool)
+    bench.create(WORDS)
+    app = bench.app(counting())
+    app.start()
+    pools[0].fail(ExecutionError("the machine has ended"))
+    end = time.monotonic() + 60
+    while app.state is not AppState.FAILED and time.monotonic() < end:
+        time.sleep(0.01)
+    assert app.state is AppState.FAILED
+    with pytest.raises(ExecutionError, match="the machine has ended"):
+        app.close()
 
 
 _SCRIPT = """
