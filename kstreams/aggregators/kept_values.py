@@ -31,7 +31,7 @@ def within(state: T, most: int, *, otherwise: str = "") -> T:
     """Return the given state; raises `ProcessingError` if it has more than `most` values.
 
     Args:
-        state: The values.
+        state: The values that an aggregator keeps.
         most: The maximum number of values.
         otherwise: An alternative that is appended to the hint of the error.
     """

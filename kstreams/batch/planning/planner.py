@@ -117,7 +117,7 @@ class BatchPlanner:
         """Return the start offset of each partition of a source that is not in `known`.
 
         Args:
-            node: The source.
+            node: A source of the pipeline.
             known: The positions from earlier batches.
         """
         topic = node.topic.name
