@@ -332,7 +332,7 @@ def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
     """Raise an error if a storage without a description has other parts of a checkpoint.
 
     Args:
-        home: The storage.
+        home: The storage of the checkpoint.
         but: The names of allowed parts.
 
     Raises:

@@ -62,7 +62,8 @@ class Tables:
     def readers(self, table: ProcessorNode) -> set[str]:
         """Return the nodes that read a table's store or receive its changes.
 
-        A view of the table does not count as a reader, but the nodes that read the view do.
+        A table that is derived from it without a store does not count as a reader, but the nodes
+        that read the derived table do.
         """
         found = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
         waiting = list(self._neighbors.children[table.name])
