@@ -1,9 +1,9 @@
 """Valid names: one rule for all names that become a component of a path.
 
-`check_step` checks names of apps and savepoints at their entry; `build()` checks names of nodes and
-stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint of an
-earlier version may have node names with slashes. Names are case-sensitive; on a case-insensitive
-file system `A` and `a` are the same name.
+`check_step` checks names of apps and savepoints when a user passes them; `build()` checks names of
+nodes and stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint
+of an earlier version may have node names with slashes. Names are case-sensitive; on a
+case-insensitive file system `A` and `a` are the same name.
 """
 
 from __future__ import annotations

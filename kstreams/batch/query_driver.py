@@ -293,7 +293,7 @@ class QueryDriver:
         return self._commits.failure(batch, error)
 
     def _stop_sources(self) -> None:
-        """Stop reading sources whose records have no effect any more, as limits are reached."""
+        """Stop reading sources whose records reach only `limit` nodes that forward no more."""
         if self._limits.any and self.last is not None:
             self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
 

@@ -143,9 +143,10 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
 
 
 def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Return the plan numbers that cleanup keeps after a driver has started with a plan.
+    """Return the batch numbers of the plans that cleanup keeps after the start of a driver.
 
-    `kept` are the numbers that cleanup kept before, `number` is that of the driver's first plan.
+    `kept` are the batch numbers that cleanup kept before, `number` is that of the driver's first
+    plan.
     """
     return (*kept, number)[-_MOST_KEPT:]
 

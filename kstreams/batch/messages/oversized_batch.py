@@ -54,9 +54,9 @@ class Refusal:
 
 
 def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
-    """Return a number by `limit` node, then by task.
+    """Convert record counts by task and `limit` node to counts by `limit` node and task.
 
-    `counts` has pairs of a task and its numbers by `limit` node.
+    `counts` has pairs of a task and its record counts by `limit` node.
     """
     found: dict[str, dict[int, int]] = {}
     for task, numbers in counts:

@@ -49,7 +49,8 @@ class BatchPlanner:
             own start.
 
     Attributes:
-        stopped: Topics that are not read any more, because limits below them are reached.
+        stopped: Topics that are not read any more, because their records reach only `limit` nodes
+            that forward no more records.
 
     Raises:
         TopicRecreatedError: A topic was deleted and created again after it was read.

@@ -106,7 +106,7 @@ class Plan:
         holding: The rule for held-back records; None without one.
         takeover: The id of the driver that takes over with this plan; empty for the plan of a
             batch.
-        kept: The numbers of the plans that cleanup retains; see `kstreams.checkpoint.takeover`.
+        kept: The batch numbers of plans that cleanup retains; see `kstreams.checkpoint.takeover`.
         ahead: Whether the plan was stored during the previous commit: it counts only if that commit
             is in the log.
         limits: The number of records that a task may pass, including earlier batches, by `limit`

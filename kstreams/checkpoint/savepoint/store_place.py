@@ -31,7 +31,7 @@ class StorePlace:
     """One store in a checkpoint.
 
     Attributes:
-        checkpoint: The checkpoint when it was read.
+        checkpoint: The description of the checkpoint, as last read.
         objects: The durable log.
         spec: The definition of the store.
         group: The name of the partition group that owns the store.

@@ -58,7 +58,7 @@ def store_shared(user: str) -> Reason:
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason for a node whose downstream node, `node`, also has other parents."""
+    """Return the reason against columns for a parent of `node`, which also has other parents."""
     return f"node {node!r} below it also gets records from other nodes"
 
 
