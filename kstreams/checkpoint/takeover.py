@@ -161,7 +161,7 @@ def _before(plans: PlanLog, last: Commit | None) -> Mapping[TopicPartition, int]
 
 
 def _empty(number: int, claim: Plan, last: Commit | None, run: str) -> Commit:
-    """Return the commit of a claim: a copy of the previous commit without new results."""
+    """Return an empty commit for a claim (a plan without input), with the state of `last`."""
     return Commit(
         number,
         run,

@@ -45,7 +45,7 @@ class Tables:
         return node
 
     def stores_above(self, port: str) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores of the table above a node, as in `above`; empty if `above` is None."""
+        """Return the stores of the table that `above` finds for a node; empty if it finds none."""
         table = self.above(port)
         return () if table is None else table.stores
 
