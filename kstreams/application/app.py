@@ -56,7 +56,7 @@ class App:
     (`add_sink(result_ids=True)` marks copies with a header).
 
     Args:
-        topology: The topology.
+        topology: The topology to run.
         connection: The connection of all topics: `Embedded(...)` or `Kafka(...)`; None for a
             topology without topics, whose sources are logs and whose sinks are other destinations.
         state: The backend of the stores; `Memory()` by default.

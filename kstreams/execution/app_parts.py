@@ -28,7 +28,7 @@ class AppParts:
     """The topology, the connection and the objects that the queries of an app share.
 
     Attributes:
-        topology: The topology.
+        topology: The topology that the app runs.
         connection: The connection of all topics.
         lock: The lock of the checkpoint; its `check` raises `FencedError` if a newer driver owns
             the checkpoint.

@@ -117,7 +117,11 @@ class AppRun:
         return all(query.is_finished() for query in fed or self._queries)
 
     def _is_held(self) -> bool:
-        """Return whether the app is paused; if it is, plan no batches until the next tick."""
+        """Return whether the app is paused; if it is, also pause the planning of all queries.
+
+        Raises:
+            KStreamsError: A query has failed.
+        """
         if self.paused.present() is None:
             return False
         for query in self._queries:
@@ -179,7 +183,13 @@ class AppRun:
             self._to_end(deadline, close_windows)
 
     def _fill_tables(self, deadline: _Deadline, *, must_end: bool) -> None:
-        """Fill the global tables up to the current end of their topics before any task runs."""
+        """Fill the global tables up to the current end of their topics, before other queries run.
+
+        Args:
+            deadline: The time until which the tables must be filled.
+            must_end: For a run to the end: raise an error if the time has passed or the app is
+                paused. If False, return when the time has passed, and wait while the app is paused.
+        """
         fillers = [query for query in self._queries if query.fills_tables]
         if self._tables_filled or not fillers:
             return

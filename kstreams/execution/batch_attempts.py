@@ -33,7 +33,7 @@ class BatchAttempts:
     Args:
         settings: The settings of the query.
         driver: Plans the batches.
-        executor: The executor.
+        executor: Runs the tasks of a batch on workers.
         most: The maximum number of attempts at a batch whose tasks fail.
         stopping: Returns whether the query stops: then nothing is retried.
     """

@@ -43,7 +43,7 @@ class Envelope:
     Attributes:
         stage: The number of the receiving stage, or `DRIVER`.
         task: The partition of the receiving task; for the driver, of the sending task.
-        content: The message.
+        content: The call, records, refusal or status.
     """
 
     stage: int

@@ -258,7 +258,7 @@ class StageRun:
         done[task] = result
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
-        """Return the runner of a task, on versions in the durable log."""
+        """Return an object that runs a task, with its state as versions in the durable log."""
         return TaskRun(settings, VersionedState(self._settings, task, self._worker))
 
     @contextmanager
@@ -316,7 +316,7 @@ def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
 
 
 def _origin(queues: Sequence[Queue]) -> str:
-    """Return the ranges that a task has read, as text: a rejected result came from one of them."""
+    """Return the offset ranges that a task has read, as text for the error of a rejected result."""
     read = (
         f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
         for queue in queues
