@@ -174,7 +174,7 @@ class Task:
         """Process one micro-batch.
 
         Args:
-            queues: The records; an entry may have several queues or none.
+            queues: The records; a source, edge or loop may have several queues or none.
             wall_ms: The recorded wall time of the batch; due wall-clock punctuators fire after the
                 records.
             idle_since_ms: Idleness before this wall time does not count, ms since the epoch.

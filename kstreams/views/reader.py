@@ -84,7 +84,7 @@ class Reader(MovingReader[S]):
 
     @property
     def place(self) -> ViewedStore:
-        """The store in its source."""
+        """The viewed store, as found in the checkpoint or query."""
         return self._place
 
     @property

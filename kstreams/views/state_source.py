@@ -26,7 +26,7 @@ class ViewedStore(Protocol):
 
     @property
     def stamp(self) -> str:
-        """The stamp of the source when the store was looked up."""
+        """The result of `StateSource.stamp` when the store was looked up."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class ViewedStore(Protocol):
 
     @property
     def group(self) -> str:
-        """The name of the group that has the store."""
+        """The name of the partition group that owns the store."""
         ...
 
     @property
@@ -78,7 +78,7 @@ class ViewedStore(Protocol):
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
         """Return the partitioner of the store's keys: `given`, or Kafka's by default.
 
-        None if the store's keys have another partitioner, or an unknown one.
+        Returns None if the app uses a different partitioner, or if the app's is not known.
         """
         ...
 
@@ -113,7 +113,7 @@ class CheckpointSource:
     log: ObjectStoreSettings | None = None
 
     def stamp(self) -> str:
-        """Return the stamp of the checkpoint."""
+        """Return a text that changes with the checkpoint's description; empty without one."""
         return self.home.stamp()
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:

@@ -159,7 +159,7 @@ class PresentColumns(TableColumns):
         return Found([*self._rows, *stored], found)
 
     def _waiting(self, keys: pa.Array, codes: Ints, places: Ints) -> Ints:
-        """Return the index of each lookup's pending row; -1 without one."""
+        """Return each lookup's index in the pending rows, `self._rows`; -1 without a pending row."""
         own = pc.index_in(keys, value_set=self._known).fill_null(-1).to_numpy()[codes]
         some = np.flatnonzero(own >= 0)
         found = np.full(len(codes), -1)

@@ -23,7 +23,7 @@ class Intake:
 
     Args:
         group: The group of the task.
-        entries: The names of its entries, in order.
+        entries: The names of the task's sources, repartition edges and loops, in order.
         meta: The resume position of each source partition; changed in place.
         running_maxima: The method `EventTimes.running_maxima`.
     """

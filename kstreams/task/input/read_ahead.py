@@ -28,7 +28,7 @@ class ReadAhead:
 
     A single lookup in RocksDB takes about three times as long as one key in a sorted bulk lookup.
     Candidates are stores that map a key to a row and belong to record processors whose records have
-    the keys of an entry. The rows of a candidate are prefetched if its processor has read most keys
+    unchanged input keys. The rows of a candidate are prefetched if its processor has read most keys
     of the first records. Prefetching does not change results, because the working store does not
     change during an attempt.
     """

@@ -67,7 +67,7 @@ class Batch:
         """Convert exceptions of users' functions in the block to errors that name the record.
 
         Args:
-            rows: The record's row number for each row for which a function is called.
+            rows: For each function call, the row number of its record.
         """
         return naming(self.table, self.source.key, rows)
 

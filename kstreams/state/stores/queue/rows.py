@@ -74,7 +74,7 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._overlay = overlay.store(name, self._keys, self._values)
 
     def progress(self) -> Progress:
-        """Return the queue's progress."""
+        """Return the newest time, next record number and released time of the queue."""
         return Progress(*(self._overlay.get(_NUMBERS) or NO_PROGRESS))
 
     def put(self, record: Record[K, V]) -> Queued:
@@ -93,8 +93,8 @@ class QueueRows(StoreRows, Generic[K, V]):
         """Put records of a batch, each with its number within the batch.
 
         Args:
-            records: The records to put, with their numbers.
-            count: The number of records in the batch.
+            records: Each record to put, preceded by its number within the batch.
+            count: The number of all records of the batch, also of those that are not put.
             newest_ms: The time of the newest record in the batch.
         """
         progress = self.progress()

@@ -55,7 +55,8 @@ class VersionedRows(StoreRows, Generic[K, V]):
 
     Attributes:
         retention_ms: The age (ms) up to which versions are kept.
-        waiting: The table for columnar joins, with pending changes; None until first used.
+        waiting: The rows as a table for columnar joins, with changes that are not yet written;
+            None until first used.
     """
 
     waiting: TableColumns | None = None
