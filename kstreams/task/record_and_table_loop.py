@@ -35,7 +35,7 @@ _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
 
 @dataclass(frozen=True)
 class BatchWork:
-    """The parts of a task that both `RecordPass` and `TablePass` need.
+    """The objects and functions of a task that both `RecordPass` and `TablePass` use.
 
     Attributes:
         followers: Names of sources, edges and loops whose records do not advance stream time.
@@ -304,7 +304,7 @@ class TablePass:
         return feeds
 
     def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
-        """Return a queue without undecodable rows, and its table in each form that receivers need.
+        """Return a queue without undecodable rows, and its table, decoded for each `Form` in use.
 
         The policy of the source is applied to the undecodable rows.
         """

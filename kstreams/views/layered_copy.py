@@ -122,8 +122,8 @@ class LayeredCopy(Generic[S]):
     """A working copy of one store, and the layers of newer changes over it.
 
     Changes become layers, which readers see at once: a `State` is the copy with the layers at the
-    creation of the state. `fold` writes a layer into the copy when all states that are still referenced include
-    the layer.
+    creation of the state. `fold` writes a layer into the copy when all states that are still
+    referenced include the layer.
 
     Only one thread at a time may call the methods; other threads may read states meanwhile.
 

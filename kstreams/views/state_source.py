@@ -17,11 +17,11 @@ __all__ = ("CheckpointSource", "StateSource", "ViewedStore")
 
 
 class ViewedStore(Protocol):
-    """One store in its source, valid as long as the description of the source does not change."""
+    """One store in its source, valid as long as `StateSource.stamp` of the source is the same."""
 
     @property
     def checkpoint(self) -> object:
-        """The description of the source, which changes with a reset."""
+        """The identity of the checkpoint or query, which changes with a reset."""
         ...
 
     @property
@@ -87,7 +87,7 @@ class StateSource(Protocol):
     """A source of committed state: a checkpoint, or a query on DataFrames."""
 
     def stamp(self) -> str:
-        """Return a text that changes with the description of the source."""
+        """Return a text that changes when stores must be looked up again, as after an upgrade."""
         ...
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:
@@ -113,7 +113,7 @@ class CheckpointSource:
     log: ObjectStoreSettings | None = None
 
     def stamp(self) -> str:
-        """Return a text that changes with the checkpoint's description; empty without one."""
+        """Return a text that changes with each revision of the app; empty without a checkpoint."""
         return self.home.stamp()
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:

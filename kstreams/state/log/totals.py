@@ -129,7 +129,7 @@ def by_reason(nodes: Mapping[str, NodeCounts]) -> dict[str, int]:
 
 
 class PartitionCounts(NamedTuple):
-    """The progress of a source in a partition of its topic.
+    """The counts of a source for one partition of its topic.
 
     Attributes:
         taken: The number of processed or dropped records.

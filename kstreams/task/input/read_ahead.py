@@ -58,7 +58,7 @@ def _later(work: Callable[[], None]) -> Iterator[T]:
 
 
 def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
-    """Yield the stores in which processors may look up the keys of records of an entry node."""
+    """Yield the stores in which processors may look up the keys of a source, edge or loop."""
     key = serdes_of(entry)[0]
     names = {entry.name}
     for node in group.nodes:

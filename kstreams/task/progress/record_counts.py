@@ -1,9 +1,9 @@
 """The input and output counts of a task's nodes in a batch, at minimal cost.
 
 Sources, edges and loops know the number of records that they forward; collectors and processors
-of tables know the number that they receive. A node that forwards one record for each input determines the counts of the nodes above
-it. Calls are counted one by one only without such information, mainly between two user-defined
-processors.
+of tables know the number that they receive. A node that forwards one record for each input
+determines the counts of the nodes above it. Calls are counted one by one only without such
+information, mainly between two user-defined processors.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def contents(self) -> Iterator[Content]:
         """Yield all records that may still find a partner, with their metadata.
 
-        The `times` of each entry are side, time, number, fate, `close` and the setup's numbers.
+        The `times` of each `Content` are side, time, number, fate, `close` and the setup's numbers.
         `close` is 0 for a record that does not wait. Records that were forwarded without a partner
         are omitted.
         """

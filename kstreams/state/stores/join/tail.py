@@ -201,7 +201,7 @@ class JoinTail:
             tail: The result of `read`.
             settled: For each element of the tail, whether this batch settled it.
             fresh: The new records, filtered by `lasting`.
-            clocks: The join's progress after the batch.
+            clocks: The newest and final times after the batch.
         """
         fates = np.where(settled, 0, tail.elements.fates)
         old = replace(tail.elements, fates=fates)
@@ -223,7 +223,7 @@ class JoinTail:
         """Return, for each record, whether the store needs it to find later partners.
 
         A record is not needed if it is too old, or if it was forwarded without a partner. `waits`:
-        whether each record waits for a partner. `clocks`: the join's progress.
+        whether each record waits for a partner. `clocks`: the newest and final times.
         """
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
