@@ -146,7 +146,7 @@ class LayeredCopy(Generic[S]):
         self._copy, self._layers = copy, ()
 
     def _add(self, changes: Sequence[StoreChanges], *, evicts: bool = False) -> None:
-        """Add a layer for each of the changes, the oldest first."""
+        """Add a layer for each of the changes, the oldest first; for `evicts`, see `Layer`."""
         layers = [Layer(each, self._newest + n, evicts) for n, each in enumerate(changes, 1)]
         self._newest += len(layers)
         self._layers = (*reversed(layers), *self._layers)

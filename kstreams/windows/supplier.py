@@ -54,7 +54,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Return the store of states."""
+        """Return the store of states, whose keys are the keys of the records."""
         return (self.plan.store,)
 
     @property

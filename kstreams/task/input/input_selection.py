@@ -103,7 +103,7 @@ class Intake:
         return self._ranks[queue.entry], queue.partition
 
     def _fresh(self, queue: Queue) -> Queue:
-        """Remove the records that were processed before."""
+        """Return the queue without the records that earlier batches have processed."""
         if queue.entry not in self._sources:
             return queue
         return queue.since(self._meta.next_offsets.get(queue.topic_partition, 0))

@@ -39,7 +39,7 @@ class Batch:
 
     @cached_property
     def keys(self) -> KeyCodes:
-        """The keys of the records, numbered."""
+        """The distinct keys of the records, and the number of each record's key."""
         return KeyCodes(self.table.column("key").combine_chunks(), self.source.key)
 
     @cached_property

@@ -148,7 +148,7 @@ class Beside(NamedTuple):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the store may have rows."""
+        """Whether the store may have rows in addition to its blocks."""
         return max(self.newest_left, self.newest_right) > -FAR_MS
 
 
@@ -254,7 +254,10 @@ class JoinTail:
     def _write(
         self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, beside: Beside
     ) -> list[bytes]:
-        """Write new elements and newly settled numbers as blocks; return the blocks' keys."""
+        """Write new elements, and the numbers of newly settled elements, as blocks.
+
+        Returns the encoded keys of the blocks.
+        """
         slots, noted_slots = fresh.times // self._slot, times // self._slot
         order = np.lexsort((fresh.numbers, slots, fresh.sides))
         fresh = fresh.take(order)

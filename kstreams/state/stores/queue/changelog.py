@@ -21,8 +21,8 @@ _HEAD = 17
 class QueueForm(PlainForm):
     """The changelog format of a queue: a record for each queued record, and one for `Progress`.
 
-    A record's key has the key bytes, time and number of the queued record (8 bytes each), and a
-    byte. The record with the `Progress` of a task's queue has a key of one byte.
+    A record's key has the key bytes, time and number of the queued record (8 bytes each), and the
+    byte `QUEUED`. The record with the `Progress` of a task's queue has a key of one byte.
     """
 
     @override
