@@ -330,7 +330,7 @@ class Task:
                 self._call(node.name, call)
 
     def _call(self, node: str, call: Callable[..., None], *times: int) -> None:
-        """Call a node's callback with `times` (ms), then flush the buffers that it may have filled."""
+        """Call a node's callback with `times` (ms), then flush the buffers that it may fill."""
         self._cursor.rows = None
         try:
             call(*times)

@@ -121,7 +121,9 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version in a background thread; later reads raise its error.
+        """Move to the newest version; keep an error of the move, which later reads raise.
+
+        A background thread calls this method.
 
         Returns:
             The version that readers see.
