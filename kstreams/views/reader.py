@@ -121,12 +121,9 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version; keep an error of the move, which later reads raise.
+        """Move to the newest version, and return it; later reads raise an error of the move.
 
         A background thread calls this method.
-
-        Returns:
-            The version that readers see.
         """
         try:
             self.refresh()
