@@ -35,7 +35,7 @@ class BatchBuffer:
     its partition and offset are kept.
 
     Attributes:
-        form: How keys and values of the table of `feed` are decoded; see the function `formed`.
+        form: The decoding of keys and values of the table of `feed`; see the function `formed`.
         count: The number of records that the processor got; `Wiring.clear_counts` resets it.
     """
 

@@ -143,7 +143,7 @@ class Wiring:
         self.inner_buffers = tuple(each for each in self.buffers if each.node in inner)
 
     def takers(self, entry: str) -> list[Taker]:
-        """Return the receivers of a source's, edge's or loop's records, by order of children."""
+        """Return the receivers of records of a source, edge or loop, in the order of children."""
         inputs = [each for child in self._children[entry] for each in inputs_of(child, entry)]
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 

@@ -121,9 +121,9 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version, and return it; later reads raise an error of the move.
+        """Move to the newest version; return the version that reads then see.
 
-        A background thread calls this method.
+        A background thread calls this method. If the move fails, later reads raise its error.
         """
         try:
             self.refresh()

@@ -39,9 +39,9 @@ class Found(NamedTuple):
 class TableColumns(ABC):
     """A table for columnar joins: the rows of a store, and the pending changes of the batch.
 
-    Pending changes are those that `settle` has not yet written to the store. A join looks up many
-    keys at once, each at a position in the batch, and sees the changes up to that position. Keys
-    are hashable, and equal if their bytes are equal.
+    Pending changes are changes that `settle` has not yet written to the store. A join looks up
+    many keys at once, each at a position in the batch, and sees the changes up to that position.
+    Keys are hashable, and equal if their bytes are equal.
     """
 
     @abstractmethod

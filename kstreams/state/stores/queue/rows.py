@@ -94,7 +94,7 @@ class QueueRows(StoreRows, Generic[K, V]):
 
         Args:
             records: Each record to put, preceded by its number within the batch.
-            count: The number of all records of the batch, also of those that are not put.
+            count: The number of all records of the batch, including records that are not put.
             newest_ms: The time of the newest record in the batch.
         """
         progress = self.progress()
