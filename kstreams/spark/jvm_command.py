@@ -61,7 +61,7 @@ class JvmCommand:
         """Return the command line of the JVM for PySpark.
 
         Args:
-            java: The program.
+            java: The path of the `java` program.
             options: Additional options of the JVM, before those of Spark.
         """
         return [str(java), "-cp", self.class_path, *options, *self.options, _GATEWAY]

@@ -80,7 +80,8 @@ class TableMeeting:
         olds: The old values.
         partners: The other table's value at each change's position; None for no row.
         times: The later time of the change and its partner, ms.
-        order: The batch positions and stream times of the changes; empty at a batch's end.
+        order: The batch positions and stream times of the changes; empty if the inputs forwarded
+            the changes only at the end of the batch.
     """
 
     keys: pa.Array

@@ -48,7 +48,9 @@ class Cleaning:
         batch: int,
         wall_ms: int,
     ) -> tuple[str, ...]:
-        """Remove objects that were unnamed for long enough, and write a note of unnamed objects.
+        """Remove objects that no pointer has named for long enough, and write the next note.
+
+        The note lists the task's objects that no pointer names now.
 
         A removed object is in the newest note that is old enough, in the note before that one, and
         in all later notes: an object that another process created and named later is newer than the

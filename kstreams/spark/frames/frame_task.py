@@ -195,7 +195,11 @@ class FrameTask:
                 yield from (each.queue() for each in parts)
 
     def _owned_since(self) -> int:
-        """Check that this query owns the state; return the time of the worker's first batch."""
+        """Check that this query owns the state; return the time of the worker's first batch.
+
+        The time is the batch's wall time, ms since the epoch; 0 for a bounded DataFrame, whose
+        state has no owner.
+        """
         start = self._rules.start
         if start is None:
             return 0
@@ -216,7 +220,12 @@ class FrameTask:
             yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
 
     def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
-        """Remove old unnamed objects, if that is due; return the updated record."""
+        """Remove objects that neither pointer names, if that is due; return the updated record.
+
+        Args:
+            before: The task record before the batch.
+            after: The task record after the batch.
+        """
         cleaning = self._rules.cleaning
         if not self._streams or not cleaning.is_due(after.batch, before.cleaned):
             return after

@@ -22,7 +22,7 @@ _KEPT = 20
 
 @dataclass
 class Ownership:
-    """A worker's knowledge of the owners of states.
+    """Checks, in a worker, that a query still owns its state.
 
     Attributes:
         since_ms: The wall time of the first batch that the worker ran, by the name of the state

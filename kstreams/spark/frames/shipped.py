@@ -137,7 +137,7 @@ class _Present:
     Attributes:
         name: The name of the modules; None before any are loaded.
         folder: The folder on the import path with the modules.
-        held: Removes unpacked modules from the disk.
+        held: Removes the folder of unpacked modules when it is closed.
     """
 
     name: str | None = None

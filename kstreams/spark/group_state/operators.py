@@ -60,7 +60,7 @@ class _StageProcessor(StatefulProcessor):
         self._record: ValueState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the state."""
+        """Open the value in Spark's state that holds the row of the task."""
         self._record = handle.getValueState("task", RECORD)
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802  # in pandas; Spark's name
@@ -69,7 +69,7 @@ class _StageProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: TimerValues,  # noqa: N803  # Spark's name
     ) -> Iterator[pd.DataFrame]:
-        """Run a task."""
+        """Run the task of a group key on its messages; yield its messages as one frame."""
         ran = self._stage.run(int(key[0]), messages_of(rows))
         if ran.record is not None and self._record is not None:
             self._record.update((ran.record,))
