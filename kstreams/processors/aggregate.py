@@ -121,9 +121,9 @@ def check_states(
     """Check that a store can hold the states of an aggregator.
 
     Args:
-        aggregator: The aggregator.
-        store: The store.
-        needs: The beginning of the error message: `aggregate needs`.
+        aggregator: The aggregator whose `state` serde the store must have.
+        store: The store to check.
+        needs: The beginning of the error message, such as `aggregate needs`.
 
     Raises:
         TopologyError: The store is not a `timestamped_store`, or has another value serde.

@@ -19,7 +19,7 @@ class EncodedType(ObjectType):
     Keep a reference to the type while its columns exist: Arrow has only a weak reference.
 
     Args:
-        serde: The serde.
+        serde: The serde that encodes and decodes the objects.
     """
 
     def __init__(self, serde: Serde[Any]) -> None:

@@ -35,7 +35,7 @@ def check_executors(
     fail.
 
     Args:
-        session: The session.
+        session: The session whose executors are checked.
         log: The durable log, which the driver has opened.
         prefix: A prefix of existing names in the log.
         import_path: Folders of the user's modules on executors.

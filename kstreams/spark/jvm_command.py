@@ -28,7 +28,7 @@ class JvmCommand:
     """The options and the class path that Spark's launcher computes in a separate JVM.
 
     Args:
-        options: The options of the JVM without its memory.
+        options: The options of the JVM, except the option for its memory.
         class_path: The class path of Spark.
     """
 

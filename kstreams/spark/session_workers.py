@@ -34,7 +34,7 @@ class SessionWorkers:
     cluster they connect by TCP, with a secret that only the job carries.
 
     Attributes:
-        pool: The pool.
+        pool: The pool of workers.
         users: The number of apps that use the pool.
     """
 

@@ -81,7 +81,7 @@ class WorkerPool:
         the results of only one of both runs are used.
 
         Args:
-            request: The batch.
+            request: The attempt at the batch, with its task calls.
             stages: The settings of its stages; each worker gets them once.
             owner: The caller, for `cancel`.
 

@@ -85,7 +85,8 @@ class Worker:
     """Runs stages of batches until the driver ends the work.
 
     The main thread runs stages; a stage runs when all of its records have arrived, so stages of
-    several queries alternate and no worker waits for another one. Other threads receive.
+    several queries alternate and no worker waits for another one. Other threads
+    receive orders and records.
 
     Args:
         settings: The settings of the worker.

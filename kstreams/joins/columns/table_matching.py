@@ -73,7 +73,7 @@ class TableMeeting:
     """Changes of both tables with their partners, as columns.
 
     Attributes:
-        keys: The keys.
+        keys: The key of each change.
         is_left: Whether a change belongs to the left table.
         alone: Whether a change has a result without a partner; depends on the kind of joiner.
         news: The new values.

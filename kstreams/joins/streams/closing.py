@@ -85,7 +85,7 @@ class Closing:
         Args:
             side: 0 for left, 1 for right.
             number: The record's number in the store.
-            record: The record.
+            record: The waiting record.
         """
         time = record.timestamp
         close = time + self._delays[side]

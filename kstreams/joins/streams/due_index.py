@@ -1,4 +1,4 @@
-"""Read-ahead buffer for stored items with due times: returns due items without scans."""
+"""Read-ahead buffer for store entries with due times: returns due entries without scans."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PARTS = 8
 
 
 class Upcoming(Generic[E]):
-    """Reads stored items with due times ahead of time, and returns the due items in order.
+    """Reads store entries with due times in advance, and returns the due entries in order.
 
-    An item (entry) is a tuple that begins with its due time, such as a record that waits in a
+    An entry is a tuple that begins with its due time, such as that of a record which waits in a
     queue. The next entries are in memory, so a record that makes no entry due costs one comparison,
     and other records rarely cause a read of the store. The caller checks that an entry is still
     valid, and remembers the time up to which all entries are taken, because entries are deleted

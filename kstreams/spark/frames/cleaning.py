@@ -58,7 +58,7 @@ class Cleaning:
 
         Args:
             log: The durable log.
-            task: The task.
+            task: The task whose objects are removed.
             pointers: The first and the last version of the batch.
             batch: The number of the batch.
             wall_ms: The wall time of the batch, ms since the epoch.

@@ -79,12 +79,13 @@ class TaskRan:
 
 
 class FrameTask:
-    """A task for one batch.
+    """Runs one batch of a task.
 
     Args:
-        settings: The settings of the stage, without a state_name.
+        settings: The settings of the stage; the `state_name` of their query is replaced by that of
+            the task record.
         rules: The rules of the stage.
-        task: The task.
+        task: The group and the number of the task.
         record: The task record in Spark's state; None before the first batch.
         wall_ms: The wall time of the batch, ms since the epoch.
 

@@ -75,7 +75,7 @@ def begin_state(log: ObjectStore, task: TaskKey, wall_ms: int) -> None:
 
     Args:
         log: The durable log.
-        task: The task.
+        task: The task whose state is claimed.
         wall_ms: The wall time of the batch, ms since the epoch; equal if the batch is repeated.
 
     Raises:

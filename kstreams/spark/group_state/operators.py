@@ -30,8 +30,8 @@ def with_stage(frame: DataFrame, stage: GroupStage, operator: Operator) -> DataF
 
     Args:
         frame: The messages, with the columns `MESSAGE`.
-        stage: The stage.
-        operator: The operator.
+        stage: The stage whose tasks process the messages.
+        operator: The stateful Spark operator that runs the tasks.
     """
     grouped = frame.groupBy("key")
     if operator == "transform-with-state":
