@@ -96,7 +96,7 @@ def aggregate(
     dropped and counted as `null-key` and `null-value`.
 
     Args:
-        aggregator: The aggregation.
+        aggregator: Adds a record to the state of its key, and derives the result from the state.
         store: A `timestamped_store` whose `value` is the aggregator's `state`.
         emit: The emission of results: `once_per_batch()` (the default) or `each_update()`.
         execution: `auto` aggregates by columns if the results are the same: for built-in

@@ -221,7 +221,7 @@ class FrameTask:
             yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
 
     def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
-        """Remove objects that neither pointer names, if that is due; return the updated record.
+        """Remove objects that neither record's pointer names, if due; return the updated record.
 
         Args:
             before: The task record before the batch.
