@@ -40,10 +40,13 @@ class LocalLauncher:
         self._lock = threading.Lock()
 
     def launch(self, endpoint: DriverEndpoint) -> None:
-        """Start the processes that do not run.
+        """Start the processes that are missing, or have ended.
+
+        Args:
+            endpoint: The address and the secret with which the processes connect to the driver.
 
         Raises:
-            ExecutionError: Processes end at once, again and again.
+            ExecutionError: Too many processes have ended right after their start.
         """
         with self._lock:
             for number in range(self._count):

@@ -20,8 +20,8 @@ class ProcessSettings:
     """The settings of a worker process.
 
     Attributes:
-        worker: The settings of its worker.
-        path: The import path of the driver.
+        worker: The settings of the `Worker` that the process runs.
+        path: The import path (`sys.path`) of the driver.
     """
 
     worker: WorkerSettings
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _keep_import_path(folders: tuple[str, ...]) -> None:
-    """Do nothing: the process has the import path of the driver."""
+    """Do nothing: `main` has already added the driver's import path."""
 
 
 if __name__ == "__main__":

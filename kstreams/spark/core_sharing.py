@@ -29,13 +29,13 @@ def sharing_cores(context: SparkContext, group: str, pool: WorkerPool) -> Iterat
     """Release the workers of a pool while other jobs of the session wait for cores.
 
     Spark's scheduler gives the cores to the waiting job, which is older than the next job of the
-    workers. The workers also end when the pool was idle for a minute. If the JVM has ended, current
-    and later runs fail.
+    workers. The workers also end when the pool has been idle for a minute. If the JVM has ended,
+    current and later runs fail.
 
     Args:
-        context: The context.
-        group: The job group of the workers.
-        pool: The pool.
+        context: The Spark context whose jobs are observed.
+        group: The job group of the workers, whose own jobs do not count.
+        pool: The pool whose workers are released.
     """
     ended = threading.Event()
     thread = threading.Thread(

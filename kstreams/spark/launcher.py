@@ -38,8 +38,8 @@ class SparkLauncher:
     runs the additional ones.
 
     Args:
-        context: The context.
-        count: The number of tasks.
+        context: The Spark context that runs the jobs.
+        count: The number of tasks, which is the number of workers.
         patience_s: The maximum time to wait for more workers; see `Launcher`.
 
     Attributes:

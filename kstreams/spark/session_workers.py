@@ -34,7 +34,7 @@ class SessionWorkers:
     cluster they connect by TCP, with a secret that only the job carries.
 
     Attributes:
-        pool: The pool.
+        pool: The pool of workers.
         users: The number of apps that use the pool.
     """
 
@@ -85,7 +85,7 @@ class SessionWorkers:
 
 @contextmanager
 def session_workers(session: SparkSession) -> Iterator[SessionWorkers]:
-    """Use the workers of a session; they end when the last user has left."""
+    """Use the workers of a session for one app; they end when no app of the session uses them."""
     key = str(session.sparkContext.applicationId)
     with _LOCK:
         found = _SHARED.get(key)

@@ -43,9 +43,10 @@ class StageInput:
     """The messages to the tasks of one stage in one worker.
 
     Attributes:
-        envelopes: Calls, and records that are in memory.
-        senders: The workers that have sent all their records.
-        refused: Whether a task of an earlier stage has refused its input.
+        envelopes: Task calls, and records that are in memory.
+        senders: The numbers of the workers that have sent all their records for the stage.
+        refused: Whether a task of an earlier stage did not run because its input has too many
+            bytes, so that this stage must not run.
         complete: Whether all workers have sent all their records.
     """
 
@@ -87,7 +88,8 @@ class Exchange:
     Args:
         address: The address to listen at: the path of a Unix socket, or a host and the port 0.
         secret: The secret of the workers.
-        complete: Called, in any thread, when all records of a stage have arrived.
+        complete: Called, in any thread, with a run and a stage when all records of the stage have
+            arrived.
         memory: The maximum bytes of records in memory.
     """
 
@@ -119,7 +121,13 @@ class Exchange:
     # ------------------------------------------------------------ a run of this worker
 
     def begin(self, run: int, senders: Iterable[int]) -> None:
-        """Begin a run; each later stage is complete when these workers have sent their records."""
+        """Begin a run, which is one attempt at a batch.
+
+        Args:
+            run: The id of the run.
+            senders: The numbers of the workers that must send their records before the input of a
+                later stage is complete.
+        """
         with self._lock:
             self._expected[run] = frozenset(senders)
             keys = [key for key in self._inputs if key[0] == run]
@@ -130,9 +138,9 @@ class Exchange:
         """Add an envelope for a task of this worker.
 
         Args:
-            run: The run.
-            envelope: The envelope.
-            size: The bytes of its records.
+            run: The id of the run.
+            envelope: A task call or records. Dropped if the run has ended.
+            size: The number of bytes of the records; 0 for a call, which is never spilled to disk.
         """
         with self._lock:
             if run in self._canceled:
@@ -145,7 +153,7 @@ class Exchange:
                 self._held += size
 
     def take(self, run: int, stage: int) -> StageInput:
-        """Remove and return the input of a stage."""
+        """Remove and return the input of a stage of a run; empty if nothing has arrived."""
         with self._lock:
             found = self._inputs.pop((run, stage), None) or StageInput()
             self._held -= sum(_size(each) for each in found.envelopes)
@@ -177,11 +185,13 @@ class Exchange:
     def finish(
         self, peers: Mapping[int, Address], run: int, stage: int, *, own: int, refused: bool
     ) -> None:
-        """Notify all workers, including this one, that it has sent its records for a stage.
+        """Notify all workers of a run that this worker has sent all its records for a stage.
+
+        The notification also goes to this worker itself.
 
         Args:
             peers: The addresses of the run's workers, by number.
-            run: The run.
+            run: The id of the run.
             stage: The number of the receiving stage.
             own: The number of this worker.
             refused: Whether the receiving stage must not run.

@@ -96,11 +96,12 @@ class Members:
     # ------------------------------------------------------------ runs
 
     def free(self, width: int) -> dict[int, Member]:
-        """Wait for workers without a canceled run, and return them by number.
+        """Wait for workers that are not still busy with a canceled run; return them by number.
 
         Args:
-            width: The number of workers to wait for, at most for the launcher's patience if one
-                worker is there. Slow workers are not awaited.
+            width: The number of workers to wait for, without the workers that were canceled as
+                slow. If at least one worker is free, the wait ends `Launcher.patience_s` after the
+                last worker connected or ended.
 
         Raises:
             BatchCanceledError: The workers were closed.
@@ -140,10 +141,11 @@ class Members:
         """Cancel a run; workers that have not finished it get no further run before they have.
 
         Args:
-            run: The run.
-            members: Its workers.
-            left: The numbers of the workers that have not finished it.
-            slow: The numbers of slow workers. They are not interrupted, because nobody waits.
+            run: The id of the run.
+            members: The workers of the run.
+            left: The numbers of the workers that have not finished the run.
+            slow: The numbers of slow workers. Their code is not interrupted, because no batch waits
+                for them.
         """
         with self._changed:
             self._changed_at = time.monotonic()
@@ -155,7 +157,7 @@ class Members:
                 member.send(CancelRun(run, interrupt=member.number not in slow))
 
     def forget_stages(self, keys: tuple[str, ...]) -> None:
-        """Release the settings of stages in all workers."""
+        """Make all workers release the settings of the stages with these keys."""
         with self._changed:
             members = list(self._members.values())
         for member in members:
@@ -213,7 +215,10 @@ class Members:
             return member
 
     def _ended(self, member: Member, run: int) -> None:
-        """Give a worker further runs, because it has ended its last canceled run."""
+        """Note that a worker has ended a canceled run, so `free` may return the worker again.
+
+        Ignored if the worker has a later canceled run.
+        """
         with self._changed:
             if member.canceled_run == run:
                 member.canceled_run, member.is_slow = 0, False

@@ -64,7 +64,7 @@ class StageTurn:
 
     Attributes:
         stage: The key of the stage.
-        cuts: The cuts of the batch's plan.
+        cuts: `Plan.cuts` of the batch: the plan revision that reduced the input of a task.
         versions: The versions of global tables that the stage reads.
     """
 
@@ -81,8 +81,8 @@ class RunStages:
         run: The id of the attempt, larger than all earlier ids.
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        turns: The stages, in order.
-        slots: The number of the worker that has each slot; tasks are assigned to slots.
+        turns: The data of each stage that all workers share, in the order of the stages.
+        slots: The worker number of each slot; task `t` of a later stage has the slot `t % width`.
         peers: The addresses of the workers of this attempt, by number; empty for one stage.
         calls: The packed calls of the tasks in the worker's slots.
         reports_progress: Whether the worker reports the end of each stage.
@@ -145,7 +145,7 @@ class WorkerReport:
         kind: "hello", "stage" (a later stage begins), "task" (a task begins), "sent" (a stage
             before the last one has ended), "done", "failed", "lost" (another worker cannot be
             reached) or "canceled".
-        fields: JSON-compatible data.
+        fields: JSON-compatible data that belong to the kind, such as the id of a run.
         payloads: Packed envelopes for the driver.
     """
 

@@ -40,7 +40,8 @@ class WorkerPool:
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
         own: The path for the sockets of workers; empty for TCP.
-        speculation: When a batch runs again without its slow workers; None: never.
+        speculation: The conditions for running a batch again without its slow workers; None: a
+            batch never runs again because of them.
 
     Attributes:
         members: The connected workers.
@@ -80,7 +81,7 @@ class WorkerPool:
         the results of only one of both runs are used.
 
         Args:
-            request: The batch.
+            request: The attempt at the batch, with its task calls.
             stages: The settings of its stages; each worker gets them once.
             owner: The caller, for `cancel`.
 

@@ -23,9 +23,9 @@ class RunRequest(NamedTuple):
     Attributes:
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        turns: The stages, in order.
+        turns: The data of each stage that all workers share, in the order of the stages.
         calls: The packed calls of tasks, by slot.
-        width: The number of slots.
+        width: The number of slots: units of work that are assigned to workers.
     """
 
     batch: int
@@ -50,12 +50,13 @@ class Member:
 
     Attributes:
         number: The number of the worker.
-        process: The id of its process.
-        address: The address for other workers.
-        channel: The connection.
-        loaded: The keys of the stages whose settings it has.
-        canceled_run: The last canceled run, until the worker has ended it; 0 without such a run.
-        is_slow: Whether this run was canceled because the worker is slow.
+        process: The result of `process_key` in the worker's process.
+        address: The address at which other workers reach the worker.
+        channel: The connection between the driver and the worker.
+        loaded: The keys of the stages whose settings the worker has.
+        canceled_run: The id of the last canceled run, until the worker has ended that run;
+            otherwise 0.
+        is_slow: Whether `canceled_run` was canceled because the worker is slow.
     """
 
     number: int
@@ -67,7 +68,7 @@ class Member:
     is_slow: bool = False
 
     def send(self, order: Order) -> None:
-        """Send an order.
+        """Send an order of the driver to the worker.
 
         Raises:
             OSError: The connection is closed.
@@ -80,15 +81,17 @@ class Run:
     """A run that is in progress.
 
     Attributes:
-        number: The number of the run.
+        number: The id of the run.
         owner: The caller of the run.
-        members: The workers, by number.
-        slots: The worker of each slot.
-        progress: The progress of the workers, if speculation is enabled.
-        left: The workers that have not finished the run.
-        events: The events of the run.
-        stages: The stage that each worker runs or runs next; 0 if it is missing.
-        tasks: The task that each worker runs, if it has reported the task.
+        members: The workers of the run, by worker number.
+        slots: The worker number of each slot.
+        progress: Records the stages that workers finish, to find slow workers; None if speculation
+            is disabled.
+        left: The numbers of the workers that have not finished the run.
+        events: The events of the run that the caller has not handled yet.
+        stages: The stage that each worker runs or runs next, by worker number; a worker without an
+            item is at stage 0.
+        tasks: The task that each worker runs, by worker number; only of workers that report it.
     """
 
     number: int
@@ -105,7 +108,7 @@ class Run:
         self.left = set(self.members)
 
     def note_finished(self, worker: int, report: WorkerReport) -> None:
-        """Note that a worker has finished the stage of its report."""
+        """Record that a worker has finished the stage of its report, if speculation is enabled."""
         if self.progress is not None:
             self.progress.finished(worker, int(report.fields["stage"]))
 

@@ -13,12 +13,16 @@ __all__ = ("SlowWorkers", "SlowWorkersError", "Speculation")
 
 @dataclass(frozen=True)
 class Speculation:
-    """When a batch runs again without its slow workers; the names are those of Spark's settings.
+    """The conditions for running a batch again without its slow workers.
+
+    The attributes have the names of Spark's settings `spark.speculation...`.
 
     Attributes:
-        quantile: The share of workers that must have finished a stage; at least one.
-        multiplier: A worker is slow if it takes this many times the median time of the others.
-        min_runtime_s: The minimum time of a slow worker, in seconds.
+        quantile: The share of workers, from 0 to 1, that must have finished a stage; it is rounded
+            up to at least one worker.
+        multiplier: A worker is slow if its time exceeds this multiple of the median time of the
+            workers that have finished the stage.
+        min_runtime_s: The minimum time in a stage after which a worker can be slow, in seconds.
     """
 
     quantile: float = 0.9
@@ -39,12 +43,12 @@ class SlowWorkersError(Exception):
 
 
 class SlowWorkers:
-    """The progress of the workers of one run.
+    """Records when each worker of a run finishes a stage, and finds slow workers.
 
     All workers begin a stage when the last worker has finished the stage before.
 
     Args:
-        speculation: The conditions.
+        speculation: The conditions under which a worker is slow.
         workers: The numbers of the workers.
     """
 
@@ -58,7 +62,7 @@ class SlowWorkers:
         self._began = time.monotonic()
 
     def finished(self, worker: int, stage: int) -> None:
-        """Note that a worker has finished a stage."""
+        """Record that a worker finishes a stage now."""
         self._finished.setdefault(stage, {})[worker] = time.monotonic()
 
     def find(self) -> frozenset[int]:

@@ -18,7 +18,7 @@ def resolved_annotations(type_: type) -> dict[str, object]:
     `list[Item]` is unknown, even if the class `Item` is sent, too.
 
     Args:
-        type_: Any class. Annotations of its bases are theirs.
+        type_: Any class. Annotations of its base classes are not returned.
 
     Returns:
         The annotations by name, empty if there are none. An annotation that has no meaning at

@@ -81,7 +81,8 @@ class Worker:
     """Runs stages of batches until the driver ends the work.
 
     The main thread runs stages; a stage runs when all of its records have arrived, so stages of
-    several queries alternate and no worker waits for another one. Other threads receive.
+    several queries alternate and no worker waits for another one. Other threads
+    receive orders and records.
 
     Args:
         settings: The settings of the worker.
@@ -186,7 +187,10 @@ class Worker:
         self._try(run, partial(self._run_stage, run, 0))
 
     def _try(self, run: int, work: Callable[[], None]) -> None:
-        """Run a part of a run, unless the run has ended; report an error to the driver."""
+        """Call `work`, which executes a part of a run, unless the run has ended.
+
+        An error ends the run in this worker, and is reported to the driver.
+        """
         if run not in self._runs:
             return
         try:
@@ -217,7 +221,10 @@ class Worker:
             self._end(run, WorkerReport("done", {"run": run, "stage": stage}, running.results))
 
     def _run_tasks(self, running: _Running, stage: int, envelopes: Iterable[Envelope]) -> bool:
-        """Run the tasks of a stage; return whether one of them has refused its input."""
+        """Run the tasks of a stage.
+
+        Returns whether a task did not run because its input has too many bytes.
+        """
         order = running.order
         turn = order.turns[stage]
         settings = self._stage_settings(turn.stage)
@@ -250,7 +257,7 @@ class Worker:
             self._report(WorkerReport("task", {"run": order.run, "stage": stage, "task": task}))
 
     def _pass_on(self, running: _Running, envelope: Envelope) -> None:
-        """Send records to the worker of their task."""
+        """Send records to the worker that runs their task, which may be this one."""
         order = running.order
         number = order.slots[envelope.task % len(order.slots)]
         if number == running.number:
@@ -278,7 +285,7 @@ class Worker:
             self._driver.send(report.pack())
 
     def _prepare_next(self) -> None:
-        """Read ahead and collect garbage while the driver commits."""
+        """Prefetch records of source topics and collect garbage, while the driver commits."""
         for stage in self._ran & self._stages.keys():
             self._stages[stage].query.io.read_ahead()
         self._ran.clear()
@@ -294,7 +301,7 @@ _PROCESS: list[str] = []
 
 
 def process_key() -> str:
-    """Return a unique id of this process, which stays the same in its later work."""
+    """Return a unique id of this process: the same in all calls, another one after a fork."""
     if not _PROCESS or not _PROCESS[0].startswith(f"{os.getpid()}-"):
         _PROCESS[:] = [f"{os.getpid()}-{os.urandom(8).hex()}"]
     return _PROCESS[0]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.io.sink_writers import sinks_of
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
 from kstreams.batch.messages.task_call import TaskCall

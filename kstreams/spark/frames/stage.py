@@ -81,7 +81,8 @@ class Stage:
             messages: The messages for the group.
             record: The task record in Spark's state; None before the first batch, and for a bounded
                 DataFrame.
-            timer_ms: The wall time of the batch, if a timer fired.
+            timer_ms: The wall time of the batch, ms since the epoch, if the task's timer fired;
+                otherwise None.
 
         Raises:
             WorkerFailure: The task failed; the exception holds the typed error.

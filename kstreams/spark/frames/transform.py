@@ -80,7 +80,7 @@ def transform_frames(
     guarantee.
 
     Args:
-        topology: The topology.
+        topology: The topology to run on the DataFrames.
         frames: The records of each source topic: a DataFrame with columns `key`, `value` and
             `timestamp`, or a `SourceFrame` that names others.
         state: The backend of the stores; with streaming DataFrames it needs a `log` that all

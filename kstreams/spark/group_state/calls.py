@@ -1,4 +1,4 @@
-"""The calls of a batch, which tasks in Spark's workers get from the driver.
+"""The task calls of a batch (`TaskCall`), which tasks in Spark's workers get from the driver.
 
 The functions of a streaming query are fixed at its start, so they cannot carry the calls of a
 batch. Each task asks the driver, over an authenticated connection of its worker process.
@@ -42,14 +42,14 @@ class ServerAddress:
 
 @dataclass(frozen=True)
 class StageCalls:
-    """The calls of one stage in one attempt at a batch.
+    """The task calls of one stage in one attempt at a batch.
 
     Attributes:
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        cuts: The cuts of the batch's plan.
+        cuts: `Plan.cuts` of the batch: the plan revision that reduced the input of a task.
         versions: The versions of global tables that the stage reads.
-        calls: The packed calls, by task.
+        calls: The packed envelopes with the calls of each task, by task number.
     """
 
     batch: int
@@ -59,18 +59,18 @@ class StageCalls:
     calls: Mapping[int, Sequence[bytes]]
 
     def of_task(self, task: int) -> StageCalls:
-        """Return the calls of one task alone."""
+        """Return a copy that contains only the calls of one task."""
         own = {task: self.calls[task]} if task in self.calls else {}
         return StageCalls(self.batch, self.attempt, self.cuts, self.versions, own)
 
 
 class CallServer:
-    """Gives tasks their calls, and notes which tasks their process has left unfinished.
+    """Sends tasks their calls, and tracks the tasks whose process ends before they do.
 
     Args:
         address: The address to listen at; see `Listener`.
         secret: The secret of the workers.
-        stages: The settings of the stages.
+        stages: The settings of the stages, which workers also get from this server.
     """
 
     def __init__(self, address: Address, secret: bytes, stages: Sequence[LoadStage]) -> None:
@@ -82,10 +82,10 @@ class CallServer:
         self.address = ServerAddress(self._listener.address, secret)
 
     def begin(self, calls: Sequence[StageCalls]) -> None:
-        """Give these calls to tasks from now on.
+        """Begin an attempt at a batch: send these calls to tasks from now on.
 
         Args:
-            calls: The calls of all stages, in order.
+            calls: The calls of each stage, in the order of the stages.
         """
         with self._lock:
             self._calls = tuple(calls)
@@ -134,7 +134,7 @@ _channels: dict[Address, Channel] = {}
 
 
 def settings_of(server: ServerAddress, stage: int) -> LoadStage:
-    """Return the settings of a stage."""
+    """Return the settings of a stage, requested from the driver."""
     found: LoadStage = _request(server, {"kind": "settings", "stage": stage})
     return found
 
@@ -160,7 +160,10 @@ def _request(server: ServerAddress, request: Mapping[str, Any]) -> Any:  # noqa:
 
 
 def _use(server: ServerAddress, work: Callable[[Channel], Any]) -> Any:  # noqa: ANN401  # the result of the work
-    """Use this process's connection to a driver; connects again once if it is closed."""
+    """Return the result of `work` on this process's connection to a driver.
+
+    If the connection is closed, connects again and repeats `work`, once.
+    """
     with _LOCK:
         for attempt in range(2):
             channel = _channels.get(server.address)

@@ -195,7 +195,12 @@ class GroupStateExecutor:
         ]
 
     def _slots(self, lost: Iterable[tuple[int, int]], calls: Parts) -> list[int]:
-        """Return the slots of tasks; see `WorkerLostError`."""
+        """Return the slots of lost tasks, for `WorkerLostError`.
+
+        Args:
+            lost: The stage number and the task of each lost task.
+            calls: The packed calls of the batch, by slot.
+        """
         first = {task for stage, task in lost if not stage}
         found = {task % self._settings.width for stage, task in lost if stage}
         for slot, payloads in calls.items():

@@ -23,7 +23,7 @@ def with_stage(frame: DataFrame, stage: GroupStage) -> DataFrame:
 
     Args:
         frame: The messages, with the columns `MESSAGE`.
-        stage: The stage.
+        stage: The stage whose tasks process the messages.
     """
     found = frame.groupBy("key").applyInPandasWithState(
         partial(_run, stage), MESSAGE, RECORD, "append", GroupStateTimeout.NoTimeout

@@ -60,7 +60,7 @@ class GroupStage:
     errors: ErrorChannel = field(repr=False)
 
     def run(self, key: int, messages: Iterable[Message]) -> TaskRan:
-        """Run a task.
+        """Run a task for one batch.
 
         Args:
             key: The group key of the task.
@@ -124,7 +124,10 @@ class GroupStage:
         return found
 
     def _passed_on(self, envelopes: Iterable[Envelope]) -> Iterator[Message]:
-        """Yield messages to the next operator, which passes on those of later stages."""
+        """Yield envelopes as messages to the next operator.
+
+        That operator passes on envelopes for later stages and for the driver.
+        """
         following = self.number + 1
         for envelope in envelopes:
             key = 0
@@ -133,7 +136,13 @@ class GroupStage:
             yield Message(key, 0, envelope.pack())
 
     def _calls(self, task: int, *, refused: bool) -> Iterator[Message]:
-        """Yield calls of the next stage's tasks; if this task has refused, for all of them."""
+        """Yield the calls of next-stage tasks that this task sends.
+
+        Args:
+            task: The number of this task.
+            refused: Whether a task did not run because its input has too many bytes. All tasks of
+                the next stage are then called with a `Refusal`, so that they do not run either.
+        """
         following = self.number + 1
         if following == len(self.counts):
             return

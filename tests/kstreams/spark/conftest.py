@@ -21,6 +21,21 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep only the tests that run on the chosen engine (`KSTREAMS_TEST_ENGINE`)."""
+    engine = os.environ.get("KSTREAMS_TEST_ENGINE")
+    if engine is None:
+        return
+    here = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    own = [item for item in here if "bench" in getattr(item, "fixturenames", ())]
+    for item in own:
+        supported = item.get_closest_marker("engines")
+        if supported is not None and engine not in supported.args:
+            item.add_marker(pytest.mark.skip(reason=f"not for the engine {engine}"))
+    config.hook.pytest_deselected(items=[item for item in here if item not in own])
+    items[:] = [item for item in items if item not in here or item in own]
+
+
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Create apps on embedded topics in a directory of the test.
