@@ -25,7 +25,7 @@ def main() -> None:
     engine: dict[str, Any] = {"engine": "embedded"}
     if given["BENCH_ENGINE"] == "spark":
         settings = {"spark.driver.memory": "1g", "spark.master": given["BENCH_MASTER"]}
-        engine = {"config": settings}
+        engine = {"config": settings, "stage": given["BENCH_STAGE"]}
     if given["BENCH_MASTER"].startswith("local-cluster"):
         os.environ["SPARK_HOME"] = str(spark_home(home))
     done = 0

@@ -15,7 +15,8 @@ from kstreams_kafka.options import Delivery
 
 __all__ = ("PEERS", "KStreams")
 
-_OTHER_EXECUTORS = ("kstreams-embedded", "kstreams-executors")
+_CLUSTER = "local-cluster[2,1,1024]"
+_DEFAULT = ("kstreams", "kstreams-record", "kstreams-once")
 _REPARTITIONED = ("W1", "W1R", "W1RR")
 
 
@@ -29,6 +30,7 @@ class KStreams:
         master: The Spark master; by default one process on all cores.
         delivery: The delivery guarantee on Kafka.
         engine: The engine of the app.
+        stage: The form of partition groups on Spark.
     """
 
     name: str
@@ -36,6 +38,7 @@ class KStreams:
     master: str = "local[*]"
     delivery: Delivery = "at-least-once"
     engine: Literal["spark", "embedded"] = "spark"
+    stage: Literal["workers", "group-state"] = "workers"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
@@ -47,6 +50,7 @@ class KStreams:
         how = "default execution" if self.execution == "auto" else "one call per record"
         where = "" if self.master == "local[*]" else f", on {self.master}"
         where = where if self.engine == "spark" else ", embedded engine"
+        where += "" if self.stage == "workers" else f", {self.stage}"
         once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
 
@@ -57,7 +61,7 @@ class KStreams:
             return "the default execution of this topology is by records"
         if self.delivery == "exactly-once" and workload.name != "W1":
             return "only W1 compares exactly-once delivery"
-        if self.name in _OTHER_EXECUTORS and workload.name not in _REPARTITIONED:
+        if self.name not in _DEFAULT and workload.name not in _REPARTITIONED:
             return "only W1, W1R and W1RR compare executors"
         return None
 
@@ -71,6 +75,7 @@ class KStreams:
             "BENCH_MASTER": self.master,
             "BENCH_DELIVERY": self.delivery,
             "BENCH_ENGINE": self.engine,
+            "BENCH_STAGE": self.stage,
         }
         return Command(arguments, {"PYTHONPATH": ON_PATH, **given})
 
@@ -80,5 +85,7 @@ PEERS = (
     KStreams("kstreams-record", "records"),
     KStreams("kstreams-once", "auto", delivery="exactly-once"),
     KStreams("kstreams-embedded", "auto", engine="embedded"),
-    KStreams("kstreams-executors", "auto", master="local-cluster[2,1,1024]"),
+    KStreams("kstreams-executors", "auto", master=_CLUSTER),
+    KStreams("kstreams-group-state", "auto", stage="group-state"),
+    KStreams("kstreams-group-state-executors", "auto", master=_CLUSTER, stage="group-state"),
 )

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 RECORDS = [(f"key-{number % 5}", "value") for number in range(40)]
 
 
+@pytest.mark.engines("spark")
 def test_other_job_gets_cores_while_an_app_is_open(bench: Bench, spark: SparkSession) -> None:
     bench.create(WORDS)
     app = bench.app(counting())
@@ -42,6 +43,7 @@ def test_other_job_gets_cores_while_an_app_is_open(bench: Bench, spark: SparkSes
     assert Counter(bench.records(TOTALS)) == expected_totals(sent)
 
 
+@pytest.mark.engines("spark")
 def test_app_runs_with_one_free_core(bench: Bench, spark: SparkSession) -> None:
     started, ended = threading.Event(), threading.Event()
 
@@ -64,7 +66,7 @@ def test_app_runs_with_one_free_core(bench: Bench, spark: SparkSession) -> None:
 
 def test_three_apps_run_at_the_same_time(bench: Bench) -> None:
     topologies = [counting() for _ in range(3)]
-    bench.create(WORDS)
+    bench.create(WORDS, TOTALS)
     bench.emit(WORDS, RECORDS)
     apps = [
         bench.app(topology, checkpoint=bench.home / str(number), app_id=f"app-{number}")

@@ -72,6 +72,7 @@ def test_files_of_older_topology_with_any_node_names_stay_in_checkpoint(
     assert {p.name for p in query.iterdir()} == {"plans", "done"}
 
 
+@pytest.mark.engines("spark", "group-state")
 @pytest.mark.spark
 def test_working_copies_in_temporary_folder_are_private_to_user(
     bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
