@@ -69,7 +69,7 @@ class BoundedLog(Log[K, V]):
 
 
 def bounded(log: Log[K, V]) -> BoundedLog[K, V]:
-    """Return a log of which each run reads only the records that exist at the start of the run.
+    """Return a log that ends, for each run, with the last record at the start of the run.
 
     An app with only bounded sources ends when it has read them; see `App.run`. The next run
     continues after the last record, and reads the records that were added.

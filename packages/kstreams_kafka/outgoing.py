@@ -56,7 +56,7 @@ class Outgoing:
 
 
 class Transactions(Protocol):
-    """The transactions of a producer, as librdkafka has them; one thread at a time.
+    """The transactions of a librdkafka producer; used by one thread at a time.
 
     Each step raises `KafkaException`, whose error states whether to retry the same step
     (`retriable`), to abort the transaction (`txn_requires_abort`), or to close the producer

@@ -255,6 +255,6 @@ def _page_rows(reads: StoreReads[Any]) -> Make[str]:
 
 
 def _is_known(request: Request, tag: str) -> bool:
-    """Return whether the client has the response with this tag."""
+    """Return whether the request's `If-None-Match` header contains this tag."""
     given = request.headers.get("if-none-match", "")
     return any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))

@@ -60,7 +60,7 @@ class DriverTables:
         return table is not None and table.app is not None
 
     def fill(self, spec: StoreSpec[Any], rows: Mapping[Any, Any]) -> None:
-        """Put rows into the table of another app, which is then not read any more.
+        """Put rows into the table of another app, instead of reading the app's commits.
 
         Raises:
             StoreKindError: The store's kind cannot be filled.
