@@ -95,7 +95,7 @@ class Place:
     problem: str = ""
 
     def __str__(self) -> str:
-        """Return the location as text."""
+        """Return the location as JSON text, for plans."""
         file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
         mark = [self.mark.record, self.mark.place]
         return json.dumps([file, self.first, mark, self.head, self.problem], separators=(",", ":"))

@@ -69,12 +69,12 @@ class QueryForecast:
 
     @property
     def puts_a_day(self) -> float:
-        """Number of objects written per day."""
+        """Number of objects written per day to the durable log."""
         return self.puts * self.batches_a_day
 
     @property
     def put_bytes_a_day(self) -> float:
-        """Number of bytes written per day."""
+        """Number of bytes written per day to the durable log, without commits and plans."""
         return self.put_bytes * self.batches_a_day
 
     @property

@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class BoundedLog(Log[K, V]):
-    """The `Log` that `bounded` returns.
+    """The `Log` that `bounded` returns: in each run, it ends with the records at its start.
 
     Attributes:
         log: The log that is read.

@@ -181,7 +181,10 @@ class IntakeContract:
         return found
 
     def _run(self, intake: Intake, topics: Embedded, done: Callable[[int], bool]) -> IntakeRunner:
-        """Run until `done` returns True for the number of messages known to be in the topic."""
+        """Run the intake until `done` returns True for the number of messages in the topic.
+
+        The number counts appended and duplicate messages. A run ends after `patience`.
+        """
 
         def look(_: object) -> None:
             report = runner.report

@@ -72,7 +72,7 @@ class Transactions(Protocol):
     def add_offset(
         self, group: str, topic: str, partition: int, offset: int, timeout_s: float
     ) -> None:
-        """Add a group's offset to the transaction."""
+        """Add an offset of a consumer group to the transaction, which commits it."""
 
     def commit(self, timeout_s: float) -> None:
         """Commit the transaction."""

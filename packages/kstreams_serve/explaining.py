@@ -40,7 +40,7 @@ class Explaining:
         self._context = context
 
     def actions(self) -> Sequence[Action]:
-        """Return the actions."""
+        """Return the actions of the routes `explain` and `trace`."""
         explain = {
             "key": _TEXT,
             "key_format": {"type": "string", "enum": list(KEY_FORMATS)},

@@ -73,7 +73,7 @@ def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
 
 
 class _Endpoint:
-    """The endpoint of one action."""
+    """Calls one action: checks the role, and converts exceptions with `Action.refuse`."""
 
     def __init__(self, action: Action, times: RequestTimes) -> None:
         self._action = action

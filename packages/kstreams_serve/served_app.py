@@ -254,7 +254,7 @@ class ServedApp:
         return StorePlace.find(self._source.home, self._source.log, store.spec)
 
     def objects(self) -> ObjectStore:
-        """Return the objects of the app's durable log."""
+        """Open the durable log of the app."""
         return (self._source.log or self.checkpoint.log).open()
 
     @property
@@ -267,7 +267,7 @@ class ServedApp:
         return self._checkpoint
 
     def schemas(self) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
-        """Return group, kind and serdes of each store."""
+        """Return the group and the schema (kind and serdes) of each store, by name."""
         return self.checkpoint.stores()
 
     async def store(self, name: str) -> ServedStore:

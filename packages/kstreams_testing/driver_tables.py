@@ -81,7 +81,7 @@ class DriverTables:
         self._now.pop(store, None)
 
     def of(self, store: str) -> TableAccess:
-        """Return the reader of a table, for all batches."""
+        """Return the reader of a table; it remains valid for all batches."""
         return moving(self._tables[store].store, lambda: self._present(store))
 
     def refresh(self) -> None:

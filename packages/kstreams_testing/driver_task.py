@@ -91,7 +91,7 @@ class DriverTask:
         return waiting, changes
 
     def keep(self) -> Changes:
-        """Commit the batch, and return its changes."""
+        """Commit the batch, and return its changes of the stores."""
         changes = self.state.keep()
         if not self.runner.has_processors:
             self.state.overlay.forget()

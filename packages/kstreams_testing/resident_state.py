@@ -96,14 +96,14 @@ class ResidentState:
         return _NO_TRAFFIC
 
     def keep(self) -> Changes:
-        """Make the last commit the current version, and return its changes."""
+        """Apply the changes passed to `commit`, and return them; they are the current version."""
         self.working.write(self._changes)
         self.overlay.committed()
         self._kept = self.meta.to_json()
         return self._changes
 
     def write(self, changes: Changes) -> None:
-        """Change the current version between two batches."""
+        """Apply changes to the current version, between two batches."""
         self.working.write(changes)
         self.overlay.forget()
 

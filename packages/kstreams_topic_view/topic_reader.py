@@ -42,7 +42,7 @@ class _Looked(tuple[int, ...]):
 
 @dataclass(frozen=True)
 class _Held:
-    """The state of the reader that a `Pinned` version needs."""
+    """The lock and the partitions of the reader, for reads of a `Pinned` version."""
 
     lock: AbstractContextManager[bool]
     epoch: str
@@ -131,7 +131,7 @@ class TopicReader(Generic[K, V]):
         return _Looked((self._topic.partitioner.partition(data or b"", count),))
 
     def progress(self) -> dict[int, PartitionProgress]:
-        """Return the progress of each partition."""
+        """Return the progress of each partition, by partition number."""
         with self.lock:
             ends = self._ends.offsets
             return {
@@ -215,7 +215,7 @@ class TopicReader(Generic[K, V]):
                 copy.fold(self.lock)
 
     def end(self) -> None:
-        """Stop the background thread after its current records."""
+        """Stop the background thread after it has applied its current records."""
         self._ending.set()
 
     def close(self) -> None:
