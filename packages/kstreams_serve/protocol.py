@@ -30,7 +30,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     - open connections: a connection above the limit gets 503 and is closed;
     - bytes outside of bodies: request lines, header lines, chunk sizes and their extensions, and
-      trailers. The counter restarts at the end of each head and at each piece of a body, so it
+      trailers. The counter restarts at the end of each head and at each chunk of a body, so it
       holds for all of them, whatever the state of the connection;
     - pipelined requests that wait for earlier responses;
     - the time for a head, and for reading a response.

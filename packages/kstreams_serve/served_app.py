@@ -192,9 +192,9 @@ class Told(NamedTuple):
     """The telemetry of an app; None for parts that are not recorded or unreadable.
 
     Attributes:
-        live: The current activity.
+        live: The current activity of the app, or the last before it stopped.
         counters: The counters, summed since the start of the app.
-        topology: The nodes.
+        topology: The topology at the last start of the app.
     """
 
     live: Live | None = None
@@ -203,7 +203,7 @@ class Told(NamedTuple):
 
 
 class ServedApp:
-    """One app, followed by a background thread.
+    """One app whose stores are served; a background thread reads new versions of the stores.
 
     Args:
         source: The app.

@@ -37,7 +37,7 @@ class DriverTask:
 
     Args:
         settings: The settings of the task.
-        working: The stores.
+        working: The store with the rows of the task.
         objects: Stores the records in loops until the next batch.
         wall_ms: The wall time at the start, ms since the epoch.
 
