@@ -170,7 +170,7 @@ def explain_key(
     """Explain why a key of a store has its value.
 
     The history comes from the durable log. Then batches are replayed in this process, with the
-    user's code, to find the record of a topic behind each change. Nothing is written.
+    user's code, to find the topic record that caused each change. Nothing is written.
 
     Args:
         place: The store, with the user's own definition if its serdes are the user's.
