@@ -84,7 +84,7 @@ class Appender:
         self._writer = connection.writer()
 
     def checked(self, record: _Bytes) -> _Bytes:
-        """Check that the topic's readers can decode a record; return it in the topic's format.
+        """Check that the topic's readers can decode a record; return the record in their format.
 
         Raises:
             SerdeError: The serdes of the topic cannot read key or value.

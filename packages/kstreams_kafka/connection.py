@@ -115,7 +115,7 @@ class AdminConnection:
         return {of: self._result(future, topic or str(of)) for of, future in futures.items()}
 
     def _result(self, future: Future[T], topic: str) -> T:
-        """Wait for one answer about a topic, and return it; failures are typed errors."""
+        """Wait for one answer about a topic, and return the answer; failures are typed errors."""
         # The client keeps to its own time-out; this one guards against waiting forever.
         return self.attempt(lambda: future.result(self.timeout_s + 5), topic)
 

@@ -371,10 +371,7 @@ class TopologyTestDriver(DriverOutside):
         always: bool = False,
         close_windows: bool = False,
     ) -> bool:
-        """Run a batch of chained groups if there is input or `always` is set.
-
-        Returns whether the batch ran.
-        """
+        """Run a batch of chained groups if there is input or `always`; return whether it ran."""
         tasks = self._tasks_of(groups)
         self._sources.look()
         limits = self._limits[groups[0].name]

@@ -96,7 +96,7 @@ class ResidentState:
         return _NO_TRAFFIC
 
     def keep(self) -> Changes:
-        """Apply the changes passed to `commit` to `working`, and return them."""
+        """Apply the changes passed to `commit` to `working`, and return these changes."""
         self.working.write(self._changes)
         self.overlay.committed()
         self._kept = self.meta.to_json()
