@@ -90,6 +90,15 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(RUN_PYTHON) -m devtools.spark_classes
 	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal --durations=25 -m '(spark or kafka) and not (cluster or long or kill)' $(ARGS)
 
+.PHONY: test-engines
+test-engines: setup ## the tests of apps on Spark again, on the embedded engine and as operators of streaming queries
+	$(call stage,tests: other engines)
+	@$(RUN_PYTHON) -m devtools.spark_classes
+	@for engine in embedded group-state; do \
+	    KSTREAMS_TEST_ENGINE=$$engine $(PYTEST) -n $(JOBS) --dist worksteal --durations=25 \
+	        -m 'spark and not (cluster or long or kill)' tests/kstreams/spark $(ARGS) || exit 1; \
+	done
+
 .PHONY: test-long
 test-long: setup ## the tests that take longest, of each of these kinds; CI runs it after `make test`
 	$(call stage,tests: long)

@@ -19,6 +19,7 @@ from benchmarks.scale import command as scale
 from benchmarks.serdes import command as serdes
 from benchmarks.serve import command as serve
 from benchmarks.start import command as start
+from benchmarks.suite import lag_command as lag
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
@@ -98,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     scale.add_to(commands, cache=_cache(), count=_count)
     serdes.add_to(commands, cache=_cache())
     start.add_to(commands, cache=_cache(), count=_count)
+    lag.add_to(commands, cache=_cache(), count=_count)
     connectors.add_to(commands)
     frames.add_to(commands, count=_count)
     serve.add_to(commands, count=_count)

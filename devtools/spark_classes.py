@@ -12,10 +12,10 @@ import os
 import sys
 from pathlib import Path
 
+from kstreams.application.warm_up import warm_up
 from kstreams.errors import JavaNotFoundError, KStreamsError
 from kstreams.spark.class_archive import class_archive
 from kstreams.spark.java import java_home
-from kstreams.spark.warm_up import warm_up
 
 __all__ = ("archive",)
 

@@ -37,6 +37,7 @@ from kstreams.late_pandas import leave_pandas_out as _leave_pandas_out
 from kstreams.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from kstreams.application.app import App
     from kstreams.embedded.connection import Embedded
     from kstreams.emitter import Emitter
     from kstreams.errors.base import KStreamsError
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from kstreams.serde.none import NONE
     from kstreams.serde.numbers import DOUBLE, INT64
     from kstreams.serde.text import BYTES, TEXT
-    from kstreams.spark.app import App
     from kstreams.state.stores.key_value.kind import key_value_store
     from kstreams.state.stores.timestamped.kind import timestamped_store
     from kstreams.topic import Topic
@@ -72,7 +72,7 @@ else:  # a checker would take any name then
             "INT64": "kstreams.serde.numbers",
             "NONE": "kstreams.serde.none",
             "TEXT": "kstreams.serde.text",
-            "App": "kstreams.spark.app",
+            "App": "kstreams.application.app",
             "DeadLetter": "kstreams.processors.on_error",
             "Embedded": "kstreams.embedded.connection",
             "Emitter": "kstreams.emitter",

@@ -125,7 +125,7 @@ def _hash_rows(
 
 
 def _hash_equal(data: _Bytes, start: int, length: int, out: _Words) -> None:
-    """Hash rows of equal length, which lie in the data at equal distances."""
+    """Write the hashes of consecutive rows of `length` bytes, from `start` on, to `out`."""
     scratch = np.empty_like(out)
     out[:] = _SEED ^ length
     for position in range(start, start + length - 3, 4):
@@ -145,7 +145,7 @@ def _hash_equal(data: _Bytes, start: int, length: int, out: _Words) -> None:
 
 
 def _hash_mixed(data: _Bytes, starts: _Ints, lengths: npt.NDArray[Any], out: _Words) -> None:
-    """Hash rows of several lengths, in ascending order of length."""
+    """Write the hashes of rows of several lengths to `out`; sorts the rows by length first."""
     # numpy sorts 16-bit integers by radix: five times faster than wider ones.
     narrow = lengths.astype(np.uint16) if lengths.max() < 1 << 16 else lengths
     order = np.argsort(narrow, kind="stable")

@@ -40,12 +40,12 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.task.progress.drop_sample import DropSample
 
 if TYPE_CHECKING:
-    from kstreams.spark.app import App
+    from kstreams.application.app import App
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
         {
-            "App": "kstreams.spark.app",
+            "App": "kstreams.application.app",
         },
     )
 

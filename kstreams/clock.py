@@ -87,7 +87,7 @@ class WatchedClock:
     If the clock has no steady time, only a jump backward is detected.
 
     Args:
-        clock: The clock.
+        clock: The clock whose times are returned.
 
     Attributes:
         since_ms: The wall time since which the clock has not been set, ms since the epoch.

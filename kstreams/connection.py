@@ -116,9 +116,10 @@ class TopicAdmin(Protocol):
     ) -> dict[tuple[str, int], tuple[int, int]]:
         """Return offset and timestamp of the first record at or after a time, by partition.
 
-        Partitions are pairs of topic and number. All records before the returned offset are earlier
-        than the time. A partition without such a record is missing in the result. This takes one
-        request, however many partitions and topics there are.
+        `places` are the partitions, as pairs of topic and partition number, and the keys of the
+        result. All records before the returned offset are earlier than the time. A partition
+        without such a record is missing in the result. This takes one request, however many
+        partitions and topics there are.
         """
         ...
 

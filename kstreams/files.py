@@ -29,7 +29,7 @@ def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
 
     Args:
         path: The file in an existing directory.
-        data: The content.
+        data: The content of the new file.
         durable: Wait until the bytes are on the disk.
 
     Raises:

@@ -48,7 +48,14 @@ class Framing(ABC):
     def write_record(
         self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
     ) -> RawParts:
-        """Move the frames from the front of key and value to their places in a record."""
+        """Remove the frames from the front of key and value, and store them in the record.
+
+        Args:
+            key: The serialized key, which begins with its frame.
+            value: The serialized value, which begins with its frame.
+            headers: The headers of the record.
+            frames: The frames of key and value; empty for a serde that writes no frame.
+        """
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
         """Apply `read_record` to each row."""
@@ -145,7 +152,14 @@ class HeaderFrames(Framing):
 
 
 def _first(owners: npt.NDArray[np.int64], pairs: pa.StructArray, name: str, count: int) -> pa.Array:
-    """Return the value of each row's first header with a name; empty if there is none."""
+    """Return the value of each row's first header with a name; empty if there is none.
+
+    Args:
+        owners: The row number of each header.
+        pairs: The name and value of each header.
+        name: The name of the headers to find.
+        count: The number of rows.
+    """
     own = pc.equal(pairs.field("key"), name).fill_null(False)
     places = np.flatnonzero(own.to_numpy(zero_copy_only=False))
     found = np.full(count, -1)
@@ -164,7 +178,13 @@ def _repeated(name: str, value: bytes, count: int) -> pa.StructArray:
 
 
 def _lists(count: int, owners: npt.NDArray[np.int64], pairs: pa.StructArray) -> pa.Array:
-    """Return a headers column from pairs ordered by row; rows without pairs become null."""
+    """Return a headers column; rows without headers become null.
+
+    Args:
+        count: The number of rows.
+        owners: The row number of each header, ascending.
+        pairs: The name and value of each header.
+    """
     if not len(owners):
         return pa.nulls(count, HEADERS_TYPE)
     sizes = np.bincount(owners, minlength=count)

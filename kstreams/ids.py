@@ -78,7 +78,7 @@ def parse_keys(kind: type[P], values: Mapping[str, V]) -> dict[P, V]:
 
     Args:
         kind: The class of the keys.
-        values: The mapping.
+        values: The result of `text_keys`, perhaps read from JSON.
 
     Raises:
         ValueError: A key cannot be parsed.

@@ -84,7 +84,11 @@ class _LatePandas:
         return None
 
     def _watch(self, loader: Loader, *, in_part: bool) -> None:
-        """Make the loader of this one import execute only a part of pandas, or all of it."""
+        """Replace how `loader` executes the module pandas.
+
+        If `in_part`, it executes only the modules that pyarrow's check needs, and aborts the
+        import. Otherwise it executes all of pandas, and then lets pyarrow repeat its check.
+        """
         if self._module is not None:  # modules of its part have it as `pandas`
             loader.create_module = lambda spec: self._module  # type: ignore[method-assign]
         execute = self._execute_part if in_part else partial(self._execute, loader.exec_module)

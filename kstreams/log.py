@@ -97,7 +97,7 @@ class LogContents(Protocol):
         ...
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Divide the records with `start <= offset < stop` into pieces, in order."""
+        """Divide the records with `start <= offset < stop` into `Piece`s, in order of offset."""
         ...
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
@@ -162,7 +162,7 @@ class Keeps(Protocol):
 
 
 class LogReader(Protocol):
-    """Reads pieces in a worker.
+    """Reads the records of a log in a worker, one `Piece` of the plan at a time.
 
     It stays open across batches, and serves one task at a time. A reader that has raised an error
     is closed; the next attempt opens another.

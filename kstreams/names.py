@@ -1,9 +1,9 @@
 """Valid names: one rule for all names that become a component of a path.
 
-`check_step` checks names of apps and savepoints at their entry; `build()` checks names of nodes and
-stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint of an
-earlier version may have node names with slashes. Names are case-sensitive; on a case-insensitive
-file system `A` and `a` are the same name.
+`check_step` checks names of apps and savepoints when a user passes them; `build()` checks names of
+nodes and stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint
+of an earlier version may have node names with slashes. Names are case-sensitive; on a
+case-insensitive file system `A` and `a` are the same name.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def check_step(what: str, name: str) -> str:
     """Return the name if it is a valid component of a path.
 
     Args:
-        what: The named thing: `"the app's id"`.
-        name: The name.
+        what: The object that has the name, for the error message: `"the app's id"`.
+        name: The name to check.
 
     Raises:
         InvalidNameError: The name is invalid. The message has the reason and the escaped name.
@@ -135,8 +135,8 @@ def check_checkpoint_id(name: object, place: str) -> str:
     """Return a checkpoint id from a file if it is valid.
 
     Args:
-        name: The value.
-        place: The file.
+        name: The value that the file has as its checkpoint id.
+        place: The name of the file, for the error message.
 
     Raises:
         InvalidNameError: The value is not a checkpoint id.

@@ -56,18 +56,22 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def parameters_of(role: str, value: object) -> dict[str, Parameter]:
-    """Return the parameters of an object that state depends on: its class and its compared fields.
+    """Return the class and the fields of an object, as parameters that state depends on.
 
     Args:
         role: The prefix of the names: `windows` gives `windows` and `windows.size_ms`.
-        value: A dataclass instance. For any other object, only the name of its class is returned.
+        value: A dataclass instance; its fields with `compare=True` and plain values are returned.
+            For any other object, only the name of its class is returned.
     """
     own = fields_of(value)
     return {role: type(value).__name__, **{f"{role}.{name}": own[name] for name in own}}
 
 
 def fields_of(value: object) -> dict[str, Parameter]:
-    """Return the compared fields of a dataclass whose values are plain data."""
+    """Return the fields with `compare=True` and plain values of a dataclass instance, by name.
+
+    The result is empty for any other object.
+    """
     if not is_dataclass(value) or isinstance(value, type):
         return {}
     wanted = (field.name for field in fields(value) if field.init and field.compare)

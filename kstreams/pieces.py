@@ -18,7 +18,7 @@ def pieces(table: pa.Table, most: int | None = None) -> Iterator[pa.Table]:
     A small table is yielded unchanged; a table without rows yields nothing.
 
     Args:
-        table: The table.
+        table: The table to divide.
         most: The maximum bytes of a piece; `PIECE_BYTES` by default.
     """
     most = PIECE_BYTES if most is None else most

@@ -98,7 +98,7 @@ def missing_extra(name: str) -> str:
 
 @cache
 def _found(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Collect entry points by name; equal entry points count once."""
+    """Return the entry points of a group, by name; equal entry points count once."""
     by_name: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
         by_name.setdefault(point.name, {}).setdefault(point.value, point)

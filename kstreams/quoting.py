@@ -29,7 +29,7 @@ def safe_text(text: str, limit: int = _MOST) -> str:
     are indented. An escaped text stays unchanged.
 
     Args:
-        text: The text.
+        text: The text to escape.
         limit: The maximum number of characters of the result.
 
     Example:

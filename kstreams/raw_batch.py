@@ -201,10 +201,14 @@ def by_partition(
 
 
 def parted(table: pa.Table, numbers: npt.NDArray[np.int32]) -> Iterator[tuple[int, pa.Table]]:
-    """Divide a table by the number of each row; yield each number, ascending, with its rows.
+    """Divide a table by a number for each row; yield each distinct number with its rows.
 
-    Rows with equal numbers keep their order. The cost does not depend on how many different numbers
-    there are. Without rows, nothing is yielded.
+    The numbers are yielded in ascending order. Rows with equal numbers keep their order. The cost
+    does not depend on how many different numbers there are. Without rows, nothing is yielded.
+
+    Args:
+        table: The rows.
+        numbers: A number for each row, such as its partition.
     """
     if not len(numbers):
         return

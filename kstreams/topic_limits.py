@@ -78,7 +78,7 @@ class TopicLimits:
             )
 
     def times(self, wall_ms: int) -> tuple[int, int]:
-        """Return the least and the greatest timestamp that the topic accepts at a wall time."""
+        """Return the least and greatest timestamp, in ms, that the topic accepts at a wall time."""
         low = int(_INT64.min) if self.least_time is None else self.least_time
         if self.before_ms is not None:
             low = max(low, wall_ms - self.before_ms)
@@ -136,7 +136,7 @@ no other error: an unavailable broker is no reason to reject a record."""
 
 
 def limits_or_none(limits: Limits, topic: str) -> TopicLimits:
-    """Return a topic's limits; `NO_LIMITS` if it is missing, because writing to it raises then."""
+    """Return a topic's limits; `NO_LIMITS` for a missing topic, because a write to it raises."""
     try:
         return limits(topic)
     except UnknownTopicError:
@@ -151,7 +151,7 @@ def _written(record: Record[Any, Any]) -> int:
 
 
 def _sizes(table: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the uncompressed size of each row as a written record, in bytes, as `_written`."""
+    """Return the uncompressed bytes of each row as a written record; equals `_written` by row."""
     found: npt.NDArray[np.int64] = np.full(table.num_rows, _FRAME_BYTES, np.int64)
     for name in ("key", "value"):
         found += _lengths(table.column(name))

@@ -50,7 +50,7 @@ _ONLY_IN = {
     "jinja2": ("kstreams_serve.pages",),
     "opentelemetry": ("kstreams_otel.export", "kstreams_otel.watcher"),
     "py4j": ("kstreams.spark",),
-    "pyspark": ("kstreams.spark",),
+    "pyspark": ("kstreams.spark", "kstreams.application.app"),
 }
 """Distributions, and the only modules that import them."""
 

@@ -24,7 +24,7 @@ __all__ = ("add_to",)
 
 _RECORDS = 50_000
 _BATCH = 250_000
-_PEERS = ("kstreams", "kafka-streams", "spark")
+_PEERS = ("kstreams", "kstreams-embedded", "kafka-streams", "spark")
 _KINDS = ("wall", "cpu", "driver", "jvm", "workers")
 
 
@@ -99,10 +99,10 @@ def _rounds(
 
 
 def _word_counts(cache: Path) -> dict[str, Callable[[], Start]]:
-    def case(module: str) -> Callable[[], Start]:
+    def case(module: str, *given: str) -> Callable[[], Start]:
         def run() -> Start:
             home = _home(cache)
-            arguments = (sys.executable, "-m", f"benchmarks.start.{module}", str(home))
+            arguments = (sys.executable, "-m", f"benchmarks.start.{module}", str(home), *given)
             command = Command(arguments, {"PYTHONPATH": f"{ON_PATH}:{ROOT / 'examples'}"})
             try:
                 return first_result(command, home, lambda said: "\nfirst " in f"\n{said}")
@@ -111,7 +111,11 @@ def _word_counts(cache: Path) -> dict[str, Callable[[], Start]]:
 
         return run
 
-    return {"words, kstreams": case("words_of_ours"), "words, Spark": case("words_of_spark")}
+    return {
+        "words, kstreams": case("words_of_ours", "spark"),
+        "words, kstreams embedded": case("words_of_ours", "embedded"),
+        "words, Spark": case("words_of_spark"),
+    }
 
 
 def _of_w1(cache: Path, cluster: Cluster) -> dict[str, Callable[[], Start]]:

@@ -18,6 +18,7 @@ __all__ = ("Start", "StartFailed", "first_result")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _POLL_S = 0.02
 _LIMIT_S = 240.0
+_WORKERS = (b"daemon", b"kstreams.local_workers.process")
 
 
 class StartFailed(Exception):
@@ -32,7 +33,7 @@ class Start:
         wall: Elapsed time.
         driver: Processor time of the process and of its children that have ended.
         jvm: Processor time of Java.
-        workers: Processor time of Spark's Python workers.
+        workers: Processor time of the Python workers.
     """
 
     wall: float
@@ -94,6 +95,6 @@ def _used(session: int, wall: float) -> Start:
             continue  # ended, and counted by the parent
         ticks = text.rpartition(")")[2].split()[11:15]  # own time, and time of ended children
         kind = "jvm" if b"java" in program.partition(b"\0")[0] else "driver"
-        kind = "workers" if b"daemon" in program else kind
+        kind = "workers" if any(name in program for name in _WORKERS) else kind
         seconds[kind] += sum(map(int, ticks)) / _TICKS
     return Start(wall, **seconds)

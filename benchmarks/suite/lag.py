@@ -41,13 +41,14 @@ def keeps_up(peer: Peer, throughput: float | None) -> bool:
     return peer.most_records is None or throughput is None or throughput >= RATE
 
 
-def measure_lag(peer: Peer, job: Job, *, cache: Path) -> Lag:
+def measure_lag(peer: Peer, job: Job, *, cache: Path, rate: int = RATE) -> Lag:
     """Run a peer on a steady stream, and return its lag.
 
     Args:
         peer: The installed peer to run.
         job: The job; its input and output topics exist and are empty.
         cache: The folder of the peer's installation.
+        rate: The number of records per second.
 
     Raises:
         RunFailed: The peer ended by itself, or cannot keep up.
@@ -56,7 +57,7 @@ def measure_lag(peer: Peer, job: Job, *, cache: Path) -> Lag:
         return Lag(reason="results only when windows close")
     shutil.rmtree(job.home, ignore_errors=True)
     process = PeerProcess(peer.command(job, cache), job)
-    stream = _Stream(job)
+    stream = _Stream(job, rate)
     probes = _Probes(job)
     try:
         _wait(process, lambda: bool(probes.seen), _START_S, "no result came")
@@ -65,14 +66,15 @@ def measure_lag(peer: Peer, job: Job, *, cache: Path) -> Lag:
         end = time.time()
         stream.stop()
         wanted = {n for n, when in stream.probes.items() if begin <= when < end}
-        _wait(process, lambda: wanted <= probes.seen.keys(), _PATIENCE_S, "cannot keep up")
+        keeps = f"cannot keep up at {rate:,} records/s"
+        _wait(process, lambda: wanted <= probes.seen.keys(), _PATIENCE_S, keeps)
     finally:
         stream.stop()
         probes.stop()
         process.stop()
     lags = [1000 * (probes.seen[n] - stream.probes[n]) for n in wanted]
-    p50, p99 = np.percentile(lags, [50, 99])
-    return Lag(round(float(p50), 1), round(float(p99), 1))
+    p50, p99, p999 = (round(float(each), 1) for each in np.percentile(lags, [50, 99, 99.9]))
+    return Lag(p50, p99, p999_ms=p999)
 
 
 def _wait(process: PeerProcess, met: Callable[[], bool], limit_s: float, problem: str) -> None:
@@ -81,7 +83,7 @@ def _wait(process: PeerProcess, met: Callable[[], bool], limit_s: float, problem
         if process.ended is not None:
             raise RunFailed(f"it ended with {process.ended}: {process.last_words()}")
         if time.monotonic() > deadline:
-            raise RunFailed(f"{problem} at {RATE:,} records/s")
+            raise RunFailed(problem)
         time.sleep(0.1)
 
 
@@ -92,8 +94,9 @@ class _Stream:
         probes: The time of the write of each probe, by its number.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, rate: int) -> None:
         self.probes: dict[int, float] = {}
+        self._rate = rate
         self._topic = job.input
         self._producer = Producer(
             {
@@ -116,7 +119,7 @@ class _Stream:
         keys = [b"user-%d" % n for n in zipf(np.random.default_rng(7), 1_000_000, KEYS)]
         sent, steps, begin = 0, 0, time.monotonic()
         while not self._done.is_set():
-            due = int((time.monotonic() - begin) * RATE)
+            due = int((time.monotonic() - begin) * self._rate)
             for number in range(sent, due):
                 self._click(keys[number % len(keys)])
             sent = max(sent, due)

@@ -39,6 +39,7 @@ class Lag:
     p50_ms: float | None = None
     p99_ms: float | None = None
     reason: str = ""
+    p999_ms: float | None = None
 
 
 @dataclass

@@ -21,8 +21,15 @@ SIZE = TumblingWindows(seconds(10))
 
 
 def topology(source: str, sink: str, execution: Execution) -> Topology:
-    builder = TopologyBuilder("w1")
+    return counting(source, sink, execution, repartitions=0)
+
+
+def counting(source: str, sink: str, execution: Execution, *, repartitions: int) -> Topology:
+    """Build a count of clicks per window, after a number of repartitions."""
+    builder = TopologyBuilder(f"w1{repartitions or ''}")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
+    for number in range(repartitions):
+        clicks = builder.repartition(f"edge-{number}", clicks, key=TEXT, value=BYTES)
     store = window_store("counts", key=TEXT, value=INT64)
     supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
     counts = builder.add_processor("count", supplier, clicks)

@@ -20,6 +20,7 @@ __all__ = ("StagedFiles", "Stager", "checked_path", "storage_errors")
 
 _STAGED = "_staged"
 _STEP_BYTES = 255
+_SWEEPS = 2
 _LARGEST_BYTES = 5_000_000_000
 """The largest object S3 copies in one request."""
 
@@ -90,7 +91,7 @@ class Stager:
 
     def __init__(self, store: MovingStore) -> None:
         self._store = store
-        self._swept: set[str] = set()
+        self._swept: dict[str, set[int]] = {}
 
     def stage(self, commit: CommitId, name: str, data: bytes) -> str:
         """Stage a file of a batch; return a receipt for `StagedFiles.publish`.
@@ -111,12 +112,14 @@ class Stager:
         return json.dumps([staged, name])
 
     def _sweep(self, lane: str, commit: CommitId) -> None:
-        """Delete a task's staged files of earlier batches, at the first batch of this stager.
+        """Delete a task's staged files of earlier batches, at the first two batches of this stager.
 
         The remaining files belong to published batches, or to attempts that were never committed.
+        The second time is needed for files of other attempts at the first batch.
         """
-        if lane not in self._swept:
-            self._swept.add(lane)
+        swept = self._swept.setdefault(lane, set())
+        if len(swept) < _SWEEPS and commit.batch not in swept:
+            swept.add(commit.batch)
             prefix = f"{_STAGED}/{lane}/"
             bound = f"{prefix}{commit.batch:012d}"
             self._store.delete([name for name in self._store.list(prefix) if name < bound])

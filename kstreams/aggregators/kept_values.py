@@ -31,9 +31,9 @@ def within(state: T, most: int, *, otherwise: str = "") -> T:
     """Return the given state; raises `ProcessingError` if it has more than `most` values.
 
     Args:
-        state: The values.
+        state: The values that an aggregator keeps.
         most: The maximum number of values.
-        otherwise: An alternative that is appended to the hint of the error.
+        otherwise: Text about an alternative, which is appended to the hint of the error.
     """
     if len(state) > most:
         raise ProcessingError(

@@ -68,7 +68,7 @@ class BatchRun:
 
         Args:
             batch: The number of the batch.
-            plan: The plan.
+            plan: The stored plan of the batch.
             last: The previous commit, with the pointer of each task and the records in loops; None
                 before the first commit.
             job: Runs the tasks.
@@ -123,7 +123,7 @@ class BatchRun:
     def _granted(
         self, batch: int, plan: Plan, last: Commit | None, said: Sequence[Content]
     ) -> Plan:
-        """Return the plan with larger shares of limits for the tasks that exceeded their share.
+        """Return a plan with larger shares of `limit` nodes for the tasks that exceeded theirs.
 
         `said` has the messages that the tasks sent to the driver: statuses and refusals.
         """

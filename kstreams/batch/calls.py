@@ -47,7 +47,10 @@ def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterat
 
 
 def shares_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Granted:
-    """Return the allowance of each task of a batch, by limit, for limits with several tasks.
+    """Return the allowance of each task in a batch, by `limit` node and task.
+
+    An allowance is the number of records that a task may pass, including earlier batches. The
+    result has only the `limit` nodes that run in several tasks.
 
     Args:
         settings: The settings of the query.

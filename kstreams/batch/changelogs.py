@@ -36,8 +36,8 @@ def open_changelogs(
 
     Args:
         connection: The connection of the topics.
-        topology: The topology.
-        tasks: The number of its tasks, by group.
+        topology: The topology whose stores have changelogs.
+        tasks: The number of the topology's tasks, by group.
 
     Raises:
         PartitionCountError: A topic has another number of partitions than its store has tasks.

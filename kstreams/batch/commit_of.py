@@ -31,7 +31,7 @@ def commit_of(
         batch: The number of the batch.
         run: The id of the driver.
         wall_ms: The time of the commit, ms since the epoch.
-        plan: The plan.
+        plan: The plan of the batch.
         statuses: The statuses of its tasks.
         last: The previous commit; tasks that were not called keep their state in it. None before
             the first commit.
@@ -66,5 +66,5 @@ def commit_of(
 
 
 def held_back(statuses: Sequence[TaskStatus]) -> Mapping[TopicPartition, HeldBack]:
-    """Return the next offsets of partitions with unprocessed records."""
+    """Return, by partition, the records that tasks read but held back for a later batch."""
     return {place: back for status in statuses for place, back in status.held.items()}

@@ -50,7 +50,8 @@ class CommitPipeline:
 
     Attributes:
         last: The last commit; None before the first commit.
-        kept: The numbers of the plans that clean-up retains, with the commit before each plan.
+        kept: The batch numbers of plans that clean-up must not delete. For each of them, clean-up
+            also keeps the commit of the previous batch.
     """
 
     def __init__(self, opened: OpenedQuery, run: str) -> None:
@@ -107,7 +108,7 @@ class CommitPipeline:
         """Write the commit of a batch.
 
         Args:
-            commit: The commit.
+            commit: The commit to write.
             accept: Called once with the commit, when the next batch may be planned.
             plan_next: Called after `accept` while the commit is written, if writing is slow. If it
                 raises a `KStreamsError`, the next call of `planned` raises this error, so that this

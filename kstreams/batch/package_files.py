@@ -79,7 +79,10 @@ class PackageContents:
 
 
 def own_packages() -> tuple[str, ...]:
-    """Return the top-level modules that this process imported from outside the installation."""
+    """Return the imported top-level modules that are not installed packages.
+
+    Modules of the standard library and of `site-packages` count as installed.
+    """
     names = {name.partition(".")[0] for name in list(sys.modules)}
     roots = _installed()
     return tuple(sorted(name for name in names if _is_own(sys.modules.get(name), roots)))
@@ -162,7 +165,7 @@ def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[P
     The reason is empty for included files. Files that Python generates are skipped.
 
     Args:
-        folder: The folder.
+        folder: The folder to walk.
         root: The folder of the package, out of which links must not lead.
         above: The resolved paths of the enclosing folders; links back to them are not followed.
     """

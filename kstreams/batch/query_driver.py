@@ -115,7 +115,10 @@ class QueryDriver:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """The numbers of the plans that clean-up retains, with the commit before each plan."""
+        """The batch numbers of plans that clean-up must not delete.
+
+        For each of them, clean-up also keeps the commit of the previous batch.
+        """
         return self._commits.kept
 
     @property
@@ -250,7 +253,7 @@ class QueryDriver:
 
         Args:
             batch: The number of the batch.
-            plan: The plan.
+            plan: The plan of the batch.
             statuses: The statuses of its tasks.
             began: The start of the batch, by `time.perf_counter`.
             ahead: Returns the plan of the next batch, as `next_plan`; None without work.
@@ -290,7 +293,7 @@ class QueryDriver:
         return self._commits.failure(batch, error)
 
     def _stop_sources(self) -> None:
-        """Stop reading sources whose records have no effect any more, as limits are reached."""
+        """Stop reading sources whose records reach only `limit` nodes that forward no more."""
         if self._limits.any and self.last is not None:
             self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
 

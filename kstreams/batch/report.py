@@ -40,7 +40,7 @@ class TaskReport:
     """The report of one task in a batch.
 
     Attributes:
-        task: The task.
+        task: The id of the task.
         records: The number of processed records.
         seconds: The seconds by phase: `read`, `restore`, `process`, `write`, `commit`.
         put_bytes: The bytes that the task wrote to the durable log.
@@ -79,8 +79,8 @@ class BatchReport:
         seconds: The time from the call of the batch to the end of its commit.
         backlog: The number of records that were known at the planning of the batch and are not part
             of it or of an earlier batch.
-        log: The requests to the durable log: those of the batch's tasks, and those of the driver
-            since the last report.
+        log: The number and bytes of requests to the durable log: those of the batch's tasks, and
+            those of the driver since the last report.
         looped: The number of records in loops for the next batch.
         nodes: The number of input, output and dropped records of each node.
         totals: The counts of nodes over all batches, with held-back records, as in the commit: a

@@ -45,7 +45,7 @@ def report_of(
         planned_ms: The time of the plan, ms since the epoch, at which ages are measured.
         times: The durations by phase, and the number of jobs.
         lag: The number of unread known offsets of each partition.
-        log: The driver's requests to the durable log since the last report.
+        log: The number and bytes of the driver's requests to the durable log since the last report.
         moves: The tasks that ran on another worker than before.
     """
     nodes = summed(status.counts for status in statuses)

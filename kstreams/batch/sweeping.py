@@ -45,8 +45,8 @@ class Sweep:
 
         Args:
             done: The last batch that this driver has committed; None before its first commit.
-            kept: The numbers of plans to retain; the commit before each of these plans is
-                retained, too. See `kstreams.checkpoint.takeover`.
+            kept: The batch numbers of plans to retain; for each of them, the commit of the previous
+                batch is retained, too. See `kstreams.checkpoint.takeover`.
         """
         opened, settings, name = self.opened, self.settings, self.settings.name
         retained = opened.commits.recent(settings.app.retained_batches)

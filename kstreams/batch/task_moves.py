@@ -16,7 +16,7 @@ class TaskMove:
     """A task that ran on another worker than before.
 
     Attributes:
-        task: The task.
+        task: The id of the task.
         from_worker: The machine and process of the previous worker; None for the first batch since
             the start of the app.
         to_worker: The machine and process of the new worker.

@@ -70,7 +70,7 @@ class TaskTimers:
         """Return the stage and partition of each task that a batch calls now, sorted.
 
         Args:
-            now_ms: The batch's wall time.
+            now_ms: The batch's wall time, ms since the epoch.
             everyone: Whether to call all tasks, due or not.
         """
         called = {task for task, due in self._due.items() if due <= now_ms}

@@ -49,7 +49,7 @@ class Checkpoint:
     """The description of an app in its checkpoint.
 
     Attributes:
-        home: The home of the checkpoint.
+        home: The storage of the checkpoint: a directory or an object store.
         app: The app id.
         checkpoint_id: The checkpoint id, which changes with a reset.
         shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
@@ -58,8 +58,9 @@ class Checkpoint:
         epoch_numbers: The number of each query's epoch; upgrades that rewrite state increase it.
         ended: By group, the last committed batch of each ended epoch: later records of these epochs
             on Kafka are not valid.
-        start_ms: The start time of sources without a position, instead of their own start.
-        origin: The savepoint of the fork; empty without a fork.
+        start_ms: The time, ms since the epoch, at which sources without a position start, instead
+            of their own start.
+        origin: The savepoint that the app was forked from; empty without a fork.
         begun: By query, the digest of the first object of its commit log. A missing log of such a
             query is an error.
         lets_go: The effect of commits on sources that delete committed data, by source; see
@@ -98,7 +99,7 @@ class Checkpoint:
         """Open a checkpoint, whatever its topology, or create one.
 
         Args:
-            home: The home of the checkpoint.
+            home: The storage of the checkpoint: a directory or an object store.
             app: The app id.
             topology: The topology of a new checkpoint.
             tasks: The number of tasks by group, of a new checkpoint.
@@ -332,7 +333,7 @@ def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
     """Raise an error if a storage without a description has other parts of a checkpoint.
 
     Args:
-        home: The storage.
+        home: The storage of the checkpoint.
         but: The names of allowed parts.
 
     Raises:

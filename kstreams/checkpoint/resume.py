@@ -32,8 +32,8 @@ class Resumption:
         last: The last commit, or None.
         positions: The next offset to plan of each partition; empty before the first plan.
         topics: The known ids of the topics in `positions`.
-        pending: The number of the uncommitted plan, or None.
-        kept: The numbers of the plans that cleanup retains.
+        pending: The batch number of the uncommitted plan, or None.
+        kept: The batch numbers of plans that cleanup retains; see `kstreams.checkpoint.takeover`.
     """
 
     last: Commit | None
@@ -168,8 +168,9 @@ def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> Log
 def positions_after(commit: Commit) -> dict[TopicPartition, int]:
     """Return the first unprocessed offset of each partition.
 
-    The offset in a task's pointer belongs to its state and takes precedence. If several tasks read
-    one partition, the lowest offset counts: each task skips the records that it has processed.
+    An offset in a task's pointer takes precedence over the commit's, because it belongs to the
+    task's state. If several tasks read one partition, the lowest offset counts: each task skips the
+    records that it has processed.
     """
     own: dict[TopicPartition, int] = {}
     for pointer in commit.pointers().values():

@@ -143,9 +143,10 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
 
 
 def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Return the plan numbers that cleanup keeps after a driver has started with a plan.
+    """Return the batch numbers of the plans that cleanup keeps after the start of a driver.
 
-    `kept` are the numbers that it kept before, `number` is that of the driver's first plan.
+    `kept` are the batch numbers that cleanup kept before, `number` is that of the driver's first
+    plan.
     """
     return (*kept, number)[-_MOST_KEPT:]
 
@@ -160,7 +161,7 @@ def _before(plans: PlanLog, last: Commit | None) -> Mapping[TopicPartition, int]
 
 
 def _empty(number: int, claim: Plan, last: Commit | None, run: str) -> Commit:
-    """Return the commit of a claim: a copy of the previous commit without new results."""
+    """Return an empty commit for a claim (a plan without input), with the state of `last`."""
     return Commit(
         number,
         run,

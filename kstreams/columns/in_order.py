@@ -51,7 +51,7 @@ def scanned(merge: Callable[[Any, Any], Any], state: Columns, runs: Runs) -> Col
     Args:
         merge: Merges states row by row: columns of many rows, or tuples of numbers for one row.
         state: The state of each row.
-        runs: The runs.
+        runs: The division of the rows into runs.
     """
     found = tuple(column.copy() for column in state)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -76,7 +76,7 @@ def seeded(
     Args:
         merge: Merges states row by row.
         state: The states of the runs' rows.
-        runs: The runs.
+        runs: The division of the rows into runs.
         before: The earlier states.
         places: The run number of each earlier state, without duplicates.
 

@@ -85,9 +85,9 @@ class PartColumn(ValueColumn):
     """The results of a function for record values, available only as objects.
 
     Args:
-        data: The values.
-        serde: Serde of the values.
-        parts: The results.
+        data: The record values that the function was called with.
+        serde: Serde of the record values.
+        parts: The function's result for each value.
     """
 
     def __init__(self, data: pa.Array, serde: Serde[Any], parts: list[Any]) -> None:

@@ -144,7 +144,7 @@ def decode(
     """Read rows `start` to `stop` of a segment's file, with the requested columns only.
 
     Args:
-        path: The file.
+        path: The segment's file.
         rows: Number of rows that the file must have.
         start: First row, from 0.
         stop: Exclusive end row, at most `rows`.
@@ -203,7 +203,15 @@ def _read_some(
     rows: tuple[int, int],
     max_bytes: int,
 ) -> pa.Table:
-    """Read `rows` (start, stop; counted from the first row of `groups`), up to `max_bytes`."""
+    """Read a range of rows from consecutive Parquet row groups; stop soon after `max_bytes`.
+
+    Args:
+        file: The file.
+        names: The columns to read.
+        groups: The first row group and the exclusive end.
+        rows: The first row and the exclusive end, counted from the first row of `groups`.
+        max_bytes: The number of bytes after which reading stops.
+    """
     start, stop = rows
     size = max(_size(file.metadata, *groups), 1)
     count = sum(file.metadata.row_group(group).num_rows for group in range(*groups))

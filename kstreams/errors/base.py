@@ -75,7 +75,8 @@ class KStreamsError(Exception):
         message: The problem, with the expected and the actual value.
         hint: The next step for the reader, printed on a separate line.
         where: The location of the error. Callers add parts with `at`.
-        place: The position of the record in the input of its task, until the record is known.
+        place: The number of the failed record in the merged input of its task; `where` gets its
+            topic, partition and offset from this number. None if it is not known.
     """
 
     message: str = ""

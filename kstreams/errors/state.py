@@ -115,7 +115,7 @@ class ForeignDirectoryError(StoreOpenError):
     """A directory for working copies belongs to another user or is a link; it was not used.
 
     Attributes:
-        path: The directory.
+        path: The path of the directory.
     """
 
     def __init__(self, path: str | Path, problem: str) -> None:

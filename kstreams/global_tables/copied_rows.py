@@ -38,7 +38,7 @@ def advance(
     """Update a copy to a version; read only the deltas since its current version if possible.
 
     Args:
-        store: The copy.
+        store: The copy to update.
         version: The target version.
         marks: The versions of the copy's partitions, a result of `marks_of`; empty for an empty
             copy.
@@ -78,7 +78,7 @@ class PartitionRows:
     """One partition of a copy, as a read-only `WorkingStore`.
 
     Args:
-        copy: The copy.
+        copy: The copy of all partitions.
         partition: Number of the partition.
     """
 

@@ -54,7 +54,7 @@ class HostCopies:
         """Open a version for reading, after creating its copy if no other worker has done so.
 
         Args:
-            version: The version.
+            version: The table version to open.
             log_of: Opens the durable log of a task.
 
         Raises:

@@ -60,7 +60,7 @@ class OpenTables:
 
         Args:
             spec: The table's store.
-            version: The version.
+            version: The table version to open.
             backend: The backend of the app.
             home: Returns the directory of this machine's copies.
             reader: Name of the reader of the table; a reader usually opens ascending versions.

@@ -29,7 +29,7 @@ class OpenTable:
 
     Args:
         spec: The store of the table.
-        version: The version.
+        version: The table version to read.
         copy: The copy at this version; `close` closes it.
 
     Attributes:

@@ -70,10 +70,11 @@ class GlobalVersions:
         return pins
 
     def held(self, query: str) -> set[int]:
-        """Return the batch numbers of a query whose table versions must be retained.
+        """Return the batches of a query whose commits must be retained, by number.
 
-        Uncommitted plans of other queries read these versions. The plans are those of this driver,
-        and stored ones: from before a crash, or of a newer driver that took over the checkpoint.
+        Uncommitted plans of other queries read the global tables at these commits. The plans are
+        those of this driver, and stored ones: from before a crash, or of a newer driver that took
+        over the checkpoint.
 
         Raises:
             StateCorruptError: A plan cannot be read.
@@ -156,7 +157,7 @@ class QueryTables:
         return [store for store in self.reads if store not in pins]
 
     def held(self) -> set[int]:
-        """Return the batch numbers of the query whose table versions must be retained."""
+        """Return the query's batches whose commits must be retained; see `GlobalVersions.held`."""
         return set() if self.versions is None else self.versions.held(self.query)
 
     def committed(self, commit: Commit) -> None:

@@ -37,7 +37,7 @@ def topological_order(nodes: Mapping[str, AnyNode]) -> tuple[list[AnyNode], list
 
 
 class _Sets:
-    """Disjoint sets of names."""
+    """Disjoint sets of names, which can be merged (union-find)."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._parent = {name: name for name in names}
@@ -90,7 +90,7 @@ def _group(
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
-    """Sort groups so that each follows the groups that feed its entries, topics and global tables.
+    """Sort groups so that each follows the groups that feed its edges, topics and global tables.
 
     Groups on a cycle keep the order of addition.
     """

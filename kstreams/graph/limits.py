@@ -1,4 +1,4 @@
-"""The record limits of a topology, and the inputs with effects after limits are reached."""
+"""The `limit` nodes of a topology, and the inputs with an effect after nodes reach their limit."""
 
 from __future__ import annotations
 

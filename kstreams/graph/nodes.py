@@ -211,7 +211,7 @@ class RepartitionNode:
 
 @dataclass(frozen=True)
 class LoopNode:
-    """An entry of a group, which forwards the records that the previous batch wrote to a loop.
+    """The start of a loop in a group: forwards the records that the previous batch wrote to it.
 
     Attributes:
         max_hops: Maximum number of hops of a record and the records derived from it.
@@ -275,7 +275,7 @@ Entry = SourceNode | RepartitionNode | LoopNode
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key serde and the value serde of an entry, without their frames."""
+    """Return the key and value serdes of a source, edge or loop, without their frames."""
     if isinstance(entry, SourceNode):
         return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

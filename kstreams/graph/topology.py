@@ -114,7 +114,7 @@ class PartitionGroup:
 
     @cached_property
     def table_entries(self) -> frozenset[str]:
-        """Names of the sources and entries whose records only update tables.
+        """Names of the sources and incoming repartition edges whose records only update tables.
 
         At equal times, their records are processed before records of other inputs, so that a record
         sees the table row of its time.
@@ -147,7 +147,7 @@ class PartitionGroup:
         return tuple(found[name] for name in sorted(found))
 
     def children(self) -> dict[str, list[AnyNode]]:
-        """Return the children of each node and entry, in the order of addition."""
+        """Return the children of each node and incoming edge, in the order of addition."""
         found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}
         found |= {node.name: [] for node in self.nodes}
         for node in self.nodes:

@@ -34,7 +34,7 @@ RowMaker = Callable[[Any, "Row | None"], "Row | None"]
 
 
 class StoreContext(Protocol):
-    """Returns the live stores of a task."""
+    """The part of a context that `TableRows.open` needs: access to the stores of a task."""
 
     def store(self, spec: StoreSpec[S]) -> S:
         """Return the task's live store for a definition."""

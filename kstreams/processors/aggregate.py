@@ -96,7 +96,7 @@ def aggregate(
     dropped and counted as `null-key` and `null-value`.
 
     Args:
-        aggregator: The aggregation.
+        aggregator: Adds a record to the state of its key, and derives the result from the state.
         store: A `timestamped_store` whose `value` is the aggregator's `state`.
         emit: The emission of results: `once_per_batch()` (the default) or `each_update()`.
         execution: `auto` aggregates by columns if the results are the same: for built-in
@@ -121,9 +121,9 @@ def check_states(
     """Check that a store can hold the states of an aggregator.
 
     Args:
-        aggregator: The aggregator.
-        store: The store.
-        needs: The beginning of the error message: `aggregate needs`.
+        aggregator: The aggregator whose `state` serde the store must have.
+        store: The store to check.
+        needs: The beginning of the error message, such as `aggregate needs`.
 
     Raises:
         TopologyError: The store is not a `timestamped_store`, or has another value serde.

@@ -28,7 +28,7 @@ class AggregateColumns(ColumnProcessor):
 
     Args:
         form: The column form of the aggregator.
-        store: The store.
+        store: The store of the aggregator's states.
         source: The serdes of the incoming records.
         each: Whether to forward each update; otherwise the last update of each key in a batch.
     """

@@ -96,7 +96,7 @@ def row_error(table: pa.Table, row: int, reason: BaseException) -> KStreamsError
     Args:
         table: The rows; the error names the key, timestamp and position of the row.
         row: The number of the row.
-        reason: The exception.
+        reason: The exception that the function raised.
     """
     one = table.slice(row, 1)
     if isinstance(reason, KStreamsError) and isinstance(reason.where, Where):

@@ -23,7 +23,7 @@ class Entered(ColumnProcessor):
     The operator receives tables like those that another column processor forwards.
 
     Args:
-        operator: The operator.
+        operator: The operator that receives the decoded tables.
         source: The serdes of the records.
     """
 

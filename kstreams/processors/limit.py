@@ -115,4 +115,4 @@ def _limit_context(context: ProcessorContext[Any, Any] | BatchContext) -> _Limit
 
 
 def _no_function() -> None:
-    """Do nothing: a limit does not read its records."""
+    """Do nothing; never called: it replaces the user's function, which `limit` does not have."""

@@ -163,7 +163,7 @@ class _Release:
         self._next = -FAR_MS  # a lower bound of all times, which saves reads of the buffer
 
     def after(self, time_ms: int) -> None:
-        """Lower the bound of the next due time for a record that is buffered until `time_ms`."""
+        """Note that a record was buffered until stream time `time_ms`, so that `due` reads it."""
         self._next = min(self._next, time_ms)
 
     def due(self, now: int) -> None:

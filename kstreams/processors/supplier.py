@@ -133,7 +133,7 @@ class OneStoreSupplier:
     """Base class of suppliers with one store, whose keys are the keys of the records.
 
     Attributes:
-        store: The store.
+        store: The definition of the store.
     """
 
     store: StoreSpec[Any]

@@ -75,6 +75,11 @@ def sortable_column(numbers: Ints) -> pa.Array:
 
 
 def has_all(column: pa.Array, values: Sequence[object]) -> bool:
-    """Return whether a column with one field of each value is null only where the value is None."""
+    """Return whether a column has a result for each value that is not None.
+
+    Args:
+        column: One field of each value; null for a value of None, or if the field is missing.
+        values: The values.
+    """
     nulls = column.null_count
     return not nulls or nulls == sum(value is None for value in values)

@@ -30,8 +30,8 @@ class _Kind:
     """A Python type of values, and how CSV text of this type is read and written.
 
     Args:
-        arrow: The type in Arrow.
-        classes: The classes of the values.
+        arrow: The Arrow type of the values.
+        classes: The Python classes of which a value may be an instance.
         text: Writes a value, always in the same form.
         read: Parses the most common texts as Arrow does; returns None for all other texts.
     """
@@ -92,7 +92,7 @@ class CsvColumn:
 
     @property
     def arrow(self) -> pa.DataType:
-        """The type in Arrow."""
+        """The Arrow type of the field's values."""
         return _KINDS[self.python].arrow
 
     @property
@@ -112,7 +112,7 @@ class CsvColumn:
         """Return the text of a value, quoted if needed.
 
         Args:
-            value: The value.
+            value: The value of the field.
             special: A pattern for characters that need quotes.
 
         Raises:

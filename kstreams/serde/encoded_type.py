@@ -16,10 +16,10 @@ __all__ = ("EncodedType",)
 class EncodedType(ObjectType):
     """The Arrow type of columns of objects that a serde has encoded.
 
-    Keep a reference to the type as long as its columns: Arrow only has a weak reference.
+    Keep a reference to the type while its columns exist: Arrow has only a weak reference.
 
     Args:
-        serde: The serde.
+        serde: The serde that encodes and decodes the objects.
     """
 
     def __init__(self, serde: Serde[Any]) -> None:

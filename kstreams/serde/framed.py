@@ -69,12 +69,13 @@ class FramedSerde(Serde[T]):
         """
 
     def in_topic(self, topic: str, part: TopicPart, *, apart: bool) -> FramedSerde[T]:
-        """Return the serde for a topic; by default itself.
+        """Return the serde to use for keys or values of a topic; by default itself.
 
         Args:
             topic: The topic's name.
-            part: The part of the topic's records.
-            apart: Whether the topic keeps frames apart from the bytes, by a `Framing`.
+            part: The part of the records that the serde converts: key or value.
+            apart: Whether the topic has a `Framing`, which stores frames apart from the key and
+                value bytes, such as in headers.
         """
         return self
 
@@ -149,7 +150,10 @@ def prepare(*serdes: Serde[Any], writes: bool, node: str | None = None) -> None:
 
 
 def in_topic(serde: Serde[T], topic: str, part: TopicPart, *, apart: bool) -> Serde[T]:
-    """Return a serde with its framed parts prepared for a topic; see `FramedSerde`."""
+    """Return a serde whose framed parts are replaced by those for a topic.
+
+    The arguments are those of `FramedSerde.in_topic`, which replaces each part.
+    """
     if isinstance(serde, FramedSerde):
         return serde.in_topic(topic, part, apart=apart)
     if isinstance(serde, CompositeSerde):

@@ -29,7 +29,7 @@ class SchemaReference:
 
     Args:
         name: The name in the other schema: a full name in Avro, a path in protobuf.
-        schema: The schema.
+        schema: The referenced schema.
     """
 
     name: str

@@ -43,9 +43,9 @@ class ClassArchive:
     classes, and a separate process creates the archive afterward.
 
     Args:
-        java: The program that creates the archive.
+        java: The path of the `java` program, which also creates the archive.
         folder: The folder of the archive, private to this user.
-        key: The key of the Java and Spark versions.
+        key: A digest of the Java and Spark versions, which names the archive's file.
     """
 
     java: Path
@@ -74,7 +74,7 @@ class ClassArchive:
         )
 
     def is_awaited(self) -> bool:
-        """Return whether there are class lists for a future archive."""
+        """Return whether a JVM has recorded class lists, from which no archive was created yet."""
         return not self.is_there() and any(self.folder.glob(f"{self.key}-*.classes"))
 
     def use(self) -> str:
@@ -91,8 +91,9 @@ class ClassArchive:
     def make(self, classes: Path, class_path: str) -> bool:
         """Create the archive from a class list; return whether the archive exists.
 
-        If another process creates the archive, this one does not. The archive is created atomically
-        and needs about 20 s of a processor. The class list and old files of the folder are removed.
+        If another process creates the archive, this one does not. The archive is created
+        atomically, which takes about 20 s of processor time. The class list and old files of the
+        folder are removed.
 
         Args:
             classes: The class list of a JVM that has ended.
@@ -158,8 +159,9 @@ class ClassArchive:
 def class_archive(java_home: Path) -> ClassArchive | None:
     """Return the class archive for a Java and the Spark of this process, or None.
 
-    There is none if `SPARK_SUBMIT_OPTS` has options for class archives, if the library's cache
-    cannot be a private folder of this user, and on systems other than POSIX.
+    There is none if `SPARK_SUBMIT_OPTS` has options for class archives, if Spark's folder is not
+    found, if the library's cache cannot be a private folder of this user or its path cannot be part
+    of a JVM option, and on systems other than POSIX.
     """
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     if os.name != "posix" or any(option in options for option in _OWN_OPTIONS):

@@ -82,10 +82,10 @@ class EarlyJvm:
     """A starting JVM that PySpark will use.
 
     Args:
-        process: The process.
+        process: The process of the JVM.
         folder: The folder in which the JVM writes its port; removed afterward.
-        archive: The class archive of the JVM, if there is one.
-        noting: The class list of the JVM, if there is no archive.
+        archive: The class archive for this Java and Spark; None if class archives are not used.
+        noting: The file in which the JVM lists its loaded classes; None if the JVM uses an archive.
         is_used: Whether PySpark uses the JVM.
     """
 

@@ -35,7 +35,7 @@ def check_executors(
     fail.
 
     Args:
-        session: The session.
+        session: The session whose executors are checked.
         log: The durable log, which the driver has opened.
         prefix: A prefix of existing names in the log.
         import_path: Folders of the user's modules on executors.
@@ -64,7 +64,10 @@ def check_executors(
 
 
 def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
-    """Return a function for Python workers that also works without this version of the library."""
+    """Return a function that compares a worker's library version, then calls `look` there.
+
+    The function does not import the library, so it also runs in workers without this version.
+    """
     package, here, pickled = _PACKAGE, version(_PACKAGE), _pickled(look)
 
     # A function within a function goes by value: nothing of the library is imported for it.
@@ -85,7 +88,10 @@ def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
 
 @dataclass(frozen=True)
 class _Look:
-    """Reads the durable log in a worker with this library; errors reach the driver typed."""
+    """Lists the durable log in a worker; returns whether a name begins with the prefix.
+
+    An error is raised as a `WorkerFailure`, in which the driver finds the typed error.
+    """
 
     log: bytes
     prefix: str

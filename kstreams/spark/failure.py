@@ -14,6 +14,8 @@ import json
 import logging
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -23,7 +25,7 @@ from kstreams.batch.messages.error_json import from_json, to_json
 from kstreams.errors import ExecutionError, KStreamsError, ProcessingError
 from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 
-__all__ = ("ErrorChannel", "WorkerFailure", "jvm_is_gone", "typed")
+__all__ = ("ErrorChannel", "WorkerFailure", "jvm_is_gone", "translated", "typed")
 
 _LOG = logging.getLogger(__name__)
 _BEGIN = "<<kstreams-error:"
@@ -121,6 +123,18 @@ def typed(exc: BaseException) -> KStreamsError:
     else:
         error.__cause__ = exc
     return error
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise exceptions of the block as typed errors."""
+    try:
+        yield
+    except Exception as exc:
+        error = typed(exc)
+        if error is exc:
+            raise
+        raise error from error.__cause__
 
 
 def _without_frames(text: str) -> str:

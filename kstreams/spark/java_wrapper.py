@@ -38,9 +38,9 @@ def wrapped(real: Path, cache: Path, *, without: str) -> Path:
     can guess the name, so an existing folder is used only if it belongs to this user or root.
 
     Args:
-        real: The folder of the Java.
-        cache: The folder for the wrapper.
-        without: The option.
+        real: The JAVA_HOME folder of the Java.
+        cache: The folder in which the copy is created.
+        without: The command-line option that the wrapper's `bin/java` drops.
 
     Raises:
         ForeignWrapperError: Another user created or changed the existing folder.

@@ -28,7 +28,7 @@ class JvmCommand:
     """The options and the class path that Spark's launcher computes in a separate JVM.
 
     Args:
-        options: The options of the JVM without its memory.
+        options: The options of the JVM, except the option for its memory.
         class_path: The class path of Spark.
     """
 
@@ -61,7 +61,7 @@ class JvmCommand:
         """Return the command line of the JVM for PySpark.
 
         Args:
-            java: The program.
+            java: The path of the `java` program.
             options: Additional options of the JVM, before those of Spark.
         """
         return [str(java), "-cp", self.class_path, *options, *self.options, _GATEWAY]

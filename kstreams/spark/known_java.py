@@ -22,7 +22,7 @@ def known_java(java: Path) -> tuple[int, Path] | None:
     """Return the cached version and home of a `java`, if the program has not changed.
 
     Args:
-        java: The program.
+        java: The path of the `java` program.
     """
     state = _state(java)
     try:
@@ -55,7 +55,10 @@ def _folder() -> Path:
 
 
 def _state(java: Path) -> list[object] | None:
-    """Return data that changes with a Java; None for a program that may run different versions."""
+    """Return data that changes when the Java behind a `java` program is replaced.
+
+    Returns None for a program that may run different versions.
+    """
     home = java.resolve().parent.parent
     try:
         told = [(home / part).stat() for part in _PARTS]

@@ -14,7 +14,9 @@ _Asks = Callable[[Any, Any], bool]
 
 
 def spare_imports() -> None:
-    """Make PySpark convert only NumPy objects as NumPy objects; repeated calls have no effect.
+    """Keep PySpark from slow imports when it converts arguments that are not NumPy objects.
+
+    Repeated calls have no effect.
 
     For arguments such as lists, PySpark 4.1 calls its own test helpers to check whether NumPy is
     installed. The helpers import unittest, pandas and more, which takes a second or longer.

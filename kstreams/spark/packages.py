@@ -37,7 +37,7 @@ def send(session: SparkSession, name: str, data: bytes) -> None:
     Args:
         session: A classic session.
         name: The name of the file, which must change with the data.
-        data: The content.
+        data: The content of the file.
     """
     session.sparkContext.addFile(str(_file(name, data)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -16,17 +17,10 @@ from kstreams.spark.numpy_arguments import spare_imports
 from kstreams.spark.session_settings import session_settings
 from kstreams.spark.worker_prefork import nursery_settings
 
-__all__ = ("app_session", "executor_cores", "is_local", "query_session")
+__all__ = ("app_session", "is_local", "task_attempts")
 
-_QUERY = {
-    # The default one starts several processes (chmod, readlink) for each file it writes. A second
-    # driver is kept away by the checkpoint's lock and the commit log.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing"
-        ".FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.minBatchesToRetain": "10",
-}
+_ATTEMPTS = 4
+"""Spark's default of `spark.task.maxFailures`."""
 
 
 def app_session(
@@ -65,22 +59,16 @@ def _made(app: str, settings: Mapping[str, str]) -> SparkSession:
     return builder.getOrCreate()
 
 
-def query_session(session: SparkSession) -> SparkSession:
-    """Return a session of the same context with the settings of one query."""
-    own = session.newSession()
-    for name, value in _QUERY.items():
-        own.conf.set(name, value)
-    return own
-
-
 def is_local(session: SparkSession) -> bool:
     """Return whether the executor is the driver process."""
     master = session.sparkContext.master or ""
     return master == "local" or master.startswith("local[")
 
 
-def executor_cores(session: SparkSession) -> int:
-    """Return the number of tasks that one executor runs at the same time; 1 if it is not set."""
+def task_attempts(session: SparkSession) -> int:
+    """Return the number of attempts at a task that a session allows."""
+    context = session.sparkContext
     if is_local(session):
-        return session.sparkContext.defaultParallelism
-    return int(session.sparkContext.getConf().get("spark.executor.cores") or 1)
+        found = re.fullmatch(r"local\[[^,]+,\s*(\d+)\s*\]", context.master or "")
+        return 1 if found is None else int(found[1])
+    return int(context.getConf().get("spark.task.maxFailures") or _ATTEMPTS)

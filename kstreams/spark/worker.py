@@ -16,7 +16,6 @@ from typing import IO, Any
 
 __all__ = (
     "add_to_import_path",
-    "attempt",
     "drop_spark_archives",
     "leave_quietly",
     "load_once",
@@ -61,14 +60,6 @@ def add_to_import_path(folders: tuple[str, ...]) -> None:
     root = Path(SparkFiles.getRootDirectory())
     entries = [str(root / folder) for folder in folders]
     sys.path[:0] = [entry for entry in entries if entry not in sys.path]
-
-
-def attempt() -> int:
-    """Return the number of Spark's attempts at the current task, including this one."""
-    from pyspark import TaskContext  # noqa: PLC0415  # the worker's own, ready by now
-
-    context = TaskContext.get()
-    return 1 if context is None else context.attemptNumber() + 1
 
 
 def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # any pickled object

@@ -25,7 +25,7 @@ _PLACE = "spark.executorEnv.KSTREAMS_NURSERY"
 _OWN = (_DAEMON, "spark.python.worker.module", "spark.python.use.daemon")
 _LOCK = threading.Lock()
 _PROCESS = "kstreams.spark.worker_prefork_process"
-_STAGE = "kstreams.spark.stage"
+_WORKER = "kstreams.spark.launcher"
 _OF_DRIVERS = (
     "kstreams_cli",
     "kstreams_serve",
@@ -98,7 +98,7 @@ def _begun() -> _Nursery:
                 pass_fds=[descriptor],
             )
         atexit.register(scratch.pop_all().close)
-    told = " ".join((_STAGE, *_of_workers(sys.modules))).encode()
+    told = " ".join((_WORKER, *_of_workers(sys.modules))).encode()
     with suppress(BrokenPipeError):
         if process.stdin is not None:  # stays open: its end is the nursery's
             process.stdin.write(told + b"\n")

@@ -29,7 +29,7 @@ class BatchPass:
     """Processes the records of a task's batches.
 
     Args:
-        work: The parts of the task that process records.
+        work: The objects and functions of the task for `RecordPass` and `TablePass`.
         times: Sets the event times of records.
         placement: Checks that keys lie in the partitions of their topics.
         flush: Flushes the buffers of batch processors.

@@ -30,12 +30,12 @@ _Item = int | Record[Any, Any]
 class BatchBuffer:
     """Buffers the input of one batch processor, in the order of forwarding.
 
-    A record that comes directly from an entry is buffered as a row number of the entry's table
-    (`feed`). The columns of its key and value then have the types of the serdes, and its partition
-    and offset are kept.
+    A record that comes directly from a source, edge or loop is buffered as a row number of the
+    batch's table (`feed`). The columns of its key and value then have the types of the serdes, and
+    its partition and offset are kept.
 
     Attributes:
-        form: The form in which the tables of entries are decoded, as for `formed`.
+        form: The decoding of keys and values of the table of `feed`; see the function `formed`.
         count: The number of records that the processor got; `Wiring.clear_counts` resets it.
     """
 
@@ -60,7 +60,7 @@ class BatchBuffer:
         self._items.append(frozen(record))
 
     def take_table(self, table: pa.Table) -> None:
-        """Buffer a table that a batch processor or an entry forwards."""
+        """Buffer a table that a batch processor, source, edge or loop forwards."""
         self._settle()
         try:
             self._tables.append(self._whole(table))

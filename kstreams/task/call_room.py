@@ -77,7 +77,7 @@ _STACK_SIZE = threading.Lock()
 
 
 class _RecursionLimit:
-    """Raises the recursion limit of the process by the largest need of all running tasks."""
+    """Raises the process's recursion limit by the most frames that any running task reserves."""
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
     _raised: ClassVar[list[int]] = []

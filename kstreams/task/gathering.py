@@ -25,8 +25,8 @@ def gathered(
     Args:
         group: The nodes of the task.
         wiring: The processors and the buffers.
-        policies: The dead letters.
-        cursor: The dropped records, and the wall time.
+        policies: Has the dead letters of the batch.
+        cursor: Has the counts of dropped records, and the wall time.
         reads: The processed ranges of sources.
 
     Raises:

@@ -35,10 +35,10 @@ _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
 
 @dataclass(frozen=True)
 class BatchWork:
-    """The parts of a task that both `RecordPass` and `TablePass` need.
+    """The objects and functions of a task that both `RecordPass` and `TablePass` use.
 
     Attributes:
-        followers: Entries whose records do not advance stream time.
+        followers: Names of sources, edges and loops whose records do not advance stream time.
         next_due: The time of the next stream-time punctuator, ms.
         punctuate: Flushes buffers and fires due punctuators.
         failed: Applies the policy to a failed and rolled-back record: queue, row, the decoded key
@@ -160,7 +160,7 @@ class RecordPass:
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
         """Return the function that takes each stream's records.
 
-        Buffers right below entries also get the tables to which their row numbers refer.
+        Buffers that a stream feeds directly also get the tables to which their row numbers refer.
         """
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
@@ -304,7 +304,7 @@ class TablePass:
         return feeds
 
     def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
-        """Return a queue without undecodable rows, and its table in each form that receivers need.
+        """Return a queue without undecodable rows, and its table, decoded for each `Form` in use.
 
         The policy of the source is applied to the undecodable rows.
         """

@@ -174,7 +174,7 @@ class Task:
         """Process one micro-batch.
 
         Args:
-            queues: The records; an entry may have several queues or none.
+            queues: The records; a source, edge or loop may have several queues or none.
             wall_ms: The recorded wall time of the batch; due wall-clock punctuators fire after the
                 records.
             idle_since_ms: Idleness before this wall time does not count, ms since the epoch.
@@ -330,7 +330,7 @@ class Task:
                 self._call(node.name, call)
 
     def _call(self, node: str, call: Callable[..., None], *times: int) -> None:
-        """Call a callback of a node, then flush the buffers that it may have forwarded to."""
+        """Call a node's callback with `times` (ms), then flush the buffers that it may fill."""
         self._cursor.rows = None
         try:
             call(*times)

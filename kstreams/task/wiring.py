@@ -81,7 +81,7 @@ class Wiring:
 
     Attributes:
         buffers: The buffers of batch processors, in topological order.
-        inner_buffers: The buffers of nodes that have a parent other than an entry.
+        inner_buffers: The buffers of nodes with a parent that is a processor.
         collectors: The collectors by edge node and by sink node with topics.
         results: The collectors by sink node with another destination.
         lines: The lines by `to_stdout` sink node.
@@ -143,12 +143,12 @@ class Wiring:
         self.inner_buffers = tuple(each for each in self.buffers if each.node in inner)
 
     def takers(self, entry: str) -> list[Taker]:
-        """Return the receivers of an entry's records, in the order of the children."""
+        """Return the receivers of records of a source, edge or loop, in the order of children."""
         inputs = [each for child in self._children[entry] for each in inputs_of(child, entry)]
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
-        """Return the `Joint` of each join that a node or entry reaches through both inputs."""
+        """Return the `Joint` of each join that a node reaches through both inputs."""
         return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
 
     def clear_counts(self) -> None:

@@ -1,7 +1,7 @@
 """`minutes.jsonl`: the sums of each query's batches by minute, for the last days.
 
     {"f": 1, "q": "lines", "ms": 1700000040000,   when the minute began, ms since the epoch
-     "batches": 60, "rec": [9951, 1227], "secs": [12.5, 0.9],      all of them, the longest
+     "batches": 60, "rec": [9951, 1227], "secs": [12.5, 0.9],      all batches, the longest
      "s": {"wait": 47.1, "plan": .1, "job": 11, "commit": .2, "publish": .6},
      "nodes": {"count": [9951, 9951, 0, {"late": 3}]}, "busy": {"count": 7.9, "": .6},
      "lag": 812,                                  the largest lag after a batch

@@ -121,9 +121,9 @@ class State(Generic[S]):
 class LayeredCopy(Generic[S]):
     """A working copy of one store, and the layers of newer changes over it.
 
-    Changes become layers, which readers see at once: a `State` is the copy with its layers at one
-    moment. `fold` writes a layer into the copy when all states that are still referenced include
-    the layer.
+    Changes become layers, which readers see at once: a `State` is the copy with the layers at the
+    creation of the state. `fold` writes a layer into the copy when all states that are still
+    referenced include the layer.
 
     Only one thread at a time may call the methods; other threads may read states meanwhile.
 
@@ -146,7 +146,7 @@ class LayeredCopy(Generic[S]):
         self._copy, self._layers = copy, ()
 
     def _add(self, changes: Sequence[StoreChanges], *, evicts: bool = False) -> None:
-        """Add a layer for each of the changes, the oldest first."""
+        """Add a layer for each of the changes, the oldest first; for `evicts`, see `Layer`."""
         layers = [Layer(each, self._newest + n, evicts) for n, each in enumerate(changes, 1)]
         self._newest += len(layers)
         self._layers = (*reversed(layers), *self._layers)

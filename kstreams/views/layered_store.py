@@ -99,7 +99,7 @@ class LayeredStore(WorkingStore):
         return self._newest(merge(*sources, key=_key, reverse=reverse))
 
     def _newest(self, found: Iterator[tuple[int, Pair]]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield each key once, with the value of its newest layer; omit keys that it deletes."""
+        """Yield each key once, with its value in the newest layer; omit deleted keys."""
         last: bytes | None = None
         for depth, (key, value) in found:  # of equal keys the newest comes first
             if key == last:

@@ -47,9 +47,9 @@ class QueryStore:
     Args:
         viewed: The query.
         spec: The store.
-        group: Name of the group that has it.
+        group: Name of the partition group that owns the store.
         objects: The durable log.
-        stamp: The stamp of the query's source.
+        stamp: The result of `QuerySource.stamp`.
     """
 
     def __init__(
@@ -129,6 +129,6 @@ class QueryStore:
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
         """Return the partitioner of the store's keys: `given`, or Kafka's by default.
 
-        None if the store's keys have another partitioner, or an unknown one.
+        Returns None if the query uses a different partitioner, or if the query's is not known.
         """
         return partitioner_of(self.routing(), given)

@@ -84,7 +84,7 @@ class Reader(MovingReader[S]):
 
     @property
     def place(self) -> ViewedStore:
-        """The store in its source."""
+        """The viewed store, as found in the checkpoint or query."""
         return self._place
 
     @property
@@ -121,10 +121,9 @@ class Reader(MovingReader[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version in a background thread; later reads raise its error.
+        """Move to the newest version; return the version that reads then see.
 
-        Returns:
-            The version that readers see.
+        A background thread calls this method. If the move fails, later reads raise its error.
         """
         try:
             self.refresh()

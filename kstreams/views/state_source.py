@@ -17,16 +17,16 @@ __all__ = ("CheckpointSource", "StateSource", "ViewedStore")
 
 
 class ViewedStore(Protocol):
-    """One store in its source, valid as long as the description of the source does not change."""
+    """One store in its source, valid as long as `StateSource.stamp` of the source is the same."""
 
     @property
     def checkpoint(self) -> object:
-        """The description of the source, which changes with a reset."""
+        """The identity of the checkpoint or query, which changes with a reset."""
         ...
 
     @property
     def stamp(self) -> str:
-        """The stamp of the source when the store was looked up."""
+        """The result of `StateSource.stamp` when the store was looked up."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class ViewedStore(Protocol):
 
     @property
     def group(self) -> str:
-        """The name of the group that has the store."""
+        """The name of the partition group that owns the store."""
         ...
 
     @property
@@ -78,7 +78,7 @@ class ViewedStore(Protocol):
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
         """Return the partitioner of the store's keys: `given`, or Kafka's by default.
 
-        None if the store's keys have another partitioner, or an unknown one.
+        Returns None if the app uses a different partitioner, or if the app's is not known.
         """
         ...
 
@@ -87,7 +87,7 @@ class StateSource(Protocol):
     """A source of committed state: a checkpoint, or a query on DataFrames."""
 
     def stamp(self) -> str:
-        """Return a text that changes with the description of the source."""
+        """Return a text that changes when stores must be looked up again, as after an upgrade."""
         ...
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:
@@ -113,7 +113,7 @@ class CheckpointSource:
     log: ObjectStoreSettings | None = None
 
     def stamp(self) -> str:
-        """Return the stamp of the checkpoint."""
+        """Return a text that changes with each revision of the app; empty without a checkpoint."""
         return self.home.stamp()
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:

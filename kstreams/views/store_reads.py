@@ -158,7 +158,7 @@ class StoreReads(Generic[S_co]):
         return KeyScan(self._reader.scan(self._everywhere(), begin), rows_from)
 
     def _at_key(self, stores: Iterable[S_co], rows: _KeyRows[S_co, K, T], key: K) -> Iterator[T]:
-        """Yield the rows of one key."""
+        """Yield the rows of one key from live stores, one store after the other."""
         order = self._key_order()
         place = self.spec.key.ordered.serialize(key)
         for store in stores:

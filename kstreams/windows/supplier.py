@@ -54,7 +54,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Return the store of states."""
+        """Return the store of states, whose keys are the keys of the records."""
         return (self.plan.store,)
 
     @property
@@ -79,7 +79,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def column_form(self) -> NodeForm:
-        """Return the column form of the aggregation."""
+        """Return the description of the aggregation's columnar execution, for the planner."""
         plan = self.plan
         return NodeForm(
             (Need.RECORDS,),
@@ -90,7 +90,7 @@ class WindowedSupplier(Generic[K, V, A]):
         )
 
     def problems(self) -> tuple[str, ...]:
-        """Return the problems of the definition."""
+        """Return the problems of the window definition, each as a sentence with the next step."""
         return self._engine.problems
 
     def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:

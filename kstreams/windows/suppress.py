@@ -78,7 +78,7 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store of the buffer."""
+        """Return the store of the buffer, whose values are the values of the records."""
         return self.stores
 
     @property

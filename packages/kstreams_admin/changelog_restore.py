@@ -204,7 +204,7 @@ class ChangelogRestore:
 
 @dataclass(frozen=True)
 class _Task:
-    """The rebuild of the stores of one task."""
+    """Rebuilds the stores of one task from their changelogs."""
 
     job: ChangelogRestore
     query: str
@@ -252,7 +252,7 @@ class _Task:
         ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:
-        """Make sure that the changelog is the topic that the task has written to."""
+        """Raise `TopicRecreatedError` if the changelog was recreated since the last commit."""
         expected = self.pointer.meta.get("log_ids", {}).get(spec.name, "")
         with closing(self.job.connection.admin()) as admin:
             found = admin.ends(str(spec.changelog)).topic_id

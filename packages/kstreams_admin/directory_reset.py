@@ -74,7 +74,7 @@ def survey_directory(app_id: str, home: DirectoryHome, state: StateBackend | Non
 
 
 def reset_directory(survey: Survey, home: DirectoryHome, state: StateBackend | None) -> None:
-    """Remove an app's directory; see `kstreams_admin.reset.reset`.
+    """Remove the checkpoint directory of an app; see `kstreams_admin.reset.reset`.
 
     The directory is renamed first: from then on there is no checkpoint, and the next reset removes
     the rest.
@@ -115,7 +115,7 @@ def _missing(app_id: str, path: Path) -> NoCheckpointError:
 
 
 def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
-    """Raise an error unless the path is the checkpoint of this app."""
+    """Raise `CheckpointMismatchError` unless the path is a checkpoint of this app."""
     if not path.is_dir():
         raise CheckpointMismatchError(
             f"{path} is not a directory, so it cannot be the checkpoint of {app_id!r}"
@@ -145,9 +145,9 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
 
 
 def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
-    """Return the top-level name in the checkpoint directory under which working copies are.
+    """Return the name of the checkpoint's top-level subdirectory that contains the working copies.
 
-    Empty if the working copies are outside of the checkpoint directory.
+    The result is a tuple of one name, empty if the working copies are outside of the checkpoint.
     """
     directory = None if state is None else state.directory
     if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):

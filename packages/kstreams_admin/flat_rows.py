@@ -40,12 +40,12 @@ def row_columns(spec: StoreSpec[Any]) -> tuple[str, ...]:
 
 
 def key_serde(view: StoreReads[Any]) -> Serde[Any]:
-    """Return the serde of the keys that `rows_of` yields: without windows, if keys are windowed."""
+    """Return the serde of the keys that `rows_of` yields: the inner key, if keys are windowed."""
     return row_key(view.spec)
 
 
 def row_key(spec: StoreSpec[Any]) -> Serde[Any]:
-    """Return the serde of the row keys of a store definition."""
+    """Return the serde of the keys of flat rows, for a store definition; see `key_serde`."""
     key: Any = spec.key
     found: Serde[Any] = key.parts[0] if key.type_token is Windowed else key
     return found
@@ -63,7 +63,9 @@ def lies_by_key(view: StoreReads[Any]) -> bool:
 def rows_of(
     view: StoreReads[Any], start: object = None, end: object = None, *, reverse: bool = False
 ) -> Iterator[_Row]:
-    """Yield the rows of a store as flat tuples. Stores in the order of time are scanned completely.
+    """Yield the rows of a store as flat tuples.
+
+    A store whose rows are ordered by time is scanned completely, even for a range of keys.
 
     Args:
         view: A view of the store.

@@ -45,7 +45,7 @@ class RecordedSerde(Serde[Any]):
 
     @property
     def ordered(self) -> Serde[Any]:
-        """The ordered form of the inner serde, with the same name."""
+        """The `ordered` variant of the inner serde, with the same recorded name."""
         inner = self._serde.ordered
         if inner is self._serde:
             return self

@@ -34,7 +34,8 @@ def survey(
         NoCheckpointError: There is nothing to remove.
         CheckpointMismatchError: The directory belongs to another app, is not a checkpoint, or has
             other files.
-        InvalidNameError: The description names objects outside of the checkpoint.
+        InvalidNameError: The checkpoint's description file names objects outside of the
+            checkpoint.
         AppLockedError: An app runs on the checkpoint; stop it first.
         StoreError: The durable log cannot be reached.
     """
@@ -60,9 +61,9 @@ def reset(
     of a separate durable log are removed if `state` names the log (`RocksDB(log=S3(...))`): only
     those of this checkpoint id. Links are removed, not followed.
 
-    Object storage has no rename: there the description first marks the app as removed, and the next
-    reset or start finishes an interrupted reset. One or two plans of each query stay until the next
-    reset, to keep a running driver from continuing.
+    Object storage has no rename: there the description file of the checkpoint is first marked as
+    removed, and the next reset or start finishes an interrupted reset. One or two plans of each
+    query stay until the next reset, to keep a running driver from continuing.
 
     Args:
         app_id: The app id.
@@ -78,7 +79,8 @@ def reset(
         NoCheckpointError: There is nothing to remove.
         CheckpointMismatchError: The directory belongs to another app, is not a checkpoint, or has
             other files.
-        InvalidNameError: The description names objects outside of the checkpoint.
+        InvalidNameError: The checkpoint's description file names objects outside of the
+            checkpoint.
         AppLockedError: An app runs on the checkpoint; stop it first.
         ExecutionError: The disk rejects the removal; try again later.
         StoreError: The durable log rejects the removal.

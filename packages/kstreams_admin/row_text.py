@@ -30,7 +30,10 @@ class RowText:
 
     @classmethod
     def of_key(cls, spec: StoreSpec[Any], key: Serde[Any]) -> RowText:
-        """Return a `RowText` for the rows of `StoreKind.flat_of_key`; use `row(..., key=False)`."""
+        """Return a `RowText` for rows of `StoreKind.flat_of_key`, which lack the key.
+
+        Call `row` with `key=False`.
+        """
         return cls(spec, key, ("key", *spec.kind.columns_of_key))
 
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
@@ -40,6 +43,6 @@ class RowText:
         return {name: exact(part, serde) for name, serde, part in named}
 
     def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
-        """Return a row as JSON text, and the length of the text; `parts` begins with the key."""
+        """Return a row as JSON text, and its number of characters; `parts` begins with the key."""
         text = json_text(self.row(parts, key=True))
         return text, len(text)

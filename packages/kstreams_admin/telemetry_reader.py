@@ -76,10 +76,10 @@ class TelemetryReader:
         return self._lines(reports_name(query), most, lambda fields: from_line(query, fields))
 
     def minutes(self, most: int = 3 * _MINUTES_A_DAY) -> list[Minute]:
-        """Return the telemetry of all queries by the minute, oldest first.
+        """Return the telemetry of each minute and query, oldest first.
 
         Args:
-            most: Maximum number of lines to read; each has one query in one minute.
+            most: Maximum number of lines to read; a line is about one query in one minute.
         """
         found: dict[tuple[str, int], Minute] = {}
         for minute in self._lines(MINUTES, most, Minute.from_json):

@@ -1,4 +1,4 @@
-"""Conversion of values to and from typed text: plain text, numbers and bools, else JSON."""
+"""Conversion of values to and from text that users type: plain text, numbers, bools or JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BY_TEXT = (date, time, Decimal, UUID)
 
 
 def parser_of(serde: Serde[Any]) -> Callable[[str], object]:
-    """Return a function that parses typed text; it raises `ValueError` for invalid text."""
+    """Return a function that parses text typed by a user; it raises `ValueError` if invalid."""
     token: Any = serde.type_token
     found = _PARSERS.get(token if isinstance(token, type) else object)
     if found is not None:
@@ -122,7 +122,7 @@ def _flag(text: str) -> bool:
 
 
 def _raw(text: str) -> bytes:
-    """Return the original bytes of a typed line, which may not be UTF-8."""
+    """Return the original bytes of a line from the command line, which may not be UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -228,12 +228,13 @@ def formats_of(topic: str, key: str, value: str, registry: str | None) -> tuple[
 def find_serde(
     text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
 ) -> Serde[Any]:
-    """Return the serde for a text: `NAME`, `NAME:MORE`, or `MODULE:SERDE` of the user.
+    """Return the serde that an option such as `--value-serde` names.
 
     Args:
-        text: The text.
+        text: `NAME`; `NAME:MORE` with an argument, such as `protobuf:FILE#MESSAGE`; or
+            `MODULE:SERDE`, a serde of the user.
         topic: The topic of the records, if there is one.
-        part: The side of the records, `key` or `value`.
+        part: Whether the serde is for keys (`key`) or values (`value`).
         registry: The address of a schema registry, if there is one.
 
     Raises:

@@ -152,7 +152,7 @@ class _Query:
         return f"{named} has {since}, and the number of unread records of {logs} is unknown"
 
     def to_json(self) -> dict[str, object]:
-        """Return the health as a JSON object."""
+        """Return the health of the query as a JSON object, for `--json`."""
         return {
             "query": self.status.query,
             "batch": self.status.batch,

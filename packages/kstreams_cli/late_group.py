@@ -40,7 +40,7 @@ def late_group(places: Mapping[str, str], *, open_to_plugins: bool = False) -> t
             self.commands = _Commands({**places, **self.commands})
 
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer hides its class
-            """Return the names of all commands."""
+            """Return the names of all commands, including those of installed packages."""
             own = super().list_commands(ctx)
             offered = plugin_names("kstreams.commands") if open_to_plugins else ()
             return [*own, *(name for name in offered if name not in self.commands)]

@@ -31,7 +31,7 @@ class Start:
     number: int = 0
 
     def offsets(self, admin: TopicAdmin, topic: str) -> dict[int, int]:
-        """Return the offset of this moment in each partition, limited to existing offsets."""
+        """Return the start offset in each partition, between its first offset and its end."""
         first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
         match self.kind:
             case "beginning":

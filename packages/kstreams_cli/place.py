@@ -148,10 +148,10 @@ def find_place(
     options_file: Path | None,
     environment: Mapping[str, str] = os.environ,
 ) -> Place:
-    """Return the location of topics: from options, else the environment, else `./data`.
+    """Return the connection of topics from options, else the environment, else `./data`.
 
     Raises:
-        WrongUsageError: Two locations are given, or options that do not apply to the location.
+        WrongUsageError: Two connections are given, or client options without a Kafka cluster.
     """
     known: Mapping[str, str] = {}
     if data is None and bootstrap is None:

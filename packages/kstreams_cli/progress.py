@@ -34,7 +34,7 @@ _NUMBERS = ("batches", "records", "records/s", "backlog")
 
 @dataclass
 class _Query:
-    """The progress of one query."""
+    """The counts of one query since the start of the run."""
 
     batches: int = 0
     records: int = 0
@@ -45,7 +45,7 @@ class _Query:
     logged_at: float = float("-inf")
 
     def rate(self, now: float) -> float:
-        """Return the recent number of records per second."""
+        """Return the records per second of the last seconds, at the time `now`."""
         while self.recent and now - self.recent[0][0] > _WINDOW_SECONDS:
             self.recent.popleft()
         if not self.recent:
@@ -74,7 +74,7 @@ class Progress:
         self._running_since = time.monotonic()
 
     def note(self, report: BatchReport) -> None:
-        """Count a committed batch."""
+        """Add the counts of a committed batch."""
         now = time.monotonic()
         with self._mutex:
             query = self._queries.setdefault(report.query, _Query())

@@ -34,7 +34,7 @@ class RowTexts:
         self._show = shown_by(*serdes)
 
     def of(self, row: Sequence[Any]) -> list[str]:
-        """Return the text of each part of a row."""
+        """Return the text of each column of a row."""
         return [
             _time(part) if is_time and isinstance(part, int) else self._show(part)
             for part, is_time in zip(row, self._is_time, strict=True)

@@ -36,10 +36,10 @@ from kstreams_cli.upgrading import (
 from kstreams_cli.usage import WrongUsageError, for_option
 
 if TYPE_CHECKING:
+    from kstreams.application.app import App
     from kstreams.batch.report import AppState
-    from kstreams.spark.app import App
 
-__all__ = ("LogFormat", "Until", "run")
+__all__ = ("Engine", "LogFormat", "Stage", "Until", "run")
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _PANEL = "Spark"
@@ -58,6 +58,20 @@ class Until(str, Enum):
     """The condition that ends a run."""
 
     END = "end"
+
+
+class Engine(str, Enum):
+    """The engine that runs the tasks of an app."""
+
+    SPARK = "spark"
+    EMBEDDED = "embedded"
+
+
+class Stage(str, Enum):
+    """The form in which partition groups run on Spark."""
+
+    WORKERS = "workers"
+    GROUP_STATE = "group-state"
 
 
 def run(
@@ -165,6 +179,22 @@ def run(
         ),
     ] = None,
     forwarded_allow_ips: ForwardedOption = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Engine that runs the tasks: spark, or embedded for processes on this machine "
+            "without Spark and Java. Both continue from the same checkpoints.",
+        ),
+    ] = Engine.SPARK,
+    stage: Annotated[
+        Stage,
+        typer.Option(
+            help="How partition groups run on Spark: in long-running workers, or as stateful "
+            "operators (group-state) of a streaming query, which Spark's pages show and which "
+            "cost more per batch. Both continue from the same checkpoints.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = Stage.WORKERS,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -194,7 +224,7 @@ def run(
     rename: RenameOption = None,
     migrate: MigrateOption = None,
 ) -> None:
-    """Run a topology as an app on Spark.
+    """Run a topology as an app, on Spark or on the embedded engine.
 
     The app runs until Ctrl-C. Use --until end to process the current records of the topics and
     exit, for example in tests and scheduled jobs. Ctrl-C and SIGTERM finish the current batch. The
@@ -203,6 +233,8 @@ def run(
     Example:
         kstreams run word_count:topology --until end
         kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
+        kstreams run word_count:topology --engine embedded
+        kstreams run word_count:topology --stage group-state
         kstreams run word_count:topology --serve 8080
         kstreams run word_count:topology --rename counts=totals
     """
@@ -213,6 +245,12 @@ def run(
         patience = None if timeout is None else parse_span(timeout)
     backend = state_backend(state)
     settings = pairs_of(spark_config or (), "--spark-config")
+    with for_option("--spark-config"):
+        if settings and engine is Engine.EMBEDDED:
+            raise WrongUsageError("--engine embedded runs without Spark: leave out --spark-config")
+    with for_option("--stage"):
+        if stage is not Stage.WORKERS and engine is Engine.EMBEDDED:
+            raise WrongUsageError("--engine embedded runs without Spark: leave out --stage")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
     with for_option("--close-windows"):
@@ -221,7 +259,7 @@ def run(
     with for_option("--forwarded-allow-ips"):
         beside = _beside(serve, target, place, forwarded_allow_ips)
     decided = StoreDecisions.of(topology, reset, rename, migrate)
-    from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
+    from kstreams.application.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
     progress = Progress(
         [groups[0].name for groups in topology.pipelines()],
@@ -241,7 +279,9 @@ def run(
             max_records_per_batch=max_records,
             max_bytes_per_batch=max_bytes,
             packages=package or "auto",
-            config=settings,
+            engine=engine.value,
+            stage=stage.value,
+            config=settings or None,
             on_batch=progress.note,
             telemetry=Telemetry(otel=otel),
             migrate=decided.migrate,

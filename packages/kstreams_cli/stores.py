@@ -122,7 +122,17 @@ class AppState:
 
     @classmethod
     def find(cls, app: str, named: str | None, log: str | None) -> AppState:
-        """Return the state of an app; raises `NoCheckpointError` without a checkpoint."""
+        """Return the state of an app.
+
+        Args:
+            app: The app id.
+            named: The option `--checkpoint`; None for the default checkpoint of the app.
+            log: The option `--log`; None for the durable log that the checkpoint names.
+
+        Raises:
+            NoCheckpointError: The checkpoint does not exist.
+            CheckpointMismatchError: The checkpoint belongs to another app.
+        """
         home = find_home(app, named)
         checkpoint = Checkpoint.load(home)
         if checkpoint.app != app:
@@ -146,7 +156,7 @@ class AppState:
         value: str | None,
         as_of: str | None,
     ) -> View[Any]:
-        """Return a view of a store, with the user's definition or the recorded one."""
+        """Return a view of a store at the version of `--as-of`; see `spec` for other arguments."""
         batch = as_of is not None and re.fullmatch("-?[0-9]{1,18}", as_of)
         version = int(as_of) if as_of is not None and batch else as_of
         spec = self.spec(store, topology=topology, key=key, value=value)
@@ -160,7 +170,14 @@ class AppState:
         key: str | None = None,
         value: str | None = None,
     ) -> StoreSpec[Any]:
-        """Return the definition of a store: the user's or the recorded one."""
+        """Return the definition of a store, from `--topology` or else from the checkpoint.
+
+        Args:
+            store: The name of the store.
+            topology: The option `--topology`; None without it.
+            key: The serde of `--key`, which replaces the recorded one; None without the option.
+            value: The serde of `--value`, as for `key`.
+        """
         brought: Mapping[str, StoreSpec[Any]] = {}
         if topology is not None:
             with for_option("--topology"):

@@ -227,7 +227,7 @@ def _records(admin: TopicAdmin, name: str) -> dict[int, int]:
 
 
 def _at_most(place: Place) -> str:
-    """Return a note that counts are upper bounds on Kafka, where some offsets have no record."""
+    """Return the title of the column of counts, which are upper bounds on Kafka."""
     return "records (at most)" if place.is_kafka else "records"
 
 

@@ -118,7 +118,7 @@ class Verification:
         return found
 
     def _check_order(self, query: str, commits: Sequence[Commit]) -> None:
-        """Check that each commit names the previous commit."""
+        """Add a problem for each commit that does not name the previous commit."""
         for before, commit in pairwise(commits):
             if commit.after not in (None, before.id):
                 self.problems[f"{query}, batch {commit.batch}"] = (
@@ -128,7 +128,7 @@ class Verification:
     def _check_gap(
         self, query: str, log: CommitLog, plans: PlanLog, commits: Sequence[Commit]
     ) -> None:
-        """Check that no commit is missing before the first retained commit."""
+        """Add a problem if a commit is missing before the first retained commit."""
         if not commits:
             return
         first = commits[0]
@@ -146,7 +146,7 @@ class Verification:
     def _check_plans(
         self, plans: PlanLog, written: Mapping[int, Plan], commits: Sequence[Commit]
     ) -> None:
-        """Check that each commit matches the plan of its batch."""
+        """Add a problem for each commit that differs from the plan of its batch."""
         for commit in commits:
             plan = written.get(commit.batch)
             if plan is not None and commit.plan not in ("", plan.digest):

@@ -18,7 +18,7 @@ def warm_up() -> None:
     Example:
         kstreams warm-up
     """
-    from kstreams.spark.warm_up import warm_up as made  # noqa: PLC0415  # brings pyspark
+    from kstreams.application.warm_up import warm_up as made  # noqa: PLC0415  # brings pyspark
 
     with stderr().status("Running an app with one record, then archiving the classes of Spark"):
         path = made()

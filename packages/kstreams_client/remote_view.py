@@ -37,7 +37,8 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
         store: The app's definition of the store.
         token: A token of the server with the role `data`.
         app: The app id; required if the server has several apps.
-        as_of: An earlier version: a retained batch, or the name of a savepoint.
+        as_of: An earlier version: a retained batch, or the name of a savepoint; None for the newest
+            version.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.
         timeout: The maximum time of a request, including the restore of a partition.
         ca_file: A PEM file of trusted certificates, used instead of the default certificates.

@@ -85,7 +85,8 @@ class EmbeddedRedelivery:
 
         Args:
             records: The records to write, in order.
-            done: All offsets that are redelivered after this call, by partition of the topic.
+            done: Earlier redelivered offsets and those of `records`, as text, by partition of the
+                topic. Other partitions keep their offsets.
 
         Raises:
             KStreamsError: A topic rejects the records; nothing was written.

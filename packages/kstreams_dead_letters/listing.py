@@ -98,7 +98,7 @@ class _Part(Generic[T]):
         self.end = self.letters[-1][1] + 1 if self.letters else start
 
     def take(self) -> T:
-        """Remove and return the last letter."""
+        """Remove the newest letter, and return its converted form."""
         _, offset, letter = self.letters.pop()
         self.end = offset if self.letters else self._start
         return letter

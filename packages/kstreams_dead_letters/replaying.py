@@ -136,7 +136,7 @@ def replay_letters(
 
 
 class _Replay:
-    """One replay of a dead-letter topic."""
+    """Replays a dead-letter topic once, and counts the letters for a `ReplayReport`."""
 
     def __init__(
         self,

@@ -33,7 +33,8 @@ class TaskView:
     """The way in which a replay observes a task.
 
     Attributes:
-        watch: The observer. With None, the task is not observed and runs by columns if possible.
+        watch: Receives the steps of each record. With None, the task is not observed, and runs as
+            in production: by columns (Arrow tables) if possible.
         overlay: Creates the overlay through which the task reads and writes its stores.
     """
 

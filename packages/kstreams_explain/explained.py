@@ -42,8 +42,8 @@ class ExplainedStep:
 
     Attributes:
         step: The node, the record that the node received, and the rows before and after.
-        origin: The record of a topic that caused the step; None for a timer or a processor of
-            tables.
+        origin: The topic record that caused the step; None if the cause is a timer or a
+            `BatchProcessor`.
     """
 
     step: Step
@@ -170,7 +170,7 @@ def explain_key(
     """Explain why a key of a store has its value.
 
     The history comes from the durable log. Then batches are replayed in this process, with the
-    user's code, to find the record of a topic behind each change. Nothing is written.
+    user's code, to find the topic record that caused each change. Nothing is written.
 
     Args:
         place: The store, with the user's own definition if its serdes are the user's.
@@ -198,7 +198,13 @@ def explain_key(
 
 
 def _chosen(history: KeyHistory, batch: int | None, *, every: bool) -> list[KeyChange]:
-    """Return the changes to explain, the newest first."""
+    """Return the change of `batch`; without a batch, the last change, or with `every` all changes.
+
+    The newest change is first.
+
+    Raises:
+        ReplayError: `batch` did not change the key or is not retained.
+    """
     newest = list(reversed(history.changes))
     if batch is None:
         return newest if every else newest[:1]

@@ -144,7 +144,7 @@ class KeyWatch(EdgeWatch):
 
     Args:
         task: The task that owns the key.
-        edges: The input rows behind edge records; see `EdgeWatch`.
+        edges: The input rows from which edge records derive; see `EdgeWatch`.
         rows: The key, with a function to read its rows.
         owners: The nodes that write to the store.
         touched: Detects that the key may have changed.

@@ -55,7 +55,7 @@ class Origin:
 
 @dataclass
 class Edges:
-    """The input row behind each record, by edge and writing task.
+    """The input row from which each record of an edge derives, by edge and writing task.
 
     None means a record without an input row: from a timer, or held until the end of the batch.
 
@@ -105,7 +105,7 @@ class Edges:
 
 
 class EdgeWatch:
-    """A `Watch` that records the input row behind each record that a task writes to an edge.
+    """A `Watch` that stores, for each record written to an edge, the input row that caused it.
 
     Args:
         task: The task.

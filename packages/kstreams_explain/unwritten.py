@@ -26,7 +26,7 @@ class ReadOnlyIO(TopicIO):
     """A `TopicIO` that reads, and writes nothing.
 
     Attributes:
-        others: The `TopicIO` that reads topics, and returns the limits of their records.
+        others: The `TopicIO` that `read` and `limits` use.
     """
 
     others: TopicIO

@@ -27,14 +27,16 @@ _MAX_PROBLEM_CHARS = 1_000
 
 
 class FileContents:
-    """Implements `kstreams.log.LogContents` and `ReadOnce`.
+    """The offsets and plans of a file log, on the driver.
+
+    Implements `kstreams.log.LogContents` and `ReadOnce`.
 
     Args:
         files: The files.
         form: The format of the files.
         index: The offsets of files.
         look_every_s: The interval between searches for files, in seconds.
-        finishing: Removes files that were read.
+        finishing: Deletes, moves or keeps files after the commit of their records.
     """
 
     def __init__(

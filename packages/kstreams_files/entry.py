@@ -28,7 +28,7 @@ class Entry:
         records: The number of the file's records; 1 if the file cannot be read.
         marks: The positions of some records, including the first.
         end: The position of the file's end, in the units of the format.
-        head: The data about the file's beginning that readers need.
+        head: The result of `Format.head`, such as the header row of a CSV file.
         problem: The reason if the file cannot be read; otherwise empty.
     """
 
@@ -84,7 +84,7 @@ class Place:
         file: The version of the file.
         first: The offset of the file's first record.
         mark: The position to start reading at.
-        head: The data about the file's beginning that readers need.
+        head: The result of `Format.head`, such as the header row of a CSV file.
         problem: The reason if the file cannot be read; otherwise empty.
     """
 
@@ -95,7 +95,7 @@ class Place:
     problem: str = ""
 
     def __str__(self) -> str:
-        """Return the location as text."""
+        """Return the location as JSON text, for plans."""
         file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
         mark = [self.mark.record, self.mark.place]
         return json.dumps([file, self.first, mark, self.head, self.problem], separators=(",", ":"))

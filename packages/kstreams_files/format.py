@@ -38,9 +38,9 @@ class Rows:
     """Consecutive records of a file.
 
     Attributes:
-        values: The values, `binary`; null is a null value.
-        keys: The keys, `binary`; None if all are null.
-        wrong: The reason for each row that cannot be read, by row number.
+        values: The values, an Arrow `binary` array; null is a null value.
+        keys: The keys, an Arrow `binary` array; None if all are null.
+        wrong: The error text of each row that cannot be read, by index in `values`.
         headers: The headers of records; None if there are none.
     """
 
@@ -57,7 +57,8 @@ class Format(ABC, Generic[K, V]):
     decoded, for the `on_error` of its source.
 
     Attributes:
-        name: Identifies the rule for the boundaries of records; an index belongs to one such name.
+        name: The name of the rule that divides a file into records. A `FileIndex` can only be used
+            with formats of the same name.
         key: The serde of the keys.
         value: The serde of the values.
         reads_anywhere: Whether the format needs random access to a file.
@@ -70,7 +71,9 @@ class Format(ABC, Generic[K, V]):
     value: Serde[V]
 
     def head(self, data: FileData) -> str:
-        """Return the data about the beginning of the file that readers need.
+        """Return the header of a file as text, for `read`: the first row of a CSV file.
+
+        Empty for formats without a header.
 
         Raises:
             DeserializationError: The beginning is invalid.

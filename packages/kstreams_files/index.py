@@ -101,7 +101,11 @@ class FileIndex:
         return found.text("id")
 
     def refresh(self) -> None:
-        """Read the entries that other processes have added."""
+        """Read the offsets of the files that other processes have added to the index.
+
+        Raises:
+            SourceError: An object of the index is missing or damaged.
+        """
         names = [name for name in self._store.list(_FILES) if name >= _name(self._read)]
         with ThreadPoolExecutor(_AT_ONCE, "kstreams-index") as pool:
             for name, data in zip(names, pool.map(self._store.get, names), strict=True):

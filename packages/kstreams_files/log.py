@@ -96,7 +96,7 @@ class FileLog(Generic[K, V]):
 
     @property
     def lets_go(self) -> str:
-        """The effect of commits on files."""
+        """The effect of commits on files, such as `files are deleted`; empty if files stay."""
         if isinstance(self.when_read, MoveTo):
             return f"files go to {self.when_read.folder!r}"
         return "files are deleted" if self.when_read == "delete" else ""

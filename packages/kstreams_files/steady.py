@@ -32,11 +32,11 @@ class SteadyFiles(Files):
 
     @property
     def label(self) -> str:
-        """The label of the files."""
+        """The name in texts and diagrams, from the inner `Files`."""
         return self._files.label
 
     def list(self) -> Iterator[FileInfo]:
-        """Yield the steady files."""
+        """Yield the files whose version has not changed for `steady_s` seconds."""
         if not self._steady_s:
             yield from self._files.list()
             return

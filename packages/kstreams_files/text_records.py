@@ -33,7 +33,7 @@ _LINE_END, _QUOTE = 10, 34
 def record_ends(
     block: bytes, *, quoted: bool, inside: bool = False
 ) -> tuple[npt.NDArray[np.int64], bool]:
-    """Return the ends of records in a block, and whether the block ends inside quotes.
+    """Return the index of the LF of each record in a block, and whether the block ends in quotes.
 
     Args:
         block: A block of a file.

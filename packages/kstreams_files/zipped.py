@@ -119,7 +119,13 @@ class _Directory(Seekable):
         self._most = most
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return bytes; `zipfile` reads the whole directory in one call."""
+        """Return bytes of the archive.
+
+        `zipfile` reads the whole directory in one call, which is therefore checked here.
+
+        Raises:
+            DeserializationError: The directory has more than `most` members.
+        """
         if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
             raise DeserializationError(
                 f"the archive's directory has {size:,} bytes, too many for {self._most:,} members",

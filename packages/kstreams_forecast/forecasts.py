@@ -45,7 +45,8 @@ class QueryForecast:
         last: The last measured batch.
         span_ms: Time from the commit before the first measured batch to the last commit.
         interval_ms: Time between two batches, measured or given by the trigger.
-        puts: Number of objects that a batch writes to the durable log, with upkeep and commit.
+        puts: Average number of objects that a batch writes to the durable log, including the commit
+            and merged deltas.
         put_bytes: Size of these objects without commits and plans.
         growth_bytes: Growth of the state in the durable log per batch.
         tasks: The objects of each task that a restore reads.
@@ -68,12 +69,12 @@ class QueryForecast:
 
     @property
     def puts_a_day(self) -> float:
-        """Number of objects written per day."""
+        """Number of objects written per day to the durable log."""
         return self.puts * self.batches_a_day
 
     @property
     def put_bytes_a_day(self) -> float:
-        """Number of bytes written per day."""
+        """Number of bytes written per day to the durable log, without commits and plans."""
         return self.put_bytes * self.batches_a_day
 
     @property

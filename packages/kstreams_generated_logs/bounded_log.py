@@ -1,4 +1,4 @@
-"""A log that ends, for each run, with the last record at the start of the run."""
+"""A log whose runs only read the records that exist when they start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class BoundedLog(Log[K, V]):
-    """The `Log` that `bounded` returns.
+    """The `Log` that `bounded` returns: a run reads only the records that exist when it starts.
 
     Attributes:
         log: The log that is read.
@@ -69,7 +69,7 @@ class BoundedLog(Log[K, V]):
 
 
 def bounded(log: Log[K, V]) -> BoundedLog[K, V]:
-    """Return a log of which each run reads only the records that exist at the start of the run.
+    """Return a log from which each run reads only the records that exist when the run starts.
 
     An app with only bounded sources ends when it has read them; see `App.run`. The next run
     continues after the last record, and reads the records that were added.

@@ -84,7 +84,7 @@ class Appender:
         self._writer = connection.writer()
 
     def checked(self, record: _Bytes) -> _Bytes:
-        """Check that a topic's readers can read a record, and return the record as it is written.
+        """Check that the topic's readers can decode a record; return the record in their format.
 
         Raises:
             SerdeError: The serdes of the topic cannot read key or value.

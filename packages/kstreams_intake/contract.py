@@ -78,7 +78,7 @@ class Receiver(ABC):
         """Return received messages, in order.
 
         Args:
-            limit: The maximum number.
+            limit: The maximum number of messages.
             wait: The maximum wait for the first message, after which the result is empty.
 
         Raises:

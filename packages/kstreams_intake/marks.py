@@ -37,12 +37,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Mark:
-    """The data of a record about its message.
+    """The origin of a record that an intake has written, as stored in the headers of the record.
 
     Attributes:
         intake: The name of the intake.
         id: The id of the message; None if it had none.
-        place: The position of the record.
+        place: The position of the record among the records of its intake.
     """
 
     intake: str

@@ -17,7 +17,7 @@ class Patience:
     """Returns the pause before each retry, and raises the error when retries must end.
 
     Args:
-        give_up_after: The maximum time without an answer.
+        give_up_after: The maximum time from the first failure to the last retry.
     """
 
     def __init__(self, give_up_after: timedelta) -> None:
@@ -26,7 +26,7 @@ class Patience:
         self._pause_s = _FIRST_PAUSE_S
 
     def renew(self) -> None:
-        """Start over after an answer."""
+        """Reset the pauses and the time limit, because the system has answered."""
         self._since, self._pause_s = None, _FIRST_PAUSE_S
 
     def pause(self, error: KStreamsError) -> float:

@@ -161,7 +161,7 @@ class IntakeContract:
             raise SkipTest("the source does not deliver unsettled messages again")
 
     def _received(self, receiver: Receiver) -> Delivery:
-        """Wait for one message."""
+        """Wait up to `patience` for one message, and return its delivery unsettled."""
         end = time.monotonic() + self.patience.total_seconds()
         while time.monotonic() < end:
             for found in receiver.receive(1, _WAIT):
@@ -169,7 +169,7 @@ class IntakeContract:
         raise AssertionError(f"the intake received no message within {self.patience}")
 
     def _settled(self, receiver: Receiver, count: int, *, at_most: int = 10) -> list[Delivery]:
-        """Wait for messages, and settle each message at once."""
+        """Receive `count` messages, settling each batch; a batch has at most `at_most` messages."""
         found: list[Delivery] = []
         end = time.monotonic() + self.patience.total_seconds()
         while len(found) < count and time.monotonic() < end:
@@ -181,7 +181,10 @@ class IntakeContract:
         return found
 
     def _run(self, intake: Intake, topics: Embedded, done: Callable[[int], bool]) -> IntakeRunner:
-        """Run until `done` returns True for the number of messages known to be in the topic."""
+        """Run the intake until `done` returns True for the number of messages in the topic.
+
+        The number counts appended and duplicate messages. A run ends after `patience`.
+        """
 
         def look(_: object) -> None:
             report = runner.report

@@ -115,12 +115,12 @@ class AdminConnection:
         return {of: self._result(future, topic or str(of)) for of, future in futures.items()}
 
     def _result(self, future: Future[T], topic: str) -> T:
-        """Return one answer about a topic."""
+        """Wait for one answer about a topic, and return the answer; failures are typed errors."""
         # The client keeps to its own time-out; this one guards against waiting forever.
         return self.attempt(lambda: future.result(self.timeout_s + 5), topic)
 
     def attempt(self, step: Callable[[], T], topic: str | None = None) -> T:
-        """Return the result of a step; its failures are raised as typed errors."""
+        """Call a function of the client, and return its result; failures are typed errors."""
         try:
             return step()
         except KafkaException as exc:
@@ -135,7 +135,15 @@ class AdminConnection:
             ) from None
 
     def wait_until(self, reached: Callable[[], bool], failure: str) -> None:
-        """Poll a condition until it is true, within the time limit of one request."""
+        """Poll a condition until it is true.
+
+        Args:
+            reached: The condition.
+            failure: The error text, such as `topic 'a' is still there`; the time limit is appended.
+
+        Raises:
+            BrokerUnavailableError: The condition is not true within the time limit of a request.
+        """
         deadline = time.monotonic() + self.timeout_s
         while not reached():
             if time.monotonic() > deadline:

@@ -49,7 +49,7 @@ class KafkaFeed:
         return None
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Fence older drivers, if delivery is exactly once."""
+        """Fence the producers of older drivers, if delivery is exactly once."""
         staged = last is not None and bool(last.staged)
         if topic and self._connection.delivery == "exactly-once" and not staged:
             following = 0 if last is None else last.batch + 1

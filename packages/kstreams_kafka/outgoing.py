@@ -56,7 +56,7 @@ class Outgoing:
 
 
 class Transactions(Protocol):
-    """The transactions of a producer, as librdkafka has them; one thread at a time.
+    """The transactions of a librdkafka producer; used by one thread at a time.
 
     Each step raises `KafkaException`, whose error states whether to retry the same step
     (`retriable`), to abort the transaction (`txn_requires_abort`), or to close the producer
@@ -72,7 +72,7 @@ class Transactions(Protocol):
     def add_offset(
         self, group: str, topic: str, partition: int, offset: int, timeout_s: float
     ) -> None:
-        """Add a group's offset to the transaction."""
+        """Add an offset of a consumer group to the transaction, which commits it."""
 
     def commit(self, timeout_s: float) -> None:
         """Commit the transaction."""

@@ -136,7 +136,7 @@ class ProducerLink:
     Args:
         options: The producer's options; they override the defaults.
         on_delivery: Delivery callback, called from `poll` and `flush`.
-        settings: Defaults for this use.
+        settings: Options that override the library's defaults; `options` override them.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.

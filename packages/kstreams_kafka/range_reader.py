@@ -69,7 +69,7 @@ class _Progress:
         held: The bytes of the records in `pieces`.
         rows: The number of records in `pieces`.
         topic_end: The end of the partition, as last reported by the consumer.
-        paused: Whether fetching is paused, because other partitions are far behind.
+        paused: Whether fetching is paused, because the records read are far beyond `end`.
     """
 
     start: int
@@ -303,7 +303,7 @@ class RangeReader:
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)
 
     def _pause(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
-        """Pause the partitions that are far ahead."""
+        """Pause fetching from partitions whose records are far beyond the end of their range."""
         for place, progress in reading.items():
             most = max(_MOST_AHEAD, _RANGES_AHEAD * (progress.end - progress.start))
             far = progress.ahead > most or (progress.ahead and progress.held > self._max_bytes)

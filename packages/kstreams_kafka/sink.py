@@ -44,9 +44,10 @@ def write_rows(
 
     Args:
         connection: The cluster; its `producer` options override the defaults.
-        table: Columns topic, key, value, timestamp (ms), headers, as
-            `kstreams.raw_batch.OUTPUT_SCHEMA` has them; key, value, headers may be null.
-        partitioner: Gives each key its partition; rows of null key are distributed in turn.
+        table: Rows of `kstreams.raw_batch.OUTPUT_SCHEMA`: topic, key, value, timestamp (ms),
+            headers; key, value and headers may be null.
+        partitioner: Chooses the partition of each key; rows without a key are distributed
+            round-robin.
         id_prefix: The prefix of the ids, unique to task, sink and batch. A row's id is
             `<id_prefix>/<its number in the table>`. None: rows have no ids.
         node: Name of the sink, for errors.

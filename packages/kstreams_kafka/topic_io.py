@@ -154,7 +154,10 @@ def _id_prefixes(group: PartitionGroup, batch: BatchId) -> Callable[[str], str |
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:
-    """Store an error's topic as its target, because its location is that of the input record."""
+    """Move the topic of an error from `where.topic` to `where.target`, and return the error.
+
+    The error of a result names its target topic; `where.topic` is for the input record.
+    """
     where = error.where
     if where.partition is not None:
         error.message = f"{error.message}; it was for partition {where.partition}"

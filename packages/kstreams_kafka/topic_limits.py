@@ -52,7 +52,7 @@ def _span(text: str) -> int | None:
 
 
 class KafkaLimits:
-    """Limits by topic, fetched at the first need and cached for 5 minutes. Threads may share it.
+    """Limits by topic, fetched at the first request and cached for 5 minutes. Threads may share it.
 
     Args:
         producer: Options of the producer; its `message.max.bytes` overrides a topic's limit.

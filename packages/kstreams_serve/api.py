@@ -36,7 +36,7 @@ class Api:
         self._metrics = Metrics(context.apps, context.lag, context.times)
 
     def actions(self) -> Sequence[Action]:
-        """Return the actions."""
+        """Return the actions of the routes for health, metrics, apps and stores."""
         store = "/v1/apps/{app}/stores/{store}"
         plain = (PROMETHEUS, OPENMETRICS)
         return (
@@ -67,7 +67,7 @@ class Api:
         return Response(text.encode(), headers={"Content-Type": kind})
 
     async def apps(self, _: Request) -> Response:
-        """List the apps."""
+        """List the apps of the server."""
         return json_answer({"apps": [{"app": name} for name in self._context.apps]})
 
     async def app(self, request: Request) -> Response:

@@ -40,7 +40,7 @@ class Explaining:
         self._context = context
 
     def actions(self) -> Sequence[Action]:
-        """Return the actions."""
+        """Return the actions of the routes `explain` and `trace`."""
         explain = {
             "key": _TEXT,
             "key_format": {"type": "string", "enum": list(KEY_FORMATS)},
@@ -114,7 +114,7 @@ async def explanation_of(
 
     Args:
         context: The shared context of routes.
-        request: The request; the replay ends with it.
+        request: The request; the replay is killed if its client disconnects.
         app: The app.
         store: The store.
         key: The key.
@@ -141,7 +141,7 @@ async def trace_of(context: Context, request: Request, app: ServedApp, given: Pa
 
     Args:
         context: The shared context of routes.
-        request: The request; the replay ends with it.
+        request: The request; the replay is killed if its client disconnects.
         app: The app.
         given: The parameters `topic`, `partition` and `offset`.
 

@@ -35,7 +35,7 @@ class Family:
     samples: list[tuple[str, Mapping[str, str], float]] = field(default_factory=list)
 
     def add(self, value: float, /, **labels: object) -> None:
-        """Add a sample."""
+        """Add a sample with a value and its labels."""
         self._add("", value, labels)
 
     def add_histogram(

@@ -56,7 +56,7 @@ class Guard:
         self._proxies = TrustedProxies(settings.forwarded_allow_ips)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass an accepted request to the application; reply to others with a problem."""
         if scope["type"] != "http":  # the server's own start and end
             await self._inner(scope, receive, send)
             return

@@ -85,7 +85,7 @@ class LagWatch:
     Args:
         connection: The connection of the topics.
         apps: The apps by name.
-        every_s: The interval in seconds.
+        every_s: The interval between measurements, in seconds.
     """
 
     def __init__(

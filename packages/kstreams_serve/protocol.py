@@ -30,7 +30,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     - open connections: a connection above the limit gets 503 and is closed;
     - bytes outside of bodies: request lines, header lines, chunk sizes and their extensions, and
-      trailers. The counter restarts at the end of each head and at each piece of a body, so it
+      trailers. The counter restarts at the end of each head and at each chunk of a body, so it
       holds for all of them, whatever the state of the connection;
     - pipelined requests that wait for earlier responses;
     - the time for a head, and for reading a response.
@@ -77,7 +77,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(_TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        """Start the head of a request."""
+        """Note that the following headers belong to the head of a request, not to trailers."""
         self._in_head = True
         super().on_message_begin()
 
@@ -87,7 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Start the request, if its head is within the limit."""
+        """Start the request; refuse it if its head is too large or too many requests wait."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         self._in_head = False
         self._overhead_bytes = 0
@@ -113,12 +113,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request's body."""
+        """Pass the end of a request to uvicorn, unless the connection is closing."""
         if not self.transport.is_closing():
             super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """Wait for a client that reads more slowly than the server writes, up to a limit."""
+        """Pause for a slow client; abort the connection after `send_seconds`."""
         super().pause_writing()
         self._stop_send_timer()
         self._send_timer = self.loop.call_later(self.limits.send_seconds, self.transport.abort)

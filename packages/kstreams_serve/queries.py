@@ -58,7 +58,7 @@ class Wanted:
 
 
 class Queries:
-    """Reads of the stores of a server's apps.
+    """Reads stores of a server's apps, for HTTP, gRPC and pages.
 
     Args:
         context: The shared context of routes.

@@ -67,7 +67,7 @@ class Reads:
         self._queries = Queries(context)
 
     def actions(self) -> Sequence[Action]:
-        """Return the actions."""
+        """Return the actions of the routes that read keys and rows."""
         key = {"key": _TEXT, "key_format": _FORM}
         bounds = {"start": _TEXT, "end": _TEXT}
         rows = {**bounds, "prefix": _TEXT, **_TIMES, "reverse": _FLAG, "key_format": _FORM, **_AT,
@@ -223,7 +223,7 @@ def _note(store: ServedStore) -> str:
 
 
 def _event(news: News[str]) -> Event:
-    """Return the event of a change."""
+    """Return the server-sent event for a change."""
     batch = news.standing.batch
     version = f'{{"version": {"null" if batch is None else batch}'
     rows = "" if news.rows is None else f', "rows": {news.rows}'
@@ -255,6 +255,6 @@ def _page_rows(reads: StoreReads[Any]) -> Make[str]:
 
 
 def _is_known(request: Request, tag: str) -> bool:
-    """Return whether the client has the response with this tag."""
+    """Return whether the request's `If-None-Match` header contains this tag."""
     given = request.headers.get("if-none-match", "")
     return any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))

@@ -21,7 +21,7 @@ class RequestTimes:
         self._durations: dict[tuple[str, int], Durations] = {}
 
     def note(self, route: str, code: int, seconds: float) -> None:
-        """Count a response."""
+        """Count a response: its status code, and the seconds until it began."""
         with self._mutex:
             self._durations.setdefault((route, code), Durations()).add(seconds)
 

@@ -72,7 +72,7 @@ class Restoring:
             done.exception()  # a waiting request raises it; otherwise the next request fails again
 
     def close(self) -> None:
-        """Start no more work."""
+        """Cancel queued work, and accept no more; running work ends by itself."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -62,7 +62,10 @@ def actions_of(context: Context) -> tuple[Action, ...]:
 
 
 def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
-    """Return the application that routes requests to actions, and counts them; needs a `Guard`."""
+    """Return the application that routes requests to actions, and counts the requests.
+
+    It checks no tokens or hosts: wrap it in a `Guard`.
+    """
     routes = [Route(each.path, _Endpoint(each, times), methods=[each.method]) for each in actions]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})  # type: ignore[dict-item]  # of the class that it is for
     app.router.redirect_slashes = False
@@ -70,7 +73,7 @@ def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
 
 
 class _Endpoint:
-    """The endpoint of one action."""
+    """Calls one action: checks the role, and converts exceptions with `Action.refuse`."""
 
     def __init__(self, action: Action, times: RequestTimes) -> None:
         self._action = action

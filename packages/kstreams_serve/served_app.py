@@ -192,9 +192,9 @@ class Told(NamedTuple):
     """The telemetry of an app; None for parts that are not recorded or unreadable.
 
     Attributes:
-        live: The current activity.
+        live: The current activity of the app, or the last before it stopped.
         counters: The counters, summed since the start of the app.
-        topology: The nodes.
+        topology: The topology at the last start of the app.
     """
 
     live: Live | None = None
@@ -203,7 +203,7 @@ class Told(NamedTuple):
 
 
 class ServedApp:
-    """One app, followed by a background thread.
+    """One app whose stores are served; a background thread reads new versions of the stores.
 
     Args:
         source: The app.
@@ -254,7 +254,7 @@ class ServedApp:
         return StorePlace.find(self._source.home, self._source.log, store.spec)
 
     def objects(self) -> ObjectStore:
-        """Return the objects of the app's durable log."""
+        """Open the durable log of the app."""
         return (self._source.log or self.checkpoint.log).open()
 
     @property
@@ -267,7 +267,7 @@ class ServedApp:
         return self._checkpoint
 
     def schemas(self) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
-        """Return group, kind and serdes of each store."""
+        """Return the group and the schema (kind and serdes) of each store, by name."""
         return self.checkpoint.stores()
 
     async def store(self, name: str) -> ServedStore:

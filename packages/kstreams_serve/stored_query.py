@@ -42,7 +42,7 @@ class StoredQuery:
 
     @classmethod
     def of(cls, body: Mapping[str, Any], store: ServedStore, limits: Limits) -> StoredQuery:
-        """Parse a body.
+        """Parse the JSON body of a request.
 
         Raises:
             Problem: The body is invalid.

@@ -84,7 +84,7 @@ class EventStream:
         self._change = change
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the client disconnects or its time is over."""
+        """Send events until the client disconnects, or for at most `stream_seconds`."""
         try:
             self._streams.enter()
         except Problem as problem:

@@ -28,7 +28,7 @@ class DriverBatch:
     """A batch of chained groups.
 
     Attributes:
-        tasks: The number of the stage and the task, in the order of stages.
+        tasks: Pairs of stage number and task, in the order of stages.
         slices: The input of each task.
         limits: The limits of the groups.
         read: Reads slices.

@@ -60,7 +60,7 @@ class DriverTables:
         return table is not None and table.app is not None
 
     def fill(self, spec: StoreSpec[Any], rows: Mapping[Any, Any]) -> None:
-        """Put rows into the table of another app, which is then not read any more.
+        """Put rows into the table of another app, instead of reading the app's commits.
 
         Raises:
             StoreKindError: The store's kind cannot be filled.
@@ -81,7 +81,7 @@ class DriverTables:
         self._now.pop(store, None)
 
     def of(self, store: str) -> TableAccess:
-        """Return the reader of a table, for all batches."""
+        """Return the reader of a table; it remains valid for all batches."""
         return moving(self._tables[store].store, lambda: self._present(store))
 
     def refresh(self) -> None:

@@ -37,7 +37,7 @@ class DriverTask:
 
     Args:
         settings: The settings of the task.
-        working: The stores.
+        working: The store with the rows of the task.
         objects: Stores the records in loops until the next batch.
         wall_ms: The wall time at the start, ms since the epoch.
 
@@ -91,7 +91,7 @@ class DriverTask:
         return waiting, changes
 
     def keep(self) -> Changes:
-        """Commit the batch, and return its changes."""
+        """Commit the batch, and return its changes of the stores."""
         changes = self.state.keep()
         if not self.runner.has_processors:
             self.state.overlay.forget()

@@ -54,7 +54,7 @@ class DriverTopics:
         self._logs[topic] = [[] for _ in range(partitions)]
 
     def ensure(self, topic: str) -> None:
-        """Create a topic that is missing."""
+        """Create a topic, unless it exists."""
         self.records(topic)
 
     def delete(self, topic: str) -> None:
@@ -107,7 +107,7 @@ class DriverTopics:
             yield topic, list(zip(partitions, *columns, headers, strict=True))
 
     def add(self, placed: PlacedRows) -> None:
-        """Add records to their partitions."""
+        """Append the records of one topic that `placed` has yielded to their partitions."""
         topic, rows = placed
         logs, unread = self.records(topic), self._unread.setdefault(topic, [])
         for partition, timestamp, key, value, headers in rows:
@@ -117,7 +117,7 @@ class DriverTopics:
             unread.append(record)
 
     def check(self, topic: str, partition: int) -> None:
-        """Make sure that a topic has a partition.
+        """Check that a topic has a partition.
 
         Raises:
             TopologyError: The topic does not have the partition.

@@ -131,7 +131,7 @@ class _Check:
             raise self._misplaced(key, partition, f"belongs to partition {owner}")
 
     def column(self, keys: pa.Array, partition: int) -> None:
-        """Check a column of keys."""
+        """Check a column of keys; raise `TopologyError` for a key in a wrong partition."""
         try:
             data = self._serde.from_arrow(keys)
         except SerdeError as exc:
@@ -143,7 +143,7 @@ class _Check:
         self.encoded(data, partition)
 
     def encoded(self, data: pa.Array, partition: int) -> None:
-        """Check a column of encoded keys."""
+        """Check a column of serialized keys; raises as `column` does."""
         owners = self._partitioner.partition_batch(data, self._partitions)
         wrong = np.flatnonzero((owners != partition) & (owners >= 0))
         if len(wrong):

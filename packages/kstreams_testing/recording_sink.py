@@ -47,7 +47,7 @@ class RecordingSink(Generic[K, V]):
         return self
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage the results, without rejected rows."""
+        """Stage the accepted results of a commit; return its receipts for `publish`."""
         self.writes.append(commit)
         taken: list[Record[K, V]] = []
         for number, record in enumerate(results.records()):

@@ -31,13 +31,13 @@ class ResidentState:
     One overlay serves all batches, so processors and the results of `store` stay valid.
 
     Args:
-        working: The stores.
-        objects: The records in loops until the next batch.
+        working: The store with the rows of the current version.
+        objects: Stores the records in loops until the next batch.
         partition: The number of the task.
 
     Attributes:
-        working: The stores.
-        overlay: The overlay of the stores.
+        working: The store with the rows of the current version.
+        overlay: The changes of the current batch, on top of `working`.
         meta: The state of the task besides its stores.
         folder: Always None: output is in temporary files of the system.
         restored: Always False: there is no durable log.
@@ -96,14 +96,14 @@ class ResidentState:
         return _NO_TRAFFIC
 
     def keep(self) -> Changes:
-        """Make the last commit the current version, and return its changes."""
+        """Apply the changes passed to `commit` to `working`, and return these changes."""
         self.working.write(self._changes)
         self.overlay.committed()
         self._kept = self.meta.to_json()
         return self._changes
 
     def write(self, changes: Changes) -> None:
-        """Change the current version between two batches."""
+        """Apply changes to the current version, between two batches."""
         self.working.write(changes)
         self.overlay.forget()
 

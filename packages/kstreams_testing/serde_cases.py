@@ -106,7 +106,7 @@ def damaged(data: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def with_hidden_bytes(items: Sequence[bytes | None]) -> pa.Array:
-    """Return a `binary` array with data behind its nulls, as Arrow allows."""
+    """Return a `binary` array whose nulls have bytes in the data buffer, as Arrow allows."""
     stored = [_HIDDEN if item is None else item for item in items]
     offsets = np.cumsum([0, *map(len, stored)]).astype(np.int32)
     valid = np.packbits(np.array([item is not None for item in items], bool), bitorder="little")

@@ -48,7 +48,7 @@ class GivenResults:
         return self.given
 
     def columns(self) -> pa.Table:
-        """Return the results as a table."""
+        """Return the records as an Arrow table."""
         return SinkInput([list(self.given)]).columns()
 
     def refuse(self, row: RefusedRow) -> None:

@@ -150,7 +150,7 @@ class TopicHome:
         copy.store.write({_MARK: StoreChanges([(b"", mark.encode())])})
 
     def save(self, saved: SavedTopic) -> None:
-        """Write a save, after all copies were closed."""
+        """Write the file that `saved` returns; all copies must be closed."""
         path, new = self._path / _SAVED, self._path / f"{_SAVED}.new"
         new.write_bytes(saved.to_json())
         new.replace(path)

@@ -42,7 +42,7 @@ class _Looked(tuple[int, ...]):
 
 @dataclass(frozen=True)
 class _Held:
-    """The state of the reader that a `Pinned` version needs."""
+    """The lock and the partitions of the reader, for reads of a `Pinned` version."""
 
     lock: AbstractContextManager[bool]
     epoch: str
@@ -101,7 +101,7 @@ class TopicReader(Generic[K, V]):
 
     @property
     def epoch(self) -> str:
-        """An id of the topic and its copies, which changes when the copies start over."""
+        """An id of the topic and its copies, which changes when the copies are built again."""
         return f"{self._ends.topic_id}/{self._epoch_number}"
 
     @property
@@ -131,7 +131,7 @@ class TopicReader(Generic[K, V]):
         return _Looked((self._topic.partitioner.partition(data or b"", count),))
 
     def progress(self) -> dict[int, PartitionProgress]:
-        """Return the progress of each partition."""
+        """Return the progress of each partition, by partition number."""
         with self.lock:
             ends = self._ends.offsets
             return {
@@ -215,7 +215,7 @@ class TopicReader(Generic[K, V]):
                 copy.fold(self.lock)
 
     def end(self) -> None:
-        """Stop the background thread after its current records."""
+        """Stop the background thread after it has applied its current records."""
         self._ending.set()
 
     def close(self) -> None:
@@ -247,7 +247,10 @@ class TopicReader(Generic[K, V]):
     # ------------------------------------------------------------ position
 
     def _look(self) -> None:
-        """Update the copies as far as a read requires."""
+        """Read the topic to its end, unless this was done at most `max_age` ago.
+
+        With a background thread, only calls before the end of the recovery read the topic.
+        """
         self._check_open()
         if self._failure is not None:
             raise self._failure.with_traceback(None)
@@ -273,7 +276,7 @@ class TopicReader(Generic[K, V]):
             self.wall_ms = self._settings.clock.now_ms()
 
     def _find_ends(self) -> None:
-        """Request the end offsets; start over if the topic was recreated or truncated."""
+        """Request the end offsets; rebuild the copies if the topic was recreated or truncated."""
         before, found = self._ends, self._admin.ends(self._topic.name)
         self._ends = found
         same = found.topic_id == before.topic_id and len(found.offsets) == len(self._copies)

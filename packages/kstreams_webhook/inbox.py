@@ -107,7 +107,12 @@ class Inbox:
             raise problem
 
     def answer(self, receipts: Iterable[int], problem: Problem | None) -> None:
-        """Reply to the senders of messages, and release the reserved sizes."""
+        """End the waits of `put` for messages, and release the reserved sizes.
+
+        Args:
+            receipts: The receipt numbers of the messages.
+            problem: Raised by `put`; None if the messages are settled.
+        """
         for receipt in receipts:
             self._bytes -= self._sizes.pop(receipt, 0)
             waiting = self._answers.pop(receipt, None)

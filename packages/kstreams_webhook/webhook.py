@@ -50,7 +50,8 @@ class Webhook(Intake):
         max_waiting_bytes: The maximum bytes of all unsettled bodies.
         max_connections: The maximum number of open connections.
         send_within: The maximum time for the head of a request, and for its body.
-        answer_within: The maximum wait for the topic.
+        answer_within: The maximum time until a message is in the topic. After this time the reply
+            is 503.
         named: The name of the intake; None for a name from the path.
         clock: The clock for signatures with a time.
 

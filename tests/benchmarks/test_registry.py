@@ -19,7 +19,7 @@ from benchmarks.suite.workload import Workload
 def test_workloads_are_listed_in_order() -> None:
     names = [workload.name for workload in all_workloads()]
     assert names == [
-        *("W1", "W2", "W3", "W4", "W5", "W6", "W6o", "W7"),
+        *("W1", "W1R", "W1RR", "W2", "W3", "W4", "W5", "W6", "W6o", "W7"),
         *("Q1", "Q2", "Q3", "Q5", "Q7", "Q8", "Q11", "Q12", "Q20"),
     ]
 

@@ -162,7 +162,7 @@ def test_older_of_two_drivers_is_fenced_by_kafka(
     harness = OnceHarness(broker, topic_name, *_given(tmp_path, never, "retry", monkeypatch))
     harness.start_driver()
     harness.batch()
-    older = harness.pipeline.driver
+    older = harness.query.driver
     commit = older.last
     assert commit is not None
     harness.start_driver()

@@ -200,7 +200,7 @@ def test_resume_uses_positions_of_the_last_commit_if_plans_are_older(
     harness: Harness, damage: Damage
 ) -> None:
     damage(harness)
-    found = resume(harness.checkpoint, harness.pipeline.name, harness.log.open())
+    found = resume(harness.checkpoint, harness.query.name, harness.log.open())
     assert found.last is not None
     assert found.last.batch == BATCHES - 1
     assert (found.positions, found.pending) == (found.last.positions, None)
@@ -303,10 +303,10 @@ def test_foreign_files_in_checkpoint_and_log_are_ignored(harness: Harness) -> No
     harness.recover(driver=True)
     for _ in range(2):
         harness.batch()
-    harness.pipeline.driver.sweep()
+    harness.query.driver.sweep()
     assert (task / "notes.txt").exists()
-    assert len(harness.checkpoint.commits(harness.pipeline.name, harness.log.open()).strays()) == 3
-    assert harness.pipeline.driver._opened.plans.strays() == [
+    assert len(harness.checkpoint.commits(harness.query.name, harness.log.open()).strays()) == 3
+    assert harness.query.driver._opened.plans.strays() == [
         "00000000000000000009.json.bak",
         "5.json",
         "notes.txt",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from kstreams.checkpoint.planning.plans import Plan
 from tests.crash.stopped_app import BATCHES, check_counts, commits_of, plans_of, stopped_app
 from tests.support.crash.harness import Harness
 from tests.support.crash.marking_app import batch_of, emit
@@ -19,29 +19,27 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
 
 def test_app_that_stops_before_planning_writes_no_plan(harness: Harness) -> None:
     emit(harness.connection, batch_of(BATCHES), BATCHES)
-    harness.pipeline._query = None
-    harness.pipeline.stop(timedelta(0))
-    harness.pipeline._number = BATCHES
-    harness.pipeline._waits.set()
-    harness.pipeline.tick()
+    harness.query.begin_stop()
+    assert not harness.query.run_batch()
     assert len(plans_of(harness)) == BATCHES
 
 
 def test_batch_of_a_written_plan_runs_although_the_app_is_stopping(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
-    plan_at_once = wanted.set
+    query = harness.query
+    record = query.driver.record
 
-    def plan_and_stop() -> None:
-        plan_at_once()
-        pipeline._stopping = True
+    def record_and_stop(batch: int, plan: Plan) -> Plan:
+        recorded = record(batch, plan)
+        query.begin_stop()
+        return recorded
 
-    monkeypatch.setattr(wanted, "set", plan_and_stop)
+    monkeypatch.setattr(query.driver, "record", record_and_stop)
     records = batch_of(BATCHES)
     emit(harness.connection, records, BATCHES)
     harness.input += records
-    harness.spark.run_batch()
+    query.run_batch()
     assert len(commits_of(harness)) == BATCHES + 1
     harness.end_process()
     harness.batch()
@@ -51,7 +49,7 @@ def test_batch_of_a_written_plan_runs_although_the_app_is_stopping(
 def test_plan_whose_number_follows_a_gap_runs_with_its_number(harness: Harness) -> None:
     """Earlier releases used Spark's batch numbers, of which one had no plan."""
     harness.emit()
-    driver = harness.pipeline.driver
+    driver = harness.query.driver
     plan = driver.next_plan()
     assert plan is not None
     driver.record(BATCHES + 1, plan)

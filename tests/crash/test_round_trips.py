@@ -95,12 +95,12 @@ def test_batch_planned_ahead_takes_two_round_trips_for_deltas_and_commit(
     """The deltas, then the commit, with the plan of the next batch at the same time."""
     harness.emit()
     harness.emit_in_batch()
-    harness.spark.run_batch()  # the first batch, whose plan is a separate trip
+    harness.query.run_batch()  # the first batch, whose plan is a separate trip
     trips.asked.clear()
     trips.share("commits", "plans")
     for _ in range(BATCHES):
         harness.emit_in_batch()
-        harness.spark.run_batch()
+        harness.query.run_batch()
     assert len(trips.asked) == 4 * BATCHES
     for first in range(0, 4 * BATCHES, 4):
         assert trips.asked[first : first + 2] == ["delta", "delta"]

@@ -12,13 +12,13 @@ from kstreams.batch import query_driver
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.takeover import take_over
 from kstreams.errors import FencedError
+from kstreams.execution.query_loop import QueryLoop
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.test_two_drivers import before, start_beside
 from tests.support.crash.failpoints import Point
 from tests.support.crash.loop_app import LoopHarness
 from tests.support.crash.marking_app import batch_of, emit
-from tests.support.fake_spark.task_spark import FakeSpark
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def emitted(harness: LoopHarness) -> None:
     harness.input += records
 
 
-def run_until_it_fails(spark: FakeSpark) -> None:
+def run_until_it_fails(older: QueryLoop) -> None:
     """Continue a driver that was hanging, and check that it is fenced."""
 
     def run_batches() -> None:
         for _ in range(5):
-            spark.run_batch()
+            older.run_batch()
 
     with pytest.raises(FencedError):
         run_batches()
@@ -55,7 +55,7 @@ def run_until_it_fails(spark: FakeSpark) -> None:
 
 def line_of(harness: LoopHarness) -> list[int]:
     """Return the newest batches, and check that each follows the one before."""
-    log = harness.checkpoint.commits(harness.pipeline.name, harness.log.open())
+    log = harness.checkpoint.commits(harness.query.name, harness.log.open())
     commits = log.recent(2)
     for earlier, commit in pairwise(commits):
         assert commit.after == earlier.id
@@ -65,15 +65,15 @@ def line_of(harness: LoopHarness) -> list[int]:
 @pytest.mark.long
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its number is free again"])
 def test_older_driver_is_refused_before_any_output(harness: LoopHarness, more: int) -> None:
-    older, spark = harness.pipeline, harness.spark
+    older = harness.query
     start_beside(harness)
     for _ in range(more):
         harness.batch()
     emitted(harness)
     ran: list[int] = []
-    older._jobs.run = lambda *given: ran.append(given[1])  # type: ignore[method-assign,assignment]
+    older._attempts.run = lambda *given: ran.append(given[1])  # type: ignore[method-assign,assignment]
     with pytest.raises(FencedError):
-        spark.run_batch()
+        older.run_batch()
     with pytest.raises(FencedError, match="was written by another driver"):
         older.check()
     assert ran == []
@@ -88,10 +88,10 @@ def test_unfinished_batch_is_run_again_by_the_newer_driver(
     harness: LoopHarness, more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The older driver hangs before its commit, or until its batch is forgotten."""
-    older, spark = harness.pipeline, harness.spark
+    older = harness.query
 
     def newer() -> None:
-        if harness.pipeline is older:
+        if harness.query is older:
             start_beside(harness)
             harness.run_until_committed()
             for _ in range(more):
@@ -99,7 +99,7 @@ def test_unfinished_batch_is_run_again_by_the_newer_driver(
 
     before(older.driver._opened.commits, "add", newer, monkeypatch)
     emitted(harness)
-    run_until_it_fails(spark)
+    run_until_it_fails(older)
     with pytest.raises(FencedError):
         older.check()
     harness.batch()
@@ -109,24 +109,24 @@ def test_unfinished_batch_is_run_again_by_the_newer_driver(
 def test_newer_driver_accepts_a_batch_that_the_older_driver_commits_first(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older, spark = harness.pipeline, harness.spark
+    older = harness.query
     number = older.driver.next_batch
     hung: list[Any] = []
 
     def newer() -> None:
-        if harness.pipeline is older:
+        if harness.query is older:
             start_beside(harness)
-            assert harness.pipeline.driver.planned(number) is not None
-            before(harness.pipeline.driver._opened.commits, "add", older_commits, monkeypatch)
+            assert harness.query.driver.planned(number) is not None
+            before(harness.query.driver._opened.commits, "add", older_commits, monkeypatch)
             # Embedded topics belong to one machine, and have lost the older driver's staged
             # results.
-            for driver in (harness.pipeline.driver, older.driver):
+            for driver in (harness.query.driver, older.driver):
                 monkeypatch.setattr(driver, "_publish", lambda _: None)
 
     def older_commits() -> None:
         """Let the older driver commit while the newer one is about to."""
         if not hung:
-            hung.append(spark)
+            hung.append(older)
             older.driver._opened.commits.add(done[0])
 
     done: list[Any] = []
@@ -142,10 +142,10 @@ def test_newer_driver_accepts_a_batch_that_the_older_driver_commits_first(
 
     monkeypatch.setattr(older.driver._opened.commits, "add", noted)
     emitted(harness)
-    run_until_it_fails(spark)
+    run_until_it_fails(older)
     with pytest.raises(FencedError):
         older.check()
-    last = harness.pipeline.driver.last
+    last = harness.query.driver.last
     assert last is not None
     assert last.batch > number
     assert last.run == "run-1"
@@ -156,7 +156,7 @@ def test_driver_that_hangs_before_its_claim_takes_over_from_the_newest_commit(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver hangs before it claims a number, which is deleted then."""
-    checkpoint, name = harness.checkpoint, harness.pipeline.name
+    checkpoint, name = harness.checkpoint, harness.query.name
     plans = checkpoint.plans(name)
     write, claimed = type(plans).write, list[int]()
 
@@ -177,7 +177,7 @@ def test_driver_that_hangs_before_its_claim_takes_over_from_the_newest_commit(
 
 
 def test_take_over_completes_the_uncommitted_claim_of_a_killed_driver(harness: LoopHarness) -> None:
-    checkpoint, name = harness.checkpoint, harness.pipeline.name
+    checkpoint, name = harness.checkpoint, harness.query.name
     objects = harness.log.open()
     last = checkpoint.commits(name, objects).last()
     assert last is not None

@@ -34,7 +34,7 @@ def app(kind: type[H], home: Path, patch: pytest.MonkeyPatch) -> H:
 
 def start_beside(harness: Harness) -> None:
     """Start another driver, which is used from here on."""
-    harness.sparks, harness.pipelines = {}, {}
+    harness.queries = {}
     harness.start_driver()
 
 
@@ -61,11 +61,11 @@ def test_older_driver_that_hangs_and_continues_changes_nothing(
 ) -> None:
     """The records that it sends into a loop count once or not at all."""
     harness = app(LoopHarness, tmp_path, monkeypatch)
-    older, spark = harness.pipeline, harness.spark
+    older = harness.query
     assert older.driver.last is not None
 
     def newer() -> None:
-        if harness.pipeline is older:
+        if harness.query is older:
             monkeypatch.setattr(older.driver, "fence", fenced)
             start_beside(harness)
             harness.run_until_committed()
@@ -82,9 +82,9 @@ def test_older_driver_that_hangs_and_continues_changes_nothing(
     emit(harness.connection, records, len(harness.input))
     harness.input += records
     if moment != "before it commits":
-        spark.run_batch()
+        older.run_batch()
     with pytest.raises(FencedError):
-        spark.run_batch()
+        older.run_batch()
     with pytest.raises(FencedError):
         older.check()
     harness.batch()
@@ -95,9 +95,9 @@ def test_cleanup_by_an_older_driver_keeps_records_in_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
-    older = harness.pipeline.driver
+    older = harness.query.driver
     start_beside(harness)
-    before(harness.pipeline.driver, "commit", older.sweep, monkeypatch)
+    before(harness.query.driver, "commit", older.sweep, monkeypatch)
     harness.batch()
     harness.batch()
     harness.check()
@@ -107,7 +107,7 @@ def test_cleanup_by_an_older_driver_keeps_versions_in_newer_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(GlobalHarness, tmp_path, monkeypatch)
-    older = harness.pipelines[FILLS].driver
+    older = harness.queries[FILLS].driver
     start_beside(harness)
 
     def table_goes_on() -> None:
@@ -115,7 +115,7 @@ def test_cleanup_by_an_older_driver_keeps_versions_in_newer_plans(
             harness.fill()
         older.sweep()
 
-    before(harness.pipelines[READS]._jobs, "run", table_goes_on, monkeypatch)
+    before(harness.queries[READS]._attempts, "run", table_goes_on, monkeypatch)
     harness.read()
     harness.read()
     harness.check()
@@ -125,10 +125,10 @@ def test_older_driver_does_not_run_the_plan_of_a_newer_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
-    older = harness.pipeline.driver
+    older = harness.query.driver
     start_beside(harness)
     emit(harness.connection, batch_of(0), 9)
-    newer = harness.pipeline.driver
+    newer = harness.query.driver
     plan = newer.next_plan()
     assert plan is not None
     assert newer.last is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from devtools.spark_home import QUICK_JVMS
+from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
 from tests.kill.counting_app import main
 
 QUICK_JVMS.update(
     {
-        "spark.master": os.environ["SPECULATING_MASTER"],
+        "spark.master": os.environ.get("SPECULATING_MASTER", LOCAL_CLUSTER),
         "spark.executor.memory": "512m",
         "spark.speculation": "true",
         "spark.speculation.interval": "50ms",

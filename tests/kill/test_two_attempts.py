@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from devtools.processes import alive, ancestor, kill
 from tests.kill.killed_app import KilledApp, by_word
+from tests.kill.test_speculation import Speculating
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -18,14 +18,14 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     tmp_path: Path, victims: list[KilledApp]
 ) -> None:
-    """Spark repeats a stage when it loses shuffle files, and does not stop tasks that still run.
+    """With speculation, a batch runs again without a slow worker, whose attempt is not stopped.
 
-    Both tasks of a stage hang, one in each executor. Then one executor is killed: its shuffle files
-    are gone, the stage begins again with both tasks, and the batch is committed without the attempt
-    that hangs in the other executor. Only then this attempt continues. When it has written
-    everything that a task writes, the driver is killed.
+    Both tasks of a batch hang, one in each executor. Then one of them continues, the batch runs
+    again in this executor, and is committed without the attempt that hangs in the other executor.
+    Only then this attempt continues. When it has written everything that a task writes, the driver
+    is killed.
     """
-    victims.append(killed_app := KilledApp(tmp_path))
+    victims.append(killed_app := Speculating(tmp_path))
     killed_app.start()
     for _ in range(2):
         killed_app.advance()
@@ -37,9 +37,6 @@ def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     assert ancestor(loser, EXECUTOR) != ancestor(other, EXECUTOR)
     batch = killed_app.committed() + 1
     killed_app.barriers.hold_only("running", loser)
-    kill(ancestor(other, EXECUTOR))
-    with suppress(ProcessLookupError):  # the worker may end with its executor
-        kill(other)
     killed_app.wait(lambda: killed_app.committed() >= batch, "the winners' commit")
     winners = deltas(killed_app)
     assert alive(loser)

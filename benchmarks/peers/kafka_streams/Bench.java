@@ -17,6 +17,7 @@ import org.apache.kafka.streams.kstream.KGroupedStream;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.kstream.SessionWindows;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.WindowedSerdes;
@@ -102,9 +103,18 @@ public final class Bench {
         }
         KStream<String, byte[]> clicks = builder.stream(
             ENV.get("BENCH_INPUT"), Consumed.with(Serdes.String(), Serdes.ByteArray()));
+        int repartitions = switch (WORKLOAD) {
+            case "W1R" -> 1;
+            case "W1RR" -> 2;
+            default -> 0;
+        };
+        for (int number = 0; number < repartitions; number++) {
+            clicks = clicks.repartition(
+                Repartitioned.with(Serdes.String(), Serdes.ByteArray()).withName("edge-" + number));
+        }
         KGroupedStream<String, byte[]> byUser = clicks.groupByKey();
         switch (WORKLOAD) {
-            case "W1" -> byUser
+            case "W1", "W1R", "W1RR" -> byUser
                 .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofSeconds(10)))
                 .count()
                 .toStream()

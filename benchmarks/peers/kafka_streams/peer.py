@@ -19,7 +19,7 @@ __all__ = ("PEERS",)
 
 VERSION = "4.1.1"
 _SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Bench", "Joins", "Nudge"))
-_WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W6o", "W7", "Q3", "Q8", "Q20")
+_WORKLOADS = ("W1", "W1R", "W1RR", "W2", "W3", "W4", "W5", "W6", "W6o", "W7", "Q3", "Q8", "Q20")
 _THREADS = os.cpu_count() or 1
 
 

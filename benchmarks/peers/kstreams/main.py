@@ -22,6 +22,10 @@ def main() -> None:
     execution: Any = given["BENCH_EXECUTION"]
     delivery: Any = given["BENCH_DELIVERY"]
     home = Path(given["BENCH_HOME"])
+    engine: dict[str, Any] = {"engine": "embedded"}
+    if given["BENCH_ENGINE"] == "spark":
+        settings = {"spark.driver.memory": "1g", "spark.master": given["BENCH_MASTER"]}
+        engine = {"config": settings, "stage": given["BENCH_STAGE"]}
     if given["BENCH_MASTER"].startswith("local-cluster"):
         os.environ["SPARK_HOME"] = str(spark_home(home))
     done = 0
@@ -39,8 +43,8 @@ def main() -> None:
         checkpoint=home / "checkpoint",
         trigger=timedelta(0),
         max_records_per_batch=int(given["BENCH_BATCH"]),
-        config={"spark.driver.memory": "1g", "spark.master": given["BENCH_MASTER"]},
         on_batch=on_batch,
+        **engine,
     )
     with app:
         app.run()

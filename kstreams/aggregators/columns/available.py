@@ -25,7 +25,7 @@ def form_or_reason(
     """Return the column form of an aggregation, or the reason why there is none.
 
     Args:
-        aggregator: The aggregator.
+        aggregator: The aggregator whose column form is returned.
         key: Serde of the incoming keys.
         value: Serde of the incoming values.
         stored: Serde of the keys in the store.

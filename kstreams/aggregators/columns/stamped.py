@@ -56,7 +56,7 @@ class StampedForm:
             before: The stored states.
             places: The run number of each stored state.
             lifted: The states of the runs' rows.
-            runs: The runs.
+            runs: The division of the rows into runs; the rows of a run have one state.
         """
         if self.exact or not len(places):
             return self.onto(before, places, self.reduce(lifted, runs))
@@ -81,7 +81,7 @@ class StampedForm:
 
         Args:
             lifted: The states of the rows, sorted by group.
-            groups: The groups of the rows.
+            groups: The rows' original numbers in sorted order, and their division into groups.
             before: The stored states.
             places: The group number of each stored state.
         """

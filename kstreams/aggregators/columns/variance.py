@@ -80,7 +80,7 @@ def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> No
     Args:
         found: The states of the runs' first rows; changed in place.
         values: The values of all rows.
-        runs: The runs.
+        runs: The division of the rows into runs.
     """
     order = np.argsort(-runs.lengths, kind="stable")
     firsts, lengths = runs.firsts[order], runs.lengths[order]

@@ -42,7 +42,7 @@ class Feed(Protocol):
         """Return the mean bytes of a partition's records at an offset; None if the size is unknown.
 
         Args:
-            place: The partition.
+            place: A partition of a source.
             offset: The next offset to read.
         """
         ...
@@ -51,7 +51,7 @@ class Feed(Protocol):
         """Prepare publishing, before the first batch of a run.
 
         Args:
-            publisher: Id of the query's batches.
+            publisher: The id under which the query publishes staged output.
             topic: A topic that the query reads or writes; empty if no topic is known.
             last: The last commit; None before the first commit.
 

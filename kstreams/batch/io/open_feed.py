@@ -28,7 +28,7 @@ def feed_of(
 
     Args:
         connection: The connection of the topics.
-        sources: The sources.
+        sources: The sources of the query, some of which may be logs.
         reader: The id of the query that reads logs.
 
     Raises:

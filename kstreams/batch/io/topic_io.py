@@ -52,7 +52,7 @@ class TopicIO(ABC):
         """Read slices of a plan; return one queue for each, in order.
 
         Args:
-            slices: The slices.
+            slices: The offset ranges to read.
             max_bytes: The maximum bytes of all queues together; a single record may have more.
 
         Raises:

@@ -43,7 +43,7 @@ class Envelope:
     Attributes:
         stage: The number of the receiving stage, or `DRIVER`.
         task: The partition of the receiving task; for the driver, of the sending task.
-        content: The message.
+        content: The call, records, refusal or status.
     """
 
     stage: int
@@ -59,7 +59,7 @@ class Envelope:
         return b"".join((_LENGTH.pack(len(text)), text, memoryview(body)))
 
     @classmethod
-    def unpack(cls, payload: bytes) -> Envelope:
+    def unpack(cls, payload: bytes | memoryview) -> Envelope:
         """Parse the result of `pack`.
 
         Raises:
@@ -67,7 +67,8 @@ class Envelope:
         """
         try:
             (length,) = _LENGTH.unpack_from(payload)
-            kind, stage, task, fields = json.loads(payload[_LENGTH.size : _LENGTH.size + length])
+            head = bytes(payload[_LENGTH.size : _LENGTH.size + length])
+            kind, stage, task, fields = json.loads(head)
             body = pa.py_buffer(payload).slice(_LENGTH.size + length)
             return cls(
                 checked_integer(stage, "a stage", least=DRIVER),

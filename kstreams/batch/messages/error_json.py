@@ -30,7 +30,7 @@ def to_json(error: KStreamsError, limit: int) -> dict[str, Any]:
     the name of the class in its message. Fields that are not numbers, text or lists become text.
 
     Args:
-        error: The error.
+        error: The error to convert.
         limit: The maximum number of characters of each text.
     """
     classes = [_name(kind) for kind in type(error).__mro__ if _is_registered(kind)]

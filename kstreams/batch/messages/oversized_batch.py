@@ -22,8 +22,8 @@ class Refusal:
     Attributes:
         tasks: The stage number and the task of each task with too many bytes of input.
         sizes: The number of read offsets and bytes of each partition.
-        arrived: By limit and task, the number of records of each task that had more than its
-            allowance.
+        arrived: By `limit` node and task, the number of records that reached the node, for tasks in
+            which more records reached it than it may pass.
     """
 
     tasks: tuple[tuple[int, int], ...]
@@ -54,7 +54,10 @@ class Refusal:
 
 
 def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
-    """Return numbers by limit, then by task, from pairs of a task and its numbers by limit."""
+    """Convert record counts by task and `limit` node to counts by `limit` node and task.
+
+    `counts` has pairs of a task and its record counts by `limit` node.
+    """
     found: dict[str, dict[int, int]] = {}
     for task, numbers in counts:
         for node, count in numbers.items():

@@ -32,7 +32,8 @@ class TaskCall:
         loops: The records in loops for the task, from the previous batch.
         holding: The rule for records that the task holds back for a later batch; None: it processes
             all records.
-        limits: The task's allowance by limit, for limits with several tasks.
+        limits: The number of records that the task may pass, including earlier batches, by `limit`
+            node; only for nodes that run in several tasks.
     """
 
     slices: tuple[Slice, ...]

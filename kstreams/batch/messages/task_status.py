@@ -36,19 +36,19 @@ class TaskStatus:
     The result is valid only after the driver has committed the batch.
 
     Attributes:
-        task: The task.
+        task: The id of the task.
         pointer: The written version of the task's state, as JSON text.
         records: The number of processed records.
         source_records: The number of processed records that were read from topics.
         sizes: The number of read offsets and bytes of each partition.
         held: The partitions with unprocessed records.
         counts: The input and output counts of each node that had records.
-        reads: The processed range of each source partition.
+        reads: The processed offset range of each source partition.
         lines: The lines of `to_stdout` sinks, for the driver's standard output.
         wall_due_ms: The time of the next wall-clock work, ms since the epoch; None without
             wall-clock work.
         outputs: The output to publish after the commit; empty if writing publishes it.
-        log: The task's requests to the durable log.
+        log: The number and bytes of the task's requests to the durable log.
         loops: The records that the task sent to loops.
         receipts: The receipts of sinks other than topics, to publish after the commit.
         staged: The staged output for topics in the durable log, to publish after the commit.

@@ -160,8 +160,8 @@ class Portions:
     def _latest(self, place: TopicPartition, wall_ms: int | None) -> int:
         """Return the latest plausible time of a partition's records, ms since the epoch.
 
-        After a record with a later time, the times of records are unknown, because a partition is
-        ordered by the running maximum of its times.
+        A record with a later time, as from a wrong clock, hides the times of the records after it,
+        because a partition is ordered by the running maximum of its times.
         """
         return LATEST_MS if wall_ms is None else self._times[place.topic].latest(wall_ms)
 

@@ -40,10 +40,10 @@ class RecordSizes:
         return self._means[place]
 
     def saw(self, place: TopicPartition, records: int, size: int) -> None:
-        """Record the bytes of some records of a partition.
+        """Update a partition's mean size from records that a batch has read.
 
-        The mean rises immediately, because too large batches fail. If records are smaller, each
-        call halves the difference.
+        `records` is the number of records, `size` their total bytes. The mean rises immediately,
+        because too large batches fail. If records are smaller, each call halves the difference.
         """
         if records:
             mean, before = size / records, self._means.get(place, 0.0)

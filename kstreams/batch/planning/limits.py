@@ -1,9 +1,9 @@
-"""Share a query's limits among its tasks, so that exactly the stated number of records passes.
+"""Share the count of each `limit` node among tasks, so that exactly this many records pass.
 
-A limit with one task needs no sharing. With several tasks, each batch gives every task a share of
-the remaining number, and the shares never exceed it. A task with more records than its share writes
-nothing and reports the number of its records; the batch is planned again with larger shares, which
-are part of the plan. So a replayed batch has the same records.
+A `limit` node that runs in one task needs no sharing. With several tasks, each batch gives every
+task a share of the remaining number, and the shares never exceed it. A task with more records than
+its share writes nothing and reports the number of its records; the batch is planned again with
+larger shares, which are part of the plan. So a replayed batch has the same records.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Granted = Mapping[str, Mapping[int, Allowance]]
 
 @dataclass(frozen=True)
 class _Limit:
-    """A limit.
+    """A `limit` node of a query.
 
     Attributes:
-        count: The number of records that pass.
-        stage: The number of the stage whose tasks apply the limit.
+        count: The maximum number of records that the node forwards, over all tasks.
+        stage: The number of the stage whose tasks run the node.
         tasks: The number of these tasks.
     """
 
@@ -41,14 +41,14 @@ class _Limit:
 
 
 class QueryLimits:
-    """The limits of a query.
+    """The `limit` nodes of a query, which forward a maximum number of records.
 
     Args:
         groups: The groups of the query, in the order of their stages.
         counts: The number of tasks of each group.
 
     Attributes:
-        any: Whether there are limits.
+        any: Whether the query has `limit` nodes.
     """
 
     def __init__(self, groups: Sequence[PartitionGroup], counts: Sequence[int]) -> None:
@@ -63,7 +63,10 @@ class QueryLimits:
         self.any = bool(self._limits)
 
     def passed(self, tasks: Mapping[TaskId, str]) -> Counts:
-        """Return the number of records that have passed each limit, from the tasks' pointers."""
+        """Return, by `limit` node and task, the number of records that have passed.
+
+        `tasks` are the state pointers of the tasks, which contain these numbers.
+        """
         own = {self._groups[limit.stage] for limit in self._limits.values()}
         return merged_counts(
             (task.partition, TaskMeta.from_json(Pointer.from_json(text).meta).passed)
@@ -72,7 +75,7 @@ class QueryLimits:
         )
 
     def stopped(self, passed: Counts) -> frozenset[str]:
-        """Return the topics whose records have no effect any more, because limits are reached."""
+        """Return the topics whose records have no effect, because `limit` nodes forward no more."""
         reached = [
             node
             for node, limit in self._limits.items()
@@ -87,10 +90,13 @@ class QueryLimits:
     def shares(
         self, passed: Counts, records: Mapping[tuple[int, int], int], granted: Granted
     ) -> Granted:
-        """Return the allowance of each task in a batch, by limit, for limits with several tasks.
+        """Return the allowance of each task in a batch, by `limit` node and task.
+
+        An allowance is the number of records that a task may pass, including earlier batches. The
+        result has only the `limit` nodes that run in several tasks.
 
         Args:
-            passed: The number of records that passed before.
+            passed: The number of records that passed before, by `limit` node and task.
             records: The number of records that each task reads, by stage and task.
             granted: The shares in the plan of the batch.
         """
@@ -110,9 +116,9 @@ class QueryLimits:
 
         Args:
             shares: The previous shares.
-            passed: By limit, the number of records of tasks with a sufficient share and of tasks
-                that did not run.
-            arrived: By limit, the number of records of tasks with an insufficient share.
+            passed: By `limit` node, the number of records of tasks with a sufficient share and of
+                tasks that did not run.
+            arrived: By `limit` node, the number of records of tasks with an insufficient share.
         """
         return {
             node: _granted(self._limits[node], shares[node], passed.get(node, {}), found)
@@ -120,17 +126,17 @@ class QueryLimits:
         }
 
     def stage_of(self, node: str) -> int:
-        """Return the number of a limit's stage."""
+        """Return the number of the stage that runs a `limit` node."""
         return self._limits[node].stage
 
 
 def _shared(
     limit: _Limit, passed: Mapping[int, int], records: Mapping[tuple[int, int], int]
 ) -> dict[int, Allowance]:
-    """Divide the remaining number of a limit among tasks, in proportion to their input.
+    """Divide the records that a `limit` node may still pass among tasks, by their input.
 
     Args:
-        limit: The limit.
+        limit: The `limit` node.
         passed: The number of records that have passed before, by task.
         records: The number of records that each task reads, by stage and task.
     """

@@ -49,7 +49,8 @@ class BatchPlanner:
             own start.
 
     Attributes:
-        stopped: Topics that are not read any more, because limits below them are reached.
+        stopped: Topics that are not read any more, because their records reach only `limit` nodes
+            that forward no more records.
 
     Raises:
         TopicRecreatedError: A topic was deleted and created again after it was read.
@@ -117,7 +118,7 @@ class BatchPlanner:
         """Return the start offset of each partition of a source that is not in `known`.
 
         Args:
-            node: The source.
+            node: A source of the pipeline.
             known: The positions from earlier batches.
         """
         topic = node.topic.name

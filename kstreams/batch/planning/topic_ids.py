@@ -1,4 +1,4 @@
-"""Checks topic ids: a topic that was created again has another id than the stored positions."""
+"""Checks that topics still have the ids that were stored with the positions in them."""
 
 from __future__ import annotations
 

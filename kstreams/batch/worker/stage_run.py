@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from kstreams.batch.io.sink_writers import sinks_of
 from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
@@ -73,7 +74,8 @@ class StageRun:
         batch: The number of the batch.
         cuts: By stage and task, the revision of the batch's plan that changed the task's input.
         versions: The versions of global tables in the batch's plan.
-        attempt: The number of the Spark attempt.
+        attempt: The number of attempts at the batch, including this one.
+        on_task: Called with the partition of each task before the task runs.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class StageRun:
         cuts: Cuts = MappingProxyType({}),
         versions: Versions = MappingProxyType({}),
         attempt: int = 1,
+        on_task: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._query = settings.query
@@ -92,26 +95,47 @@ class StageRun:
         self._cuts = cuts
         self._versions = versions
         self._attempt = attempt
+        self._on_task = on_task
         self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that messages address; yield the messages to later stages.
 
+        Messages for later stages and for the driver pass through.
+
         Raises:
             ExecutionError: A message is damaged.
             KStreamsError: A task failed; the error names its group and partition.
         """
-        inboxes: dict[int, _Inbox] = {}
+        own: list[Envelope] = []
         refused = False
         for payload in payloads:
             envelope = Envelope.unpack(payload)
             refused = refused or isinstance(envelope.content, Refusal)
             if envelope.stage == self._settings.number:
-                inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
+                own.append(envelope)
             else:
                 yield envelope.task % self._query.width, payload
         if refused:
             return  # the input of the previous stage is incomplete
+        for envelope in self.run(own):
+            yield envelope.task % self._query.width, envelope.pack()
+
+    def run(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:
+        """Run the tasks of calls and records; yield records for later stages, and the results.
+
+        If a task refuses its input, the results have a `Refusal`, and no later stage may run.
+
+        Args:
+            envelopes: The calls of this stage, and all records for its tasks.
+
+        Raises:
+            KStreamsError: A task failed; the error names its group and partition.
+        """
+        self._reopen_sinks()
+        inboxes: dict[int, _Inbox] = {}
+        for envelope in envelopes:
+            inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
         began, began_ms = time.perf_counter(), SystemClock().now_ms()
@@ -129,9 +153,9 @@ class StageRun:
         arrived: dict[int, Mapping[str, int]] = {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
+            self._on_task(task)
             try:
-                for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
-                    yield self._addressed(envelope)
+                yield from self._run_task(task, call, queues, tasks.pop(task).records, done)
             except Exceeded as exc:
                 arrived[task] = exc.arrived
                 continue
@@ -141,7 +165,13 @@ class StageRun:
         for task, result in done.items():  # the state of a task is written while the next task runs
             with self._placed(task):
                 status = self._with_numbers(result.status, began_ms)
-                yield self._addressed(Envelope(DRIVER, task, status))
+                yield Envelope(DRIVER, task, status)
+
+    def _reopen_sinks(self) -> None:
+        """After a failed attempt, open new writers of sinks, which delete its staged results."""
+        if self._attempt > 1:
+            for name in sinks_of(self._settings.group):
+                self._worker.writers.drop(self._query.commit_epoch, name)
 
     def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
         """Return a status with the worker, the attempt and the start time of the task."""
@@ -177,25 +207,21 @@ class StageRun:
             for spec in self._settings.group.global_stores
         }
 
-    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
+    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Envelope]:
         """Yield messages with the tasks that did not run.
 
-        Each partition of the next stage gets one of the messages, does not run its tasks, and
-        passes the message on to the driver.
+        On Spark, each partition of the next stage gets one of the messages, does not run its tasks,
+        and passes the message on to the driver.
         """
         own = self._settings.number
         yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
 
-    def _refused(self, refusal: Refusal) -> Iterator[Message]:
+    def _refused(self, refusal: Refusal) -> Iterator[Envelope]:
         own = self._settings.number
-        yield self._addressed(Envelope(DRIVER, 0, refusal))
+        yield Envelope(DRIVER, 0, refusal)
         if own + 1 < len(self._query.counts):
             for partition in range(1, self._query.width):
-                yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
-
-    def _addressed(self, envelope: Envelope) -> Message:
-        """Return a message to the next stage, which passes it on to the stage of the envelope."""
-        return envelope.task % self._query.width, envelope.pack()
+                yield Envelope(DRIVER, partition, Refusal(()))
 
     def _run_task(
         self,
@@ -232,7 +258,7 @@ class StageRun:
         done[task] = result
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
-        """Return the runner of a task, on versions in the durable log."""
+        """Return an object that runs a task, with its state as versions in the durable log."""
         return TaskRun(settings, VersionedState(self._settings, task, self._worker))
 
     @contextmanager
@@ -290,7 +316,7 @@ def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
 
 
 def _origin(queues: Sequence[Queue]) -> str:
-    """Return the ranges that a task has read, as text: a rejected result came from one of them."""
+    """Return the offset ranges that a task has read, as text for the error of a rejected result."""
     read = (
         f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
         for queue in queues

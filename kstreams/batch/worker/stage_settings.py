@@ -99,7 +99,11 @@ class QuerySettings:
         )
 
     def edges(self, exits: Mapping[str, int]) -> dict[str, EdgeTarget]:
-        """Return the targets of edges and loops, given the stage of each target."""
+        """Return the target of each edge and loop.
+
+        Args:
+            exits: The number of the stage that an edge or loop leads to, by its name.
+        """
         return {
             edge: EdgeTarget(stage, self.uneven.of_input(edge, self.counts[stage]))
             for edge, stage in exits.items()
@@ -117,7 +121,7 @@ class QuerySettings:
 
     @property
     def publisher(self) -> str:
-        """The id of the publisher of staged output; it begins with the app id."""
+        """The id under which the query publishes staged output; it begins with the app id."""
         return f"{self.state_name}/{self.epoch}"
 
     @property
@@ -130,7 +134,14 @@ class QuerySettings:
         return min(read or [topic for _, topic in written_topics(self.groups)], default="")
 
     def staged(self, parts: Iterable[LoopPart]) -> Staged:
-        """Return the staged output of the query's tasks in a batch."""
+        """Return the query's staged output of a batch, for publishing.
+
+        Args:
+            parts: The parts of the durable log in which tasks have staged output.
+
+        Raises:
+            CompileError: There is staged output, and the query has no topic with a fixed name.
+        """
         topic, made = self.first_topic, tuple(parts)
         if made and not topic:
             raise CompileError(

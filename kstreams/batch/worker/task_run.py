@@ -43,7 +43,7 @@ class Forwarded:
     Attributes:
         stage: The number of the stage.
         task: The partition of the task.
-        queue: The records.
+        queue: The records, ordered by offset.
     """
 
     stage: int
@@ -64,7 +64,7 @@ class TaskResult:
 
     Attributes:
         status_so_far: The status for the driver, without the requests to the durable log.
-        state: The committed state.
+        state: The task's state, whose new version is written and not yet committed by the driver.
         forwarded: The records for later stages; can be iterated once.
         busy: The durations of phases; later phases may be added.
     """

@@ -36,8 +36,8 @@ class TaskSettings:
     """The settings of one task.
 
     Attributes:
-        group: The partition group.
-        partition: The partition.
+        group: The partition group that the task runs.
+        partition: The number of the partition that the task processes.
         io: Writes the output, and returns the limits of topics.
         producer: A producer id that is unique in this epoch of the checkpoint.
         edges: The target of each outgoing edge and loop.

@@ -58,9 +58,11 @@ class OpenState(Protocol):
         ...
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write records for loops, or staged output, given as name, task and table, in order.
+        """Write records for loops and staged output to the durable log, in the given order.
 
-        The records are valid only if the driver commits them. Nothing is written without records.
+        `records` has the name of the loop or sink, the receiving task (for staged output, this
+        task), and the table. Returns one part for each. The records are valid only if the driver
+        commits them. Nothing is written without records.
         """
         ...
 

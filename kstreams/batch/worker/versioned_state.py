@@ -35,7 +35,7 @@ class VersionedState:
 
     Attributes:
         settings: The settings of the stage.
-        task: The task.
+        task: The id of the task.
         worker: The state of the worker.
     """
 

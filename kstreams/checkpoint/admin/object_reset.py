@@ -62,7 +62,7 @@ def finish_reset(home: ObjectHome, log: ObjectStoreSettings | None) -> None:
     """Complete an interrupted reset, if there is one.
 
     Args:
-        home: The home of the checkpoint.
+        home: The storage of the checkpoint.
         log: The durable log of the app, if it is not in the checkpoint.
     """
     found = Checkpoint.read(home)

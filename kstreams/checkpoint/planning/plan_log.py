@@ -210,7 +210,7 @@ class PlanLog:
         self._objects.delete([f"{self._prefix}{_inherited(number, run)}"])
 
     def inherited(self) -> set[int]:
-        """Return the numbers of the batches with a note of `inherit`, including ended drivers'."""
+        """Return the numbers of batches with a note of `inherit`, also by drivers that ended."""
         found = map(_INHERITED.fullmatch, self._names("inherited/"))
         return {int(match[1]) for match in found if match is not None}
 

@@ -91,7 +91,7 @@ class Plan:
 
     Attributes:
         tasks: The slices to read, by stage number and task; empty for a call without input.
-        positions: The start of the next plan in each partition.
+        positions: The offset at which the next plan starts, by partition.
         wall_ms: The wall time of the batch for all its tasks, ms.
         since_ms: The wall time (ms) at the start of the app's run: earlier idleness does not count.
         close_windows: Whether the tasks close their open windows.
@@ -106,10 +106,11 @@ class Plan:
         holding: The rule for held-back records; None without one.
         takeover: The id of the driver that takes over with this plan; empty for the plan of a
             batch.
-        kept: The numbers of the plans that cleanup retains; see `kstreams.checkpoint.takeover`.
+        kept: The batch numbers of plans that cleanup retains; see `kstreams.checkpoint.takeover`.
         ahead: Whether the plan was stored during the previous commit: it counts only if that commit
             is in the log.
-        limits: The allowance of each task, by limit and task; empty in the first plan of a batch.
+        limits: The number of records that a task may pass, including earlier batches, by `limit`
+            node and task; empty in the first plan of a batch.
         voids: The number of earlier void plans of this batch number.
     """
 
@@ -152,10 +153,11 @@ class Plan:
     def granting(
         self, limits: Mapping[str, Mapping[int, Allowance]], tasks: Iterable[tuple[int, int]]
     ) -> Plan:
-        """Return the next revision of the plan, with the same records and other shares of limits.
+        """Return the next revision of the plan: the same records, other shares of `limit` nodes.
 
         Args:
-            limits: The allowance of each task, by limit and task.
+            limits: The number of records that a task may pass, including earlier batches, by
+                `limit` node and task.
             tasks: The stage number and task number of each task whose results change.
         """
         cuts = {**self.cuts, **dict.fromkeys(tasks, self.revision + 1)}

@@ -94,7 +94,7 @@ def fork(
     state. An interrupted fork leaves no checkpoint: call it again.
 
     Args:
-        source: The savepoint.
+        source: The savepoint to copy.
         target: The directory, URL or storage of the new checkpoint.
         app: The id of the new app.
         log: The durable log of the new app; None: in the new checkpoint.

@@ -31,9 +31,9 @@ class StorePlace:
     """One store in a checkpoint.
 
     Attributes:
-        checkpoint: The checkpoint when it was read.
+        checkpoint: The description of the checkpoint, as last read.
         objects: The durable log.
-        spec: The store.
+        spec: The definition of the store.
         group: The name of the partition group that owns the store.
         query: The name of the query that runs the group.
         stamp: The stamp of the checkpoint's description, which changes with each new revision.
@@ -126,7 +126,7 @@ def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
 
     Args:
         shape: The shape of the store's group; see `Topology.shape`.
-        spec: The store.
+        spec: The definition of the store.
     """
     heads = (*shape["sources"].values(), *shape["entries"].values())
     routes = {(head["key"], head["partitioner"]) for head in heads}
@@ -163,7 +163,7 @@ def store_group(app: str, shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str
     Args:
         app: The app id.
         shape: `Topology.shape` of the app's topology.
-        spec: The store.
+        spec: The definition of the store to find.
 
     Raises:
         CheckpointMismatchError: The app has no such store, or another definition of it.

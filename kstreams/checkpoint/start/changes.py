@@ -189,7 +189,11 @@ class _Planner:
         return StoreChangeKind.SAME, ""
 
     def _option(self, change: StoreChange, stores: Iterable[StoreChange]) -> str:
-        """Return the option that decides about a store: `--rename` if one new store fits."""
+        """Return the option of `kstreams run` that decides about a store.
+
+        It is `--rename` if exactly one new store can read the rows of a removed store, otherwise
+        `--reset`.
+        """
         name = change.store
         if change.verdict is StoreChangeKind.REMOVED:
             new = (each.store for each in stores if each.action == _BEGIN_EMPTY)

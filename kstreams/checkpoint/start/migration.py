@@ -64,7 +64,7 @@ def migrate_store(
     """Fill a task's new store from its old store; return the number of rows.
 
     Args:
-        migration: The migration.
+        migration: The old definition, and the conversion of keys and values.
         new: The definition of the new store.
         source: The task's old working store.
         target: An empty working store with the new stores.

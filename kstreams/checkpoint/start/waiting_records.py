@@ -1,4 +1,4 @@
-"""The number of records held in a store that a changed topology removes."""
+"""The number of buffered records in a store that a changed topology removes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def waiting_records(
     backend: StateBackend,
     store: str,
 ) -> int | None:
-    """Return the number of input records held in a store; None for stores that hold none.
+    """Return the number of input records that a store buffers; None if its kind buffers none.
 
     Args:
         checkpoint: The existing checkpoint.

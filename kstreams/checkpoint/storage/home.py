@@ -25,7 +25,7 @@ class Description:
 
     Attributes:
         name: The name of the document, which its checksum covers.
-        data: The bytes.
+        data: The content of the document.
         revision: The revision number; the next saved description has the next number.
     """
 

@@ -30,7 +30,7 @@ class ObjectTelemetry:
     GET for each object read.
 
     Args:
-        objects: The storage.
+        objects: The object store that has the files.
     """
 
     objects: ObjectStore

@@ -24,7 +24,7 @@ class TelemetryFiles(Protocol):
 
     @property
     def every_s(self) -> float:
-        """Return the minimum interval between writes of a name, s; writes may cost money."""
+        """Return the minimum interval between writes to one file, s; writes may cost money."""
         ...
 
     def replace(self, name: str, data: bytes) -> None:

@@ -161,7 +161,7 @@ def _probe(name: str, supplier: Callable[[], object], wanted: tuple[type, ...]) 
 
     Args:
         name: Name of the node, for errors.
-        supplier: The supplier.
+        supplier: The function or class that returns a processor.
         wanted: The accepted classes of processors.
 
     Raises:

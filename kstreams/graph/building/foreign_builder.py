@@ -206,7 +206,7 @@ class ForeignBuilder(TableBuilder):
         )
 
     def _way_to(self, table: Table[Any, Any]) -> tuple[Serde[Any], Partitioner]:
-        """Return the serde and the partitioner of keys, which route messages to a table's tasks."""
+        """Return the key serde and partitioner that choose the task of a row of a table."""
         place: str | None = table.name
         while place is not None:
             node = self._nodes.get(place)

@@ -111,7 +111,7 @@ class StreamJoinBuilder(JoinBuilder):
 
         Args:
             name: The name of the node.
-            stream: The stream.
+            stream: The node that forwards the stream's records.
             table: A versioned table, or a table derived from one, with the same keys.
             joiner: `inner(f)` or `left(f)`.
             grace: The time for which records are buffered, by the stream time of the stream.

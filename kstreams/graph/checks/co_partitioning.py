@@ -34,13 +34,14 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Meeting:
-    """A join or a store, and the entries (sources, edges and loops) whose records reach it.
+    """A join or a store, and the sources, repartition edges and loops whose records reach it.
 
     Attributes:
         place: The join or the store, as error messages name it.
         store: Name of the store; empty for a join.
         nodes: The nodes that join, or that use the store.
-        entries: The entries whose records reach the join or store, in the order of the graph.
+        entries: The sources, repartition edges and loops whose records reach the join or store, in
+            the order of the graph.
     """
 
     place: str
@@ -50,14 +51,14 @@ class Meeting:
 
 
 def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
-    """Return the joins, then the stores, that the records of several entries reach.
+    """Return the joins, then the stores, that the records of several inputs reach.
 
-    A processor that reads a table counts as a user of the table's store; reads of global tables,
-    which are complete in each task, do not count. Entries with the key serde `NONE` are omitted,
-    because their records have no keys.
+    Inputs are sources, repartition edges and loops; those with the key serde `NONE` are omitted,
+    because their records have no keys. A processor that reads a table counts as a user of the
+    table's store; reads of global tables, which are complete in each task, do not count.
 
     Args:
-        nodes: The nodes, parents first; if they are the nodes of one group, its entries come first.
+        nodes: The nodes, parents first; if they are the nodes of one group, its inputs come first.
     """
     found: list[Meeting] = []
     for place in stateful_places(nodes):
@@ -68,10 +69,12 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
-    """Return all joins, then all stores, each with the entries whose records reach it.
+    """Return all joins, then all stores, each with the inputs whose records reach it.
+
+    Inputs are sources, repartition edges and loops.
 
     Args:
-        nodes: The nodes, parents first; if they are the nodes of one group, its entries come first.
+        nodes: The nodes, parents first; if they are the nodes of one group, its inputs come first.
     """
     above: dict[str, dict[str, Entry]] = {}
     joins: list[Meeting] = []
@@ -101,7 +104,7 @@ def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Yield a problem for entries with different key serdes that reach one join or store."""
+    """Yield a problem for each two inputs of a join or store that have different key serdes."""
     known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries

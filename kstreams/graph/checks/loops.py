@@ -34,7 +34,7 @@ def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def with_hops(nodes: Mapping[str, AnyNode]) -> Mapping[str, AnyNode]:
-    """Return the nodes; in a topology with loops, repartition edges transmit hop counts."""
+    """Return the nodes; if there are loops, with repartition edges that transmit hop counts."""
     if not any(isinstance(node, LoopNode) for node in nodes.values()):
         return nodes
     return {

@@ -66,7 +66,7 @@ def partition_counts(
     """Return each group's number of tasks, and the partition counts that differ from it.
 
     Args:
-        topology: The topology.
+        topology: The topology whose tasks are counted.
         counts: Partition count of each source topic, by topic.
         records: Returns the number of records of a topic, for the hint of an error; None if the
             number is not known.
@@ -195,7 +195,7 @@ def _partitioner(entry: Entry) -> Partitioner:
 def _counts_beside(
     topology: Topology, group: PartitionGroup, counts: Mapping[str, int]
 ) -> Iterator[int]:
-    """Yield the partition counts of all source topics of the pipeline that has the group."""
+    """Yield the partition counts of all source topics of the pipeline that contains a group."""
     for groups in topology.pipelines():
         if group in groups:
             yield from (counts[node.topic.name] for each in groups for node in each.sources)

@@ -23,7 +23,7 @@ class Side:
     """A source of a group, with the size of its topic.
 
     Attributes:
-        source: The source.
+        source: The node of the source.
         partitions: Number of partitions of its topic.
         records: Number of records of its topic; None if it is not known.
     """
@@ -46,7 +46,7 @@ def repartition_hint(
     if it is known, otherwise its number of partitions.
 
     Args:
-        group: The group.
+        group: The partition group whose inputs differ.
         sides: The sources among the inputs.
         entries: The inputs that must be co-partitioned.
         by: The property in which the inputs differ.
@@ -79,7 +79,7 @@ def repartition_lines(
     Args:
         group: The group of the source. If the source feeds a table, the code creates the table
             again.
-        source: The source.
+        source: The source whose records the code repartitions.
         like: The source whose partitioner is used; None for the partitioner of `source`.
     """
     name, topic = source.name, source.topic.name

@@ -141,7 +141,7 @@ def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
 
 
 def _store_types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
-    """Yield a problem for each store whose serdes do not match the records of its node."""
+    """Yield a problem for each node whose records do not match the serdes of its store."""
     for node in ordered:
         if not isinstance(node, ProcessorNode):
             continue

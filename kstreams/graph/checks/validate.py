@@ -146,9 +146,9 @@ def _store_name_problem(name: str) -> str:
 
 
 def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
-    """Yield problems of changelogs.
+    """Yield a problem for each changelog whose topic or store is unsuitable.
 
-    A changelog's topic name is invalid or already used by a source, a sink or another store, or its
+    The topic's name is invalid or is already used by a source, a sink or another store, or the
     store does not support a changelog.
     """
     users: dict[str, str] = {}

@@ -36,7 +36,7 @@ class Neighbors:
     """The nodes of a partition group, with their order and their neighbors.
 
     Args:
-        group: The group.
+        group: The partition group.
         forms: The column form of each node that has one.
         intercepted: Whether there is an interceptor that cannot wrap column processors.
 
@@ -65,7 +65,10 @@ class Neighbors:
         return min(names, key=self.places.__getitem__)
 
     def source(self, parents: Sequence[str]) -> ColumnSource:
-        """Return the serdes of the records that parents forward; all parents must be entries."""
+        """Return the serdes of the records that parents forward.
+
+        All parents must be sources, repartition edges or loops.
+        """
         entries = [self._entries[parent] for parent in parents]
         key, value = serdes_of(entries[0])
         nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
@@ -138,7 +141,7 @@ class Neighbors:
         after it.
 
         Args:
-            node: The operator.
+            node: The node of the operator.
             joins: Names of the joins of table changes that run by columns.
         """
         if not self._takes_columns(node) or self.records_reason(node.parents) is not None:

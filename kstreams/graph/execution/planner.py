@@ -34,7 +34,7 @@ class ExecutionPlanner:
     has a stream-time punctuator, and whether an interceptor cannot wrap column processors.
 
     Args:
-        group: The nodes.
+        group: The partition group whose nodes are planned.
         intercepted: Whether an interceptor cannot wrap column processors.
     """
 
@@ -89,7 +89,7 @@ class ExecutionPlanner:
         """Return a new column processor for a node; None if the node runs by records.
 
         Args:
-            node: The node.
+            node: The node that the processor is for.
             punctuated: Whether a node that comes later in the order of the group has a
                 stream-time punctuator.
 
@@ -163,7 +163,7 @@ class ExecutionPlanner:
     def _inputs(
         self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
     ) -> list[Input] | Reason:
-        """Return a node's inputs, or the reason why an input's parents do not meet its need."""
+        """Return a node's inputs, or why the parents of one forward no rows that it accepts."""
         inputs = []
         for parents, need in _ports(node, form):
             met = self._met(node, parents, need)
@@ -175,7 +175,11 @@ class ExecutionPlanner:
         return inputs
 
     def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
-        """Return the first kind of rows in `need` that parents forward, or the reason if none."""
+        """Return the kind of rows that an input gets from its parents by columns.
+
+        It is the first kind in `need`, the kinds that the input accepts, that the parents forward.
+        If they forward none, return the reason; it is empty if it is not known.
+        """
         reason: Reason | None
         if Need.CHANGES in need:
             reason = self._changes_reason(parents[0], need)
@@ -208,7 +212,10 @@ class ExecutionPlanner:
     def _reason(
         self, node: ProcessorNode, form: NodeForm, inputs: Sequence[Input]
     ) -> Reason | None:
-        """Return why a node whose inputs meet its needs cannot run by columns, or None."""
+        """Return why a node with suitable inputs cannot run by columns, or None if it can.
+
+        The reasons are other nodes, such as a node that uses the same store.
+        """
         if form.follower and inputs[0].need is not Need.RECORDS:
             return None
         match form.output:
@@ -296,7 +303,7 @@ def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def _ports(node: ProcessorNode, form: NodeForm) -> list[tuple[Sequence[str], Need]]:
-    """Return the parents of each input of a node, with the need of the input."""
+    """Return the parents of each input of a node, and the kinds of rows that the input accepts."""
     ports = [[port] for port in node.ports] if isinstance(node, JoinNode) else [node.parents]
     return list(zip(ports, form.needs, strict=True))
 

@@ -30,7 +30,10 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason for a group in which `on_error` may skip failed records of an entry."""
+    """Return the reason against columns for a group with an `on_error` that skips failed records.
+
+    `entry` is the source, repartition edge or loop that has the `on_error`.
+    """
     return f"{entry!r} continues after failed records (on_error)"
 
 
@@ -55,7 +58,7 @@ def store_shared(user: str) -> Reason:
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason for a node whose downstream node, `node`, also has other parents."""
+    """Return the reason against columns for a parent of `node`, which also has other parents."""
     return f"node {node!r} below it also gets records from other nodes"
 
 
@@ -65,12 +68,18 @@ def table_read(reader: str) -> Reason:
 
 
 def join_by_records(join: str, why: Reason | None = None) -> Reason:
-    """Return why a table does not run by columns: a join by records looks it up."""
+    """Return why a table does not run by columns: a join by records looks it up.
+
+    `why` is the reason why the join runs by records; None if it is not known.
+    """
     return _with_cause(f"join {join!r} runs by records", why)
 
 
 def table_by_records(table: str, why: Reason | None = None) -> Reason:
-    """Return why a join does not run by columns: its table runs by records."""
+    """Return why a join does not run by columns: its table runs by records.
+
+    `why` is the reason why the table runs by records; None if it is not known.
+    """
     return _with_cause(f"its table {table!r} runs by records", why)
 
 

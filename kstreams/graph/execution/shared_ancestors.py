@@ -15,7 +15,7 @@ _BOTH = 3
 def joins_behind(group: PartitionGroup) -> dict[str, list[str]]:
     """Return, by node, the joins that the node's records reach on separate paths to both inputs.
 
-    The keys of the result include sources and entries of the group.
+    The keys of the result include the group's sources, incoming repartition edges and loops.
     """
     children = group.children()
     found: dict[str, list[str]] = {}

@@ -45,7 +45,7 @@ class Tables:
         return node
 
     def stores_above(self, port: str) -> tuple[StoreSpec[Any], ...]:
-        """Return the stores of the table above a node, as in `above`; empty if `above` is None."""
+        """Return the stores of the table that `above` finds for a node; empty if it finds none."""
         table = self.above(port)
         return () if table is None else table.stores
 
@@ -62,7 +62,8 @@ class Tables:
     def readers(self, table: ProcessorNode) -> set[str]:
         """Return the nodes that read a table's store or receive its changes.
 
-        A view of the table does not count as a reader, but the nodes that read the view do.
+        A table that is derived from it without a store does not count as a reader, but the nodes
+        that read the derived table do.
         """
         found = {user for spec in table.stores for user in self._neighbors.users[spec.name]}
         waiting = list(self._neighbors.children[table.name])

@@ -226,9 +226,10 @@ class BatchJoin:
         return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
 
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
-        """Return the distinct keys of the batch and of `due`, and the key number of each `due`.
+        """Return the distinct keys of the batch and of `due`, and the key numbers of `due`.
 
-        `due` contains the stored waiting records whose window closes in this batch, if any.
+        `due` contains the stored waiting records whose window closes in this batch, or is None. The
+        key number of a record is the index of its key in the returned keys.
         """
         stored = self._came.keys.stored
         if due is None or not due.keys:
@@ -239,7 +240,7 @@ class BatchJoin:
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
         """Read the stored rows that may contain partners of the batch's records, or `due` records.
 
-        The other arguments are the results of `_all_keys`.
+        `keys` and `codes` are the two results of `_all_keys(due)`.
         """
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:

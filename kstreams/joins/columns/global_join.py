@@ -25,7 +25,7 @@ class GlobalJoinColumns(EachRow):
     Args:
         table: The store of the table.
         joiner: An inner or a left joiner.
-        by: Returns the key of the global table's row for a record's key and value.
+        by: Returns the key of the global table's row for a record's key and value; None for no row.
         source: The input of the records; None if the parent is a column processor.
     """
 

@@ -29,7 +29,7 @@ class KeyNumbers:
 
     @classmethod
     def of(cls, keys: pa.Array) -> KeyNumbers:
-        """Return the number assigned to each key of a column."""
+        """Assign numbers to the distinct keys of a column."""
         if not isinstance(keys.type, pa.BaseExtensionType):
             return cls._encoded(keys)
         if pa.types.is_struct(keys.storage.type):  # objects that are equal if their fields are
@@ -46,7 +46,7 @@ class KeyNumbers:
 
     @classmethod
     def _together(cls, fields: Sequence[KeyNumbers]) -> KeyNumbers:
-        """Return the numbers of the distinct combinations of one or more fields."""
+        """Assign numbers to the keys of a struct column, from the numbers of its fields' values."""
         found = fields[0]
         for field in fields[1:]:
             found = cls._encoded(pa.array(found.codes * field.count + field.codes))

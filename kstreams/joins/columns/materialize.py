@@ -20,7 +20,7 @@ class MaterializeColumns(ColumnProcessor):
     batch.
 
     Args:
-        store: The store.
+        store: The store of the table.
         source: The input of the records.
     """
 

@@ -181,7 +181,12 @@ def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a colum
 
 
 def _after(outcome: Outcome, places: Ints) -> Ints:
-    """Return sequence numbers for records at batch positions, above those of stored records."""
+    """Return numbers that order the batch's records by position, after all stored records.
+
+    Args:
+        outcome: The outcome of the join, with the numbers of the stored records.
+        places: The batch positions of the records.
+    """
     last = int(outcome.elements.numbers.max(initial=0))
     numbers: Ints = last + 1 + places
     return numbers

@@ -114,7 +114,8 @@ def meet(
         arrivals: The records of the batch.
         known: The stored records and the records of the batch.
         setup: The time spans of the join.
-        clocks: The progress of the join before the batch.
+        clocks: The newest record times of both sides, and the times up to which their unmatched
+            records were forwarded, before the batch.
         keeps: Whether unmatched records of the left and of the right side are forwarded.
     """
     left, right = _candidates(known, setup)
@@ -185,15 +186,15 @@ def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
 
 
 def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints:
-    """Return a time (ms) for each stream time: the join windows of earlier records have closed.
+    """Return, for each stream time, the record time (ms) before which join windows have closed.
 
-    Earlier records without a partner have therefore been forwarded.
+    Unmatched records before that time have been forwarded.
 
     Args:
         stream: The stream times, ms.
-        sides: The side that belongs to each stream time: 0 left, 1 right.
+        sides: For each stream time, the side of the records: 0 left, 1 right.
         setup: The time spans of the join.
-        clocks: The progress of the join before the batch.
+        clocks: The times up to which unmatched records were forwarded before the batch.
     """
     delays = np.array([setup.close(0, 0), setup.close(1, 0)])
     known = np.array([clocks.final_left, clocks.final_right])

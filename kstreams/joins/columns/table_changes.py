@@ -18,7 +18,7 @@ class TableChanges(StoredChanges):
     """The columnar form of `Materialize` if no node reads the store before all rows are put.
 
     Args:
-        store: The store.
+        store: The store of the table.
         source: The input of the records; None if the parent is a column processor.
     """
 

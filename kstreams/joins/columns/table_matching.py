@@ -73,14 +73,15 @@ class TableMeeting:
     """Changes of both tables with their partners, as columns.
 
     Attributes:
-        keys: The keys.
+        keys: The key of each change.
         is_left: Whether a change belongs to the left table.
         alone: Whether a change has a result without a partner; depends on the kind of joiner.
         news: The new values.
         olds: The old values.
         partners: The other table's value at each change's position; None for no row.
         times: The later time of the change and its partner, ms.
-        order: The batch positions and stream times of the changes; empty at a batch's end.
+        order: The batch positions and stream times of the changes; empty if the inputs forwarded
+            the changes only at the end of the batch.
     """
 
     keys: pa.Array

@@ -222,9 +222,10 @@ class ForeignAnswers:
 def _pieces(
     rows: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[Sequence[int], Sequence[bytes], Sequence[bytes]]]:
-    """Split rows into batches of limited count and size, as columns.
+    """Split left rows into batches of limited count and size, as columns.
 
-    Yields, for each batch, the numbers, keys and values of its rows.
+    Yields three columns for each batch: the index of the right row to which each left row refers,
+    the keys of the left rows in the subscription store, and their encoded values.
     """
     count = _AT_FIRST
     while piece := list(islice(rows, count)):

@@ -44,7 +44,7 @@ def look_up(
     at upstream nodes remain. Null values are dropped as `null-value`.
 
     Args:
-        service: The service.
+        service: The service, with its limits, retries and cache.
         joiner: With `inner(f)` a record without an answer gives no result, and is not counted as
             dropped; with `left(f)` the function receives None.
         by: Returns a hashable question from key and value, or None for no question: then a left

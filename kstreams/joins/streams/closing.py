@@ -38,9 +38,10 @@ _Held = _Entry | _Closed | None
 class Closing:
     """Forwards unmatched records whose windows have closed, and deletes expired records.
 
-    Entries of waiting records are in memory until the end of the batch. Then entries that still
-    wait are stored, and expired rows are deleted. So a record that closes no window costs only one
-    comparison, and the entry of a record whose window closes within its batch is never stored.
+    An index in the store has an entry for each record that waits for a partner, by closing time.
+    Entries of the batch's records are in memory until the end of the batch, when entries of records
+    that still wait are stored, and expired rows are deleted. So a record that closes no window
+    costs one comparison, and an entry whose window closes within the batch is never stored.
 
     Args:
         rows: The rows of the join's store.
@@ -79,12 +80,12 @@ class Closing:
         self.next = -FAR_MS if any(self.keeps) else FAR_MS
 
     def wait(self, side: int, number: int, record: Record[Any, Any]) -> None:
-        """Add an entry for a stored record that waits for a partner.
+        """Add a stored record that waits for a partner to the index of waiting records.
 
         Args:
             side: 0 for left, 1 for right.
             number: The record's number in the store.
-            record: The record.
+            record: The waiting record.
         """
         time = record.timestamp
         close = time + self._delays[side]
@@ -155,12 +156,12 @@ class Closing:
                 del self._closed[kept:]
 
     def _release(self, held: Sequence[_Held]) -> None:
-        """Store the entries of records that still wait for a partner, and delete expired rows.
+        """Store the index entries of records that still wait, and delete expired rows.
 
         Called at the end of the batch.
 
         Args:
-            held: The entries of the batch's waiting records, and undo information.
+            held: The index entries of the batch's waiting records, and undo information.
         """
         for entry in held:
             if entry is not None and len(entry) == 7 and entry[0] >= self._done:
@@ -183,7 +184,10 @@ class Closing:
             self._read(end)
 
     def _read(self, end: int) -> None:
-        """Add the next stored entries of waiting records to the heap."""
+        """Load the index entries with the next closing times from the store into the heap.
+
+        Reads up to some time after `end` (ms), or less if there are many entries.
+        """
         start, until = self._until, end + self._ahead
         found = list(islice(self._rows.stored_entries(start, until), _READ_AT_ONCE))
         if len(found) == _READ_AT_ONCE:

@@ -1,4 +1,4 @@
-"""Stored entries that become due over time, returned in order without a scan per record."""
+"""Read-ahead buffer for store entries with due times: returns due entries without scans."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ _PARTS = 8
 
 
 class Upcoming(Generic[E]):
-    """Buffers the next entries of a store, and returns the due entries.
+    """Reads store entries with due times in advance, and returns the due entries in order.
 
-    The next entries are in memory, so a record that makes no entry due costs one comparison, and a
-    record that makes entries due needs no scan of the store. The caller checks that an entry is
-    still valid, and remembers the time up to which all entries are taken, because entries are
-    deleted later, as ranges.
+    An entry is a tuple that begins with its due time, such as that of a record which waits in a
+    queue. The next entries are in memory, so a record that makes no entry due costs one comparison,
+    and other records rarely cause a read of the store. The caller checks that an entry is still
+    valid, and remembers the time up to which all entries are taken, because entries are deleted
+    later, as ranges of times.
 
     Args:
         read: Yields the stored entries that are due from one time (ms, inclusive) to another
             (exclusive).
-        drop: Takes an end (ms) and a start (ms), and deletes the entries due from the start to
-            before the end.
-        wait_ms: Approximate waiting time of entries.
+        drop: Takes an end (ms) and a start (ms), and deletes the stored entries due from the start
+            to before the end.
+        wait_ms: Approximate time between the storage of an entry and its due time, ms.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Upcoming(Generic[E]):
         """Nothing is due before this time, ms."""
 
     def put(self, entry: E) -> None:
-        """Add an entry that was just stored."""
+        """Add an entry that the caller has just stored."""
         if entry[0] < self._until:
             self._push(entry)
             self.next = min(self.next, entry[0])

@@ -23,7 +23,7 @@ class WithinSupplier(OneStoreSupplier, ABC):
     """Base class of suppliers for `join_streams`; declares the store.
 
     Args:
-        joiner: The joiner.
+        joiner: Creates results; its kind determines whether unmatched records have one.
         within: The window and the grace.
         store: The `join_store` of the records of both sides.
         execution: `auto` (by columns if possible), `records` (by records) or `columns`.

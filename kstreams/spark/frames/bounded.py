@@ -18,7 +18,7 @@ def run_bounded(frame: DataFrame, stage: Stage) -> DataFrame:
 
     Args:
         frame: The messages, with the columns `MESSAGE`.
-        stage: The stage.
+        stage: The stage whose tasks process the messages.
     """
 
     def run(key: tuple[Any, ...], table: pa.Table) -> pa.Table:

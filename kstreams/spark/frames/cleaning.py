@@ -48,7 +48,9 @@ class Cleaning:
         batch: int,
         wall_ms: int,
     ) -> tuple[str, ...]:
-        """Remove objects that were unnamed for long enough, and write a note of unnamed objects.
+        """Remove objects that no pointer has named for long enough, and write the next note.
+
+        The note lists the task's objects that no pointer names now.
 
         A removed object is in the newest note that is old enough, in the note before that one, and
         in all later notes: an object that another process created and named later is newer than the
@@ -56,7 +58,7 @@ class Cleaning:
 
         Args:
             log: The durable log.
-            task: The task.
+            task: The task whose objects are removed.
             pointers: The first and the last version of the batch.
             batch: The number of the batch.
             wall_ms: The wall time of the batch, ms since the epoch.

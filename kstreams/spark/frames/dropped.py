@@ -74,8 +74,9 @@ def dropped_counts(rows: DataFrame) -> DataFrame:
     """Return counts of dropped records with a column for each field.
 
     Args:
-        rows: Rows of `ResultFrames.dropped_topic`, as they are among the results, come to a
-            function of `write_each`, or were written: columns `value` and `timestamp`.
+        rows: Rows of the topic `ResultFrames.dropped_topic`, with the columns `value` and
+            `timestamp`: from `ResultFrames`, from the argument of a `write_each` function, or read
+            from a sink that has stored them.
 
     Returns:
         Columns `task`, `node`, `reason`, `count`, `batch` and `timestamp`; see

@@ -23,8 +23,8 @@ from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.source_frame import SourceFrame
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.unpack import RESULT, Unpack
-from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
+from kstreams.workers.pickling import dumped
 
 __all__ = ("FramePlan", "Pipeline")
 
@@ -52,7 +52,7 @@ class FramePlan:
         run: Runs the tasks of a stage on messages; `run_bounded` for bounded DataFrames.
         shipped: The user's modules.
         errors: The channel of errors to the driver.
-        cleaning: The policy for the removal of unnamed objects.
+        cleaning: The policy for the removal of objects that no pointer of a task names.
         timers: Whether Spark calls tasks at the times that they request.
         fork: The initial state of tasks with a new checkpoint; None: empty.
     """

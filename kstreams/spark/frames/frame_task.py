@@ -79,12 +79,13 @@ class TaskRan:
 
 
 class FrameTask:
-    """A task for one batch.
+    """Runs one batch of a task.
 
     Args:
-        settings: The settings of the stage, without a state_name.
+        settings: The settings of the stage; the `state_name` of their query is replaced by that of
+            the task record.
         rules: The rules of the stage.
-        task: The task.
+        task: The group and the number of the task.
         record: The task record in Spark's state; None before the first batch.
         wall_ms: The wall time of the batch, ms since the epoch.
 
@@ -195,7 +196,11 @@ class FrameTask:
                 yield from (each.queue() for each in parts)
 
     def _owned_since(self) -> int:
-        """Check that this query owns the state; return the time of the worker's first batch."""
+        """Check that this query owns the state; return the time of the worker's first batch.
+
+        The time is the batch's wall time, ms since the epoch; 0 for a bounded DataFrame, whose
+        state has no owner.
+        """
         start = self._rules.start
         if start is None:
             return 0
@@ -216,7 +221,12 @@ class FrameTask:
             yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
 
     def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
-        """Remove old unnamed objects, if that is due; return the updated record."""
+        """Remove objects that neither record's pointer names, if due; return the updated record.
+
+        Args:
+            before: The task record before the batch.
+            after: The task record after the batch.
+        """
         cleaning = self._rules.cleaning
         if not self._streams or not cleaning.is_due(after.batch, before.cleaned):
             return after

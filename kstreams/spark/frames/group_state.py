@@ -24,7 +24,7 @@ def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
 
     Args:
         frame: The messages, with the columns `MESSAGE`.
-        stage: The stage.
+        stage: The stage whose tasks process the messages.
     """
     timeout = GroupStateTimeout.NoTimeout
     if stage.timers:

@@ -29,7 +29,7 @@ class Inherited:
     may have no access to the storage. The original is not changed.
 
     Attributes:
-        source: The savepoint.
+        source: The savepoint from which tasks copy their state.
         shape: The `Topology.shape` of the new topology.
         tasks: The number of new tasks, by group.
     """
@@ -42,7 +42,7 @@ class Inherited:
         """Copy the state of a task, if the app has one for it.
 
         Args:
-            task: The task.
+            task: The group and the number of the task.
             key: The name of the state in the log.
             log: The durable log for the copy.
 

@@ -26,7 +26,7 @@ def chosen_operator(
     """Return the operator that runs the groups of a topology in a session.
 
     Args:
-        session: The session.
+        session: The session in which the query will run.
         asked: The requested operator.
         groups: The number of groups of the topology.
 

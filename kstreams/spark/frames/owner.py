@@ -22,7 +22,7 @@ _KEPT = 20
 
 @dataclass
 class Ownership:
-    """A worker's knowledge of the owners of states.
+    """Checks, in a worker, that a query still owns its state.
 
     Attributes:
         since_ms: The wall time of the first batch that the worker ran, by the name of the state
@@ -75,7 +75,7 @@ def begin_state(log: ObjectStore, task: TaskKey, wall_ms: int) -> None:
 
     Args:
         log: The durable log.
-        task: The task.
+        task: The task whose state is claimed.
         wall_ms: The wall time of the batch, ms since the epoch; equal if the batch is repeated.
 
     Raises:

@@ -59,7 +59,7 @@ class Shipped:
         Args:
             packages: Modules or their names; `"auto"` for all modules that this process has
                 imported from outside the installation.
-            session: The session.
+            session: The session in which the modules are needed.
 
         Raises:
             CompileError: A package was not found, or the packages exceed 100 MB; on Spark Connect,
@@ -100,7 +100,7 @@ class Carried(Generic[T]):
     Attributes:
         data: The pickled object; None if it is in a file that Spark has sent.
         digest: The digest of the data; the name of the file.
-        shipped: The modules.
+        shipped: The modules that the object needs when it is unpickled.
     """
 
     data: bytes | None = field(repr=False)
@@ -137,7 +137,7 @@ class _Present:
     Attributes:
         name: The name of the modules; None before any are loaded.
         folder: The folder on the import path with the modules.
-        held: Removes unpacked modules from the disk.
+        held: Removes the folder of unpacked modules when it is closed.
     """
 
     name: str | None = None

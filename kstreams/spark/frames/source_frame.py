@@ -68,7 +68,7 @@ class SourceFrame:
         """Return the available columns for `Pack`.
 
         Args:
-            topic: The topic.
+            topic: The topic of the records, whose serdes determine the required types.
 
         Raises:
             CompileError: The column of values or a named column is missing, or has another type

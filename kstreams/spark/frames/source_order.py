@@ -26,7 +26,8 @@ def source_queue(task: int, batch: int, parts: Sequence[EdgeRecords]) -> Queue:
 
     Args:
         task: The number of the task, which is also the partition.
-        batch: The number of the batch: offsets increase from batch to batch.
+        batch: The number of the batch. The records' offsets are derived from it, so that they
+            increase from batch to batch.
         parts: The records from any number of Spark partitions.
     """
     first = parts[0]

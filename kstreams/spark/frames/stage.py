@@ -15,7 +15,7 @@ from kstreams.spark.frames.messages import Message
 from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.stage_run import Ran, StageRun
 from kstreams.spark.frames.task_record import TaskRecord
-from kstreams.spark.pickling import pickled
+from kstreams.workers.pickling import pickled
 
 __all__ = ("Stage",)
 
@@ -81,7 +81,8 @@ class Stage:
             messages: The messages for the group.
             record: The task record in Spark's state; None before the first batch, and for a bounded
                 DataFrame.
-            timer_ms: The wall time of the batch, if a timer fired.
+            timer_ms: The wall time of the batch, ms since the epoch, if the task's timer fired;
+                otherwise None.
 
         Raises:
             WorkerFailure: The task failed; the exception holds the typed error.

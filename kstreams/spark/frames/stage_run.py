@@ -77,10 +77,10 @@ class StageRun:
         return Ran(tuple(given), ran.record)
 
     def _wants(self, record: TaskRecord, wall_ms: int) -> bool:
-        """Return whether a called task runs without records and without a timer.
+        """Return whether a task that got a call runs without records and without a fired timer.
 
-        A task runs at first, to request the time of its next wall-clock work, and when that work is
-        due: a call sets the timer again, so Spark does not fire it in this batch.
+        A task runs in its first batch, to request the time of its next wall-clock work, and when
+        that work is due: Spark does not fire the timer in a batch in which the task got a message.
         """
         if not self.rules.timers:
             return False

@@ -33,7 +33,7 @@ def check_library(session: SparkSession, width: int) -> None:
     """Check that executors have this version of the library.
 
     Args:
-        session: The session.
+        session: The session whose executors are checked.
         width: The number of Python workers to check.
 
     Raises:
@@ -72,7 +72,7 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
     """Check that executors share one durable log, which rejects an existing name.
 
     Args:
-        session: The session.
+        session: The session whose executors are checked.
         log: The settings of the log.
         width: The number of Python workers to check.
 
@@ -173,9 +173,9 @@ def _asked(
     """Run a `mapInArrow` function once in each of several Spark partitions; return its rows.
 
     Args:
-        session: The session.
+        session: The session that runs the job.
         width: The number of partitions.
-        ask: The function.
+        ask: The function, as for `mapInArrow`.
         said: The schema of its rows, as DDL text.
     """
     return session.range(0, width, 1, width).mapInArrow(ask, said).collect()

@@ -40,12 +40,12 @@ from kstreams.spark.frames.source_frame import SourceFrame
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.store_check import check_library, check_store
 from kstreams.spark.frames.transform_with_state import transform_with_state
-from kstreams.spark.pickling import dumped
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.topic import Topic
+from kstreams.workers.pickling import dumped
 
 __all__ = ("transform_frames",)
 
@@ -80,7 +80,7 @@ def transform_frames(
     guarantee.
 
     Args:
-        topology: The topology.
+        topology: The topology to run on the DataFrames.
         frames: The records of each source topic: a DataFrame with columns `key`, `value` and
             `timestamp`, or a `SourceFrame` that names others.
         state: The backend of the stores; with streaming DataFrames it needs a `log` that all

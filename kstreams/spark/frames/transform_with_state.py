@@ -34,7 +34,7 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
 
     Args:
         frame: The messages, with the columns `MESSAGE`.
-        stage: The stage.
+        stage: The stage whose tasks process the messages.
     """
     if stage.size_bytes > _MOST_BYTES and not is_connect(frame.sparkSession):
         stage = stage.in_file(frame.sparkSession)
@@ -95,7 +95,10 @@ class _StageProcessor(StatefulProcessor):
 
 
 def _set_timer(handle: StatefulProcessorHandle, due_ms: int | None, now_ms: int) -> None:
-    """Replace all timers of a task by one after the batch's time, or by none."""
+    """Replace all timers of a task by one at `due_ms`, or by none if that is None.
+
+    The timer is always later than the wall time of the batch, `now_ms`.
+    """
     wanted = set() if due_ms is None else {max(due_ms, now_ms + 1)}
     present = set(handle.listTimers())
     for timer in sorted(present - wanted):

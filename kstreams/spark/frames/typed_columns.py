@@ -37,7 +37,7 @@ def encoded(column: pa.Array, serde: Serde[Any]) -> pa.Array:
 
     Args:
         column: A column of a type without `misfit`.
-        serde: The serde.
+        serde: The serde of the topic's keys or values.
 
     Raises:
         SerializationError: A value is invalid, such as a null in a required field.

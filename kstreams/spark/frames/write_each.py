@@ -15,8 +15,8 @@ from kstreams.spark.frames.dropped import observed
 from kstreams.spark.frames.results import ResultFrames, rows_of_topic
 from kstreams.spark.frames.sessions import is_connect
 from kstreams.spark.frames.shipped import Carried
-from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
+from kstreams.workers.pickling import dumped
 
 __all__ = ("FrameWriter", "write_each")
 

@@ -67,7 +67,7 @@ class SortedKeys:
 
 
 def _spans(low: int, high: int, *, reverse: bool) -> Iterator[tuple[int, int]]:
-    """Yield adjacent ranges of positions that cover `low` to `high`, each longer up to a limit.
+    """Divide the positions `low` to `high` into adjacent ranges; the size doubles up to a limit.
 
     With `reverse`, the ranges begin at `high`.
     """

@@ -88,13 +88,13 @@ class MergedRows:
     def scan_ranges(
         self, ranges: Sequence[tuple[bytes, bytes]]
     ) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield encoded pairs of several ranges, each with the number of its range.
+        """Yield the encoded pairs of several ranges, each with the index of its range.
 
         The caches must contain bytes. If only few pairs lie between a range and the previous range,
         the scan skips these pairs one by one; otherwise it seeks in the backend.
 
         Args:
-            ranges: Starts and ends, ascending and disjoint.
+            ranges: The start and end of each range, encoded; ascending and disjoint.
         """
         if not ranges:
             return
@@ -177,7 +177,7 @@ class _Walk:
 
     Args:
         stored: The rows of the backend.
-        last: The end of the last range.
+        last: The end of the final range, up to which the backend is scanned.
     """
 
     def __init__(self, stored: StoredRows, last: bytes) -> None:

@@ -116,7 +116,7 @@ class RowCoding:
 
 
 def _as_they_are(serde: Serde[Any], items: list[Any]) -> bool:
-    """Return whether items need no encoding: the serde is `BYTES`, and their sizes are valid."""
+    """Return whether items equal their encoding: the serde is `BYTES`, and all are valid."""
     if serde is not BYTES or not _BYTES_OR_NONE.issuperset(map(type, items)):
         return False
     return max(map(len, filter(None, items)), default=0) <= MAX_ROW_BYTES

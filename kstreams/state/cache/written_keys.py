@@ -16,8 +16,8 @@ class WrittenKeys:
     """The encoded keys of put rows, in order; keys are only sorted when they are read.
 
     Args:
-        cache: The put rows by handle (see `StoreOverlay`), in the order of first puts. The owner
-            calls `forget` after it has removed rows.
+        cache: The put rows by handle (see `StoreOverlay`), in the order of first puts.
+            Call `forget` after rows were removed from it.
         encode: Returns the encoded keys of handles; None if handles are encoded keys.
     """
 

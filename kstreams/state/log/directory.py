@@ -46,7 +46,8 @@ class DirectoryObjectStore(ObjectStore):
 
     The store writes a temporary file, flushes it to disk (fsync), and links it to the object's
     name, which fails if the name exists. Objects survive a loss of power. The file system must
-    have hard links, for several machines with the usual semantics (as NFS).
+    support hard links. If several machines use the directory, creating a link must be atomic among
+    them, as on NFS.
 
     Args:
         root: The directory; created with the first object.
@@ -226,7 +227,7 @@ def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
     """Yield names below a directory in sorted order, without symbolic links.
 
     Args:
-        directory: The directory.
+        directory: The directory to list.
         base: The path of the directory from the root, with a slash at its end; empty for the root.
         prefix: The prefix of the object names to yield.
     """

@@ -129,7 +129,7 @@ def by_reason(nodes: Mapping[str, NodeCounts]) -> dict[str, int]:
 
 
 class PartitionCounts(NamedTuple):
-    """The progress of a source in a partition of its topic.
+    """The counts of a source for one partition of its topic.
 
     Attributes:
         taken: The number of processed or dropped records.
@@ -159,7 +159,7 @@ class Totals:
 
     @classmethod
     def of_waiting(cls, loops: Mapping[str, int]) -> Totals:
-        """Return initial counts, given the number of waiting records by loop."""
+        """Return initial counts, in which only the given records, by loop, are held."""
         return cls({loop: NodeCounts(rows, held=rows) for loop, rows in loops.items() if rows})
 
     def to_json(self) -> dict[str, object]:

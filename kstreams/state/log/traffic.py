@@ -73,7 +73,7 @@ class CountedObjects(ObjectStore):
         return repr(self._objects)
 
     def take(self) -> Traffic:
-        """Return the requests since the last call."""
+        """Return the counts of requests since the last call, and set them to zero."""
         with self._mutex:
             taken, self._traffic = self._traffic, Traffic()
         return taken

@@ -1,4 +1,4 @@
-"""Columnar reads and writes of a store's entries."""
+"""Columnar reads and writes of a store's values, by encoded key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("EntryColumns",)
 
 
 class EntryColumns:
-    """Reads and writes many entries of a store at a time, by encoded keys (`handles`).
+    """Reads and writes the values of many encoded keys (`handles`) of a store at a time.
 
     Args:
         overlay: The store's write-back cache, which is switched from objects to bytes.
@@ -47,14 +47,14 @@ class EntryColumns:
         return layout
 
     def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
-        """Return the positions of the handles that have an entry, and the entries' values."""
+        """Return the indexes of the handles that have a value, and these values as columns."""
         data = self.rows.get_many(handles)
         places = [place for place, item in enumerate(data) if item is not None]
         values = self.layout.decode([item for item in data if item is not None])
         return np.array(places, np.int64), values
 
     def write(self, handles: Sequence[bytes], values: Columns) -> None:
-        """Set the entries of handles to values.
+        """Set the values of encoded keys, one value per key.
 
         Raises:
             SerializationError: A number in a value is out of range.

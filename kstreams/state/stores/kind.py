@@ -36,7 +36,7 @@ class Content(NamedTuple):
         value: The value, which a migration may convert; None in a table's history if the key was
             deleted at the entry's time.
         times: Other numbers that the kind needs to write the entry, usually times.
-        headers: The headers of a waiting record.
+        headers: The headers of a record that waits in a join or queue; empty for other entries.
     """
 
     key: Any

@@ -33,7 +33,7 @@ class StoreRows:
 
     @classmethod
     def of(cls: type[R], store: StateStore[R]) -> R:
-        """Return the rows of a store.
+        """Return the object with the engine's operations on a store.
 
         Raises:
             TypeError: The store is of another kind.

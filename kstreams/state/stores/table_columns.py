@@ -37,10 +37,11 @@ class Found(NamedTuple):
 
 
 class TableColumns(ABC):
-    """A table for columnar joins: pending changes on top of the rows of a store.
+    """A table for columnar joins: the rows of a store, and the pending changes of the batch.
 
-    A join looks up many keys at once, each at a position in the batch, and sees the changes up to
-    that position. Keys are hashable, and equal if their bytes are equal.
+    Pending changes are changes that `settle` has not yet written to the store. A join looks up
+    many keys at once, each at a position in the batch, and sees the changes up to that position.
+    Keys are hashable, and equal if their bytes are equal.
     """
 
     @abstractmethod
@@ -93,7 +94,7 @@ class PresentColumns(TableColumns):
 
     @staticmethod
     def among(columns: TableColumns, store: str) -> PresentColumns:
-        """Return `columns` if they are `PresentColumns`, whose rows can be written at once.
+        """Return `columns` if they are `PresentColumns`, whose rows can be written immediately.
 
         `store` is the name of the store, for the error.
 
@@ -159,7 +160,7 @@ class PresentColumns(TableColumns):
         return Found([*self._rows, *stored], found)
 
     def _waiting(self, keys: pa.Array, codes: Ints, places: Ints) -> Ints:
-        """Return the index of each lookup's pending row; -1 without one."""
+        """Return each lookup's index in the pending rows, `self._rows`; -1 if it has none there."""
         own = pc.index_in(keys, value_set=self._known).fill_null(-1).to_numpy()[codes]
         some = np.flatnonzero(own >= 0)
         found = np.full(len(codes), -1)

@@ -26,7 +26,8 @@ class TimedColumns:
     Args:
         overlay: The store's write-back cache, which is switched from objects to bytes.
         value: Serde of the values.
-        layout: The layout of a row's entries; None if values have no fixed width.
+        layout: The layout of the items (sessions or slices) in a row's payload; None if values
+            have no fixed width.
 
     Raises:
         TypeError: The layout is None.
@@ -52,8 +53,8 @@ class TimedColumns:
         """Return the encoded payloads of rows.
 
         Args:
-            columns: The entries of the rows, row by row.
-            counts: The number of entries of each row.
+            columns: The items (sessions or slices) of the rows, row by row.
+            counts: The number of items of each row.
 
         Raises:
             SerializationError: A number in a value is out of range.

@@ -30,10 +30,11 @@ SIZE: tuple[Any, ...] = (None, None, None)
 class TimedRows(Generic[K, P]):
     """One row for each key, with a timer (ms) and a payload, and an index of rows by their timers.
 
-    A timer is the time at which `due` returns the row. A store has several kinds of entries:
-    `(key,)` is a row, `(timer, key)` an index entry without a value, and `()` and `SIZE` are
-    numbers that the owner of the rows may use freely. A payload can change without a write to the
-    index, because a timer may be earlier than necessary. So updates of a growing session are cheap.
+    A timer is the time at which `due` returns the row. The store has several kinds of keys:
+    `(key,)` is the key of a row, and `(timer, key)` of an index entry without a value. The values
+    of `()` and `SIZE` are numbers that the caller may use freely. A payload can change without a
+    write to the index, because a timer may be earlier than necessary. So updates of a growing
+    session are cheap.
 
     Args:
         name: The store's name.
@@ -168,7 +169,7 @@ class TimedRows(Generic[K, P]):
         return 0 if found is None else found[0]
 
     def set_number(self, number: int) -> None:
-        """Store a number with the rows; the owner of the rows decides its meaning."""
+        """Store a number with the rows; the caller decides its meaning."""
         self._store.put((), (number,))
 
     def size(self) -> int | None:
@@ -177,12 +178,12 @@ class TimedRows(Generic[K, P]):
         return None if found is None else found[0]
 
     def set_size(self, size: int | None) -> None:
-        """Store a size with the rows; the owner decides its meaning. None removes the size."""
+        """Store a size with the rows; the caller decides its meaning. None removes the size."""
         self._store.put(SIZE, None if size is None else (size,))
 
 
 def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:
-    """Return ordered key and payload of an encoded row; None for other entries."""
+    """Return ordered key and payload of an encoded row; None for index entries and numbers."""
     if key[:1] != ROW:
         return None
     return key[1:], None if value is None else value[9:]
@@ -218,7 +219,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """The serde of entry values: timer and payload of a row, a number, or `()` in the index."""
+    """The serde of values: timer and payload of a row, a number, or `()` in the index."""
 
     type_token = tuple
 

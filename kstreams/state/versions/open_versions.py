@@ -99,10 +99,10 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, version_id: str) -> bool:
-        """Return whether this version, or the next version that `follow` has recorded, has an id.
+        """Return whether this object is, or becomes, the version with an id.
 
-        If the next version has the id, its changes are added to the buffers; otherwise they are
-        dropped.
+        It becomes the next version, recorded by `follow`, if that version has the id: its changes
+        are then added to the buffers. Otherwise the next version's changes are dropped.
         """
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:

@@ -33,13 +33,13 @@ RECORD_HINT = (
 
 
 class Policies:
-    """The policies of entries and sinks, and the dead letters of the batch.
+    """The error policies of sources, edges, loops and sinks, and the dead letters of the batch.
 
     Args:
-        entries: The entries by name.
+        entries: The sources, repartition edges and loops of the task, by name.
         sinks: The sinks with their own policy.
         loop_ends: The ends of loops; the policy of the loop applies to them.
-        cursor: The position of the task.
+        cursor: Counts dropped records, and has the wall time.
         limits: Returns the limits of a topic, such as the maximum size of a record.
         folder: The folder for dead letters that exceed the memory limit.
     """
@@ -68,7 +68,7 @@ class Policies:
 
     @property
     def all_fail(self) -> bool:
-        """Whether all entries have the policy `fail`, so that no failed record is skipped."""
+        """Whether all sources, edges and loops have the policy `fail`: no record is skipped."""
         return all(policy == "fail" for policy in self._by_entry.values())
 
     def apply(self, queue: Queue, row: int, error: KStreamsError, node: str) -> None:

@@ -126,7 +126,7 @@ def of_record(
 
     Args:
         error: The error of a node.
-        entries: The entries of queues.
+        entries: The sources, repartition edges and loops of the task, by name.
         queues: The current queues.
         first: The number of the first record of these queues in merged order.
         hint: The hint for a record that fails in user code or cannot be decoded.

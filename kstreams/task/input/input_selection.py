@@ -23,7 +23,7 @@ class Intake:
 
     Args:
         group: The group of the task.
-        entries: The names of its entries, in order.
+        entries: The names of the task's sources, repartition edges and loops, in order.
         meta: The resume position of each source partition; changed in place.
         running_maxima: The method `EventTimes.running_maxima`.
     """
@@ -103,7 +103,7 @@ class Intake:
         return self._ranks[queue.entry], queue.partition
 
     def _fresh(self, queue: Queue) -> Queue:
-        """Remove the records that were processed before."""
+        """Return the queue without the records that earlier batches have processed."""
         if queue.entry not in self._sources:
             return queue
         return queue.since(self._meta.next_offsets.get(queue.topic_partition, 0))

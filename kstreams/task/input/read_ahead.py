@@ -28,7 +28,7 @@ class ReadAhead:
 
     A single lookup in RocksDB takes about three times as long as one key in a sorted bulk lookup.
     Candidates are stores that map a key to a row and belong to record processors whose records have
-    the keys of an entry. The rows of a candidate are prefetched if its processor has read most keys
+    unchanged input keys. The rows of a candidate are prefetched if its processor has read most keys
     of the first records. Prefetching does not change results, because the working store does not
     change during an attempt.
     """
@@ -58,7 +58,7 @@ def _later(work: Callable[[], None]) -> Iterator[T]:
 
 
 def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
-    """Yield the stores in which processors may look up the keys of records of an entry node."""
+    """Yield the stores in which processors may look up the keys of a source, edge or loop."""
     key = serdes_of(entry)[0]
     names = {entry.name}
     for node in group.nodes:

@@ -38,7 +38,7 @@ class HopCollector(Collector):
 
     Args:
         node: The edge, or the end of the loop.
-        cursor: The current record.
+        cursor: Has the current record and its loop passes.
         exceeded: Applies the policy to records with too many passes; required for the end of a
             loop.
         eager: Whether to encode records immediately.

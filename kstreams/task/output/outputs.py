@@ -37,8 +37,8 @@ class TaskOutput:
         partition: The partition of the task.
         wall_ms: The wall time of the batch, ms since the epoch.
         held: The source partitions with records for a later batch.
-        next_wall_due: The time of the next wall-clock work, ms since the epoch; None without
-            wall-clock work.
+        next_wall_due: The wall time at which the next wall-clock punctuator or idle timeout is due,
+            ms since the epoch; None if there is none.
         nodes_us: The sampled time of nodes, in microseconds.
     """
 

@@ -35,7 +35,7 @@ class Outlet:
     Args:
         node: The sink.
         limits: Returns the limits of a topic, such as the maximum size of a record.
-        cursor: The wall time.
+        cursor: Has the wall time.
         refused: Applies the policy to rejected results.
     """
 

@@ -27,9 +27,9 @@ def counts_of(
 
     Args:
         group: The nodes of the task.
-        flows: The output counts of entries.
+        flows: Has the number of records that each source, edge and loop has forwarded.
         flowed: The result of `Flows.counts` before the output was collected.
-        cursor: The dropped records.
+        cursor: Has the counts of dropped records.
         reads: The processed ranges of sources.
         written: The number of rows of each sink, edge and loop end that collects rows.
     """

@@ -19,7 +19,7 @@ class Cursor:
     """The current record, if any, and the current times.
 
     Attributes:
-        rows: The source of the current record; None in punctuators and flushes.
+        rows: The iterator that has yielded the current record; None in punctuators and flushes.
         stream_time: The highest timestamp so far, ms.
         idle_time: The last stream time that idleness set, ms; -1 if idleness never set it.
         wall_time: The recorded wall time of the batch, ms.

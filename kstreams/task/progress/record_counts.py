@@ -1,9 +1,9 @@
 """The input and output counts of a task's nodes in a batch, at minimal cost.
 
-Entries know the number of records that they forward, and collectors and processors of tables know
-their input. A node that forwards one record for each input determines the counts of the nodes above
-it. Calls are counted one by one only without such information, mainly between two user-defined
-processors.
+Sources, edges and loops know the number of records that they forward; collectors and processors
+of tables know the number that they receive. A node that forwards one record for each input
+determines the counts of the nodes above it. Calls are counted one by one only without such
+information, mainly between two user-defined processors.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Flows:
         intercepted: Whether interceptors may omit or repeat calls of processors.
 
     Attributes:
-        passed: The number of records that each entry has forwarded in the batch.
+        passed: By source, edge or loop, the number of records that it forwarded in the batch.
         tallies: The counters of single calls.
     """
 
@@ -186,7 +186,7 @@ class Flows:
     def _gives(
         self, name: str, children: Iterable[str], count: Callable[[Mapping[str, int]], int]
     ) -> None:
-        """Register the number of records that a node forwards, each record to all children."""
+        """Register a function that computes how many records a node forwards to every child."""
         self._given[name] = count
         for child in children:
             self._to[name, child] = count
@@ -205,7 +205,7 @@ class Flows:
         return tally
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return the numbers of input and output records of each node except entries.
+        """Return the numbers of input and output records, by node, except sources, edges and loops.
 
         For nodes other than processors, both numbers are equal.
         """

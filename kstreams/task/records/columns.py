@@ -64,7 +64,7 @@ def table_of(
 
 
 def whole(table: pa.Table) -> pa.Table:
-    """Convert a forwarded table to the form of `COLUMNS`; missing columns become null.
+    """Convert a forwarded table to the columns `COLUMNS`; missing columns become null.
 
     Raises:
         pa.ArrowException, KeyError, ValueError: The table cannot be converted.

@@ -56,7 +56,7 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The good rows of a queue, and the bad ones in their order."""
+    """The decoded rows of a queue, and its undecodable rows in their order."""
 
     queue: Queue
     keys: list[Any]
@@ -68,7 +68,7 @@ def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) 
     """Remove records with a null key or value, if the topic's policy is to drop them.
 
     Args:
-        entry: The entry of the queue.
+        entry: The source, edge or loop of the queue.
         queue: The queue.
         drop: Called with `null-key` or `null-value` and the number of removed records.
     """
@@ -90,7 +90,7 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
     """Decode keys and values: in bulk, or row by row if a row cannot be decoded.
 
     Args:
-        entry: The entry with the serdes.
+        entry: The source, edge or loop of the queue, which has the serdes.
         queue: The queue.
         values: Whether to decode the values; otherwise they stay bytes.
     """
@@ -130,10 +130,10 @@ def typed(entry: Entry, queue: Queue) -> pa.Table:
 
 
 def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
-    """Return a queue as a table for the receivers of a form.
+    """Return a queue's rows as a table, decoded as far as a batch processor needs.
 
     Args:
-        entry: The entry with the serdes.
+        entry: The source, edge or loop of the queue, which has the serdes.
         queue: The queue.
         form: `typed` decodes keys and values, as the function `typed`. Otherwise keys stay bytes:
             `values` keeps values as bytes or decodes them, see `carried`; `keys` replaces values by
@@ -158,9 +158,10 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
 def placed(
     error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
 ) -> DeserializationError:
-    """Add the first undecodable record to an error of a node that processes columns.
+    """Add the first undecodable record to the location of a column processor's error.
 
-    Errors with a record or a store, and errors of sources that continue, stay unchanged.
+    An error that already has an offset or a store stays unchanged. Only queues whose policy is
+    `fail` are searched; without an undecodable record, the error stays unchanged, too.
     """
     if error.where.offset is not None or error.where.store is not None:
         return error

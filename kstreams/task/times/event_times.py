@@ -46,7 +46,7 @@ class EventTimes:
     source, so later code needs no overflow checks.
 
     Args:
-        entries: The entries of the task, by name.
+        entries: The sources, repartition edges and loops of the task, by name.
         meta: The metadata of the task, with the highest valid event time of each partition.
         cursor: Counts dropped records, and has the wall time.
         failed: Applies the policy to a failed record: queue, row, key and error. Raises to fail the

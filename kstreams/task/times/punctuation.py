@@ -1,6 +1,7 @@
 """Schedules of punctuators, kept between batches.
 
-Due times lie on a grid. After a jump of the clock, a punctuator fires once.
+Successive due times of a punctuator differ by whole intervals. After a jump of the clock, the
+punctuator fires once.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Schedule:
         self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
 
     def align(self, now: int) -> None:
-        """Move the due time to the grid of the interval, which may have changed at a restart.
+        """Set the due time to a multiple of the interval, which may have changed at a restart.
 
         Args:
             now: Stream time, ms.
@@ -53,7 +54,7 @@ class Schedule:
             self.meta.due[self.name] = nearest - nearest % self.interval
 
     def fire(self, now: int) -> None:
-        """Move the due time to the next grid point after `now`, then call the callback.
+        """Move the due time forward by whole intervals to after `now`, then call the callback.
 
         Source: `org.apache.kafka.streams.processor.internals.PunctuationSchedule#next`.
         """

@@ -39,7 +39,7 @@ class Batch:
 
     @cached_property
     def keys(self) -> KeyCodes:
-        """The keys of the records, numbered."""
+        """The distinct keys of the records, and the number of each record's key."""
         return KeyCodes(self.table.column("key").combine_chunks(), self.source.key)
 
     @cached_property
@@ -67,7 +67,7 @@ class Batch:
         """Convert exceptions of users' functions in the block to errors that name the record.
 
         Args:
-            rows: The record's row number for each row for which a function is called.
+            rows: For each function call, the row number of its record.
         """
         return naming(self.table, self.source.key, rows)
 

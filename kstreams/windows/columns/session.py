@@ -34,7 +34,7 @@ __all__ = ("SessionWindowColumns",)
 
 
 class SessionWindowColumns(WindowedColumns):
-    """The columnar form of `SessionAggregate`.
+    """The columnar implementation of `SessionAggregate`.
 
     Records that are sorted by key and time form runs, and runs are merged with stored sessions. The
     results equal record-by-record aggregation, except for keys with a record later than the grace,

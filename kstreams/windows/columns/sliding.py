@@ -31,7 +31,7 @@ __all__ = ("SlidingWindowColumns",)
 
 
 class SlidingWindowColumns(WindowedColumns):
-    """The columnar form of `SlidingAggregate`.
+    """The columnar implementation of `SlidingAggregate`.
 
     Records are added to the slices of their key, and windows are ranges of slices. The results
     equal record-by-record aggregation, except for keys with a record later than the grace, which

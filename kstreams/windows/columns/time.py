@@ -53,7 +53,7 @@ class _Windows:
 
 
 class TimeColumns(WindowedColumns):
-    """The columnar form of `TimeAggregate`.
+    """The columnar implementation of `TimeAggregate`.
 
     Records are grouped by key and window. Windows that may be stored are read with one call, and
     open windows are written with one call. Windows that open and close within a table are never

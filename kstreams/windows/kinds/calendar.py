@@ -134,13 +134,13 @@ class CalendarWindows:
         return moment.astimezone(self._zone).date()
 
     def _period(self, day: date) -> int:
-        """Return the number of the period that contains a date."""
+        """Return the number of the window that contains a date; the window of 1970-01-01 has 0."""
         if self.unit in _DAYS:
             return (day.toordinal() - self._first_day()) // (_DAYS[self.unit] * self.count)
         return ((day.year - 1970) * 12 + day.month - 1) // (_MONTHS[self.unit] * self.count)
 
     def _start_ms(self, period: int) -> int:
-        """Return the first moment of a period, ms since the epoch."""
+        """Return the start of the window with a number (`_period`), ms since the epoch."""
         if self.unit in _DAYS:
             ordinal = self._first_day() + period * _DAYS[self.unit] * self.count
             return self._midnight_ms(date.fromordinal(ordinal))
@@ -153,7 +153,7 @@ class CalendarWindows:
         return _EPOCH_DAY - (_EPOCH_DAY - 1 - _WEEKDAYS.index(self.week_start)) % 7
 
     def _midnight_ms(self, day: date) -> int:
-        """Return the first moment whose local date is `day` or later."""
+        """Return the first instant whose local date is `day` or later, ms since the epoch."""
         wall = datetime(day.year, day.month, day.day, tzinfo=self._zone)
         moment = wall.astimezone(timezone.utc)
         if moment.astimezone(self._zone).replace(tzinfo=None) != wall.replace(tzinfo=None):
@@ -161,7 +161,7 @@ class CalendarWindows:
         return (moment - _EPOCH) // timedelta(milliseconds=1)
 
     def _end_of_gap(self, wall: datetime) -> datetime:
-        """Return the moment at which the clock was put forward over the nonexistent time `wall`."""
+        """Return the instant at which clocks were put forward over the nonexistent time `wall`."""
         low = wall.replace(fold=1).astimezone(timezone.utc) - _SECOND
         high = wall.astimezone(timezone.utc)
         before = low.astimezone(self._zone).utcoffset()

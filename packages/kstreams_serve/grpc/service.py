@@ -116,7 +116,7 @@ class Service:
         )
 
     async def follow(self, request: pb.FollowRequest) -> AsyncIterator[pb.FollowReply]:
-        """Yield a reply at each change."""
+        """Yield a reply for each change of a key or, without a key, of a store."""
         app = self._context.app(request.app)
         store = await app.store(request.store)
         wanted = None

@@ -25,10 +25,10 @@ Tone = Literal["good", "warn", "bad", "quiet"]
 
 @dataclass(frozen=True)
 class Standing:
-    """The status of an app in a word.
+    """The status of an app in a few words.
 
     Attributes:
-        word: The word.
+        word: The word, such as `running` or `paused`.
         tone: The severity.
     """
 

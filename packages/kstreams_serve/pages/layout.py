@@ -81,11 +81,11 @@ class Layout:
     """The layout of a diagram.
 
     Attributes:
-        width: The total width.
-        height: The total height.
-        frames: The groups.
+        width: The total width in pixels.
+        height: The total height in pixels.
+        frames: The frame around each group.
         boxes: The items, by id.
-        routes: The lines between them.
+        routes: The lines between items.
     """
 
     width: int

@@ -34,7 +34,7 @@ class NodeLine:
 
     Attributes:
         name: The name.
-        counts: The counts.
+        counts: The total record counts of the node.
         rate: The recent input records per second; None if not recorded.
         share: The node's recent share of the time of all nodes; None if not recorded.
     """

@@ -15,11 +15,11 @@ BATCH_PHASES = ("wait", "plan", "job", "commit", "publish")
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a bar.
+    """A phase of a batch or task, drawn as a part of a bar.
 
     Attributes:
         name: The name of the phase.
-        seconds: The duration.
+        seconds: The duration of the phase.
         start: The position where the part starts in the bar, 0 to 1.
         part: The length of the part, 0 to 1 of the bar.
     """

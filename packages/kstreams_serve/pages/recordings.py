@@ -36,8 +36,8 @@ class Recording:
     """The telemetry of an app; empty if the app has none.
 
     Attributes:
-        live: The current activity.
-        outline: The nodes.
+        live: The current activity of the app, or the last before it stopped; None if not recorded.
+        outline: The topology at the last start of the app; None if not recorded.
         reports: The last batches by query, oldest first.
     """
 

@@ -39,7 +39,7 @@ class Sorting:
     """The order and the filter of a table.
 
     Attributes:
-        by: The column.
+        by: The `sort` of the column that orders the rows.
         down: Whether the largest rows come first.
         find: Only rows whose name contains this text; empty for all rows.
         page: The number of the page, from 1.

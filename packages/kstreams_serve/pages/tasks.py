@@ -34,7 +34,7 @@ class TaskWork:
     Attributes:
         records: The mean number of records per batch.
         busy: The mean seconds per batch.
-        phases: The time by phase.
+        phases: The mean time of each phase, as a bar.
         worker: The last worker.
         attempts: The number of attempts of the last batch.
         restored: Whether the last batch had to restore the task's state.

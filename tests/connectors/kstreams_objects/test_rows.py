@@ -147,6 +147,18 @@ def test_uncommitted_files_are_removed_by_a_new_writer(tmp_path: Path) -> None:
     assert sorted(staged) == ["000000000000", "000000000001"]  # of another task, and of an attempt
 
 
+def test_second_batch_of_a_writer_removes_files_of_other_attempts_at_its_first(
+    tmp_path: Path,
+) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    lost, writer = sink.open(), sink.open()
+    lost.write(given(("a", {"n": 1})), commit_of(3))
+    sink.publish({commit_of(3): writer.write(given(("a", {"n": 1})), commit_of(3))})
+    writer.write(given(("a", {"n": 2})), commit_of(4))
+    staged = [p.name.split("-")[0] for p in (tmp_path / "_staged").rglob("*") if p.is_file()]
+    assert staged == ["000000000004"]
+
+
 def test_csv_needs_column_names() -> None:
     with pytest.raises(ValueError, match="distinct names"):
         CsvTable(("a", "a"))

@@ -19,8 +19,9 @@ from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError
-from kstreams.spark.app_parts import AppParts
-from kstreams.spark.app_run import AppRun
+from kstreams.execution.app_parts import AppParts
+from kstreams.execution.app_run import AppRun
+from kstreams.local_workers.engine import EmbeddedEngine
 from kstreams_testing.resident_objects import ResidentObjects
 from tests.support.apps.committing_app import topology
 from tests.support.apps.counts_store import COUNTS
@@ -87,11 +88,11 @@ class Ticked:
     def is_finished(self) -> bool:
         return False
 
-    def tick(self, **_: object) -> None:
+    def resume(self, **_: object) -> None:
         self.ticks += 1
         self.is_resting = False
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         self.is_resting = True
 
     def check(self) -> None:
@@ -117,10 +118,11 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[AppRun, Ticked
         lock=settings.checkpoint.lock(),
         clock=SystemClock(),
         report=lambda *_: None,
+        engine=EmbeddedEngine(1),
         run="run",
     )
     run, query = AppRun(settings, parts), Ticked()
-    run._pipelines = (query,)  # type: ignore[assignment]  # a fake query
+    run._queries = (query,)  # type: ignore[assignment]  # a fake query
     run.state = AppState.RUNNING
     return run, query, settings.checkpoint
 

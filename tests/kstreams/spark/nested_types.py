@@ -15,7 +15,7 @@ import msgspec
 from kstreams import TEXT, App, Embedded, Emitter, Serde, Topic, Topology, TopologyBuilder
 from kstreams.operators import map_values
 from kstreams.serde import csv_row
-from kstreams.spark.pickling import dumped
+from kstreams.workers.pickling import dumped
 from kstreams_avro import avro_serde
 from kstreams_json import json_serde
 from kstreams_msgpack import msgpack_serde

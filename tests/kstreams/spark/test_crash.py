@@ -157,6 +157,8 @@ def apps(
         made[settings] = Running(tmp_path_factory.mktemp("crash"), spark, *settings)
     yield made
     for running in made.values():
+        running.app.close()
+        running.begin()  # a planner that knows the sizes of records, unlike those of the tests
         running.batch()
         running.check()
         running.app.close()

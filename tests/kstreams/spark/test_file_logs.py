@@ -95,13 +95,12 @@ def test_app_without_topics_needs_no_connection(bench: Bench, tmp_path: Path) ->
     builder.add_sink("seen", to_batches(note), keyed)
     (tmp_path / "in").mkdir()
     write(tmp_path / "in", 1, "one\ntwo\n")
-    options = {"checkpoint": bench.checkpoint, "spark": bench.spark}
-    with App(builder.build(), **options) as app:  # type: ignore[arg-type]  # of several types
+    with App(builder.build(), checkpoint=bench.checkpoint, **bench.engine) as app:
         app.run(until="end", timeout=timedelta(seconds=90))
     assert seen.read_text() == "0 one\n0 two\n"
     builder.add_sink("topic", Topic("out", TEXT, TEXT), keyed)
     with pytest.raises(CompileError, match="topic 'out', and the app has no connection"):
-        App(builder.build(), checkpoint=tmp_path / "other", spark=bench.spark).run(until="end")
+        App(builder.build(), checkpoint=tmp_path / "other", **bench.engine).run(until="end")
 
 
 def test_changed_file_stops_app(bench: Bench, tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def looking(folder: Path, other: Path) -> Topology:
     return builder.build()
 
 
+@pytest.mark.engines("spark", "group-state")
 def test_batch_reads_one_version_on_every_attempt_and_next_batch_a_newer_one(
     bench: Bench,
 ) -> None:

@@ -42,7 +42,7 @@ def test_misplaced_key_on_embedded_topic_stops_app_and_corrected_topic_is_read(
     bench: Bench,
 ) -> None:
     left, right = Topic("left", TEXT, TEXT), Topic("right", TEXT, TEXT)
-    bench.create(left, partitions=PARTITIONS)
+    bench.create(left, TOTALS, partitions=PARTITIONS)
     bench.create(right, partitions=PARTITIONS + 1)
     with pytest.raises(PartitionCountError) as refused:
         bench.run(meeting("left", "right"))

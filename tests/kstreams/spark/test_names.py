@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from kstreams import App, Embedded, TopologyBuilder
 from kstreams.batch.io.embedded.topic_io import EmbeddedIO
@@ -71,13 +72,14 @@ def test_files_of_older_topology_with_any_node_names_stay_in_checkpoint(
     assert {p.name for p in query.iterdir()} == {"plans", "done"}
 
 
+@pytest.mark.engines("spark", "group-state")
 @pytest.mark.spark
 def test_working_copies_in_temporary_folder_are_private_to_user(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = bench.home / "tmp"
     shared.mkdir()
-    monkeypatch.setitem(bench.spark.sparkContext.environment, "TMPDIR", str(shared))
+    monkeypatch.setitem(spark.sparkContext.environment, "TMPDIR", str(shared))
     bench.create(WORDS)
     bench.emit(WORDS, [("a", "x")])
     bench.run(counting(), state=RocksDB(), app_id="private")

@@ -10,7 +10,6 @@ import kstreams
 
 ROOM = Path(kstreams.__file__).parent / "spark"
 WITHOUT_SPARK = {
-    "app_run": "takes the queries forward, which run on Spark, and makes its errors typed",
     "archive_maker": "archives the classes that Spark's JVM loads",
     "class_archive": "keeps the archive of the classes that Spark's JVM loads",
     "java": "finds the Java that Spark's JVM is started with",
@@ -22,10 +21,6 @@ WITHOUT_SPARK = {
     "package_archive": "packs the user's modules, which Spark brings to executors",
     "session_settings": "settings of a session made here, known before pyspark is imported",
     "spark_home": "finds Spark before pyspark is imported",
-    "stage": "what Spark runs on each of its partitions",
-    "struct_classes": "sends the fields of Struct classes to Spark's workers",
-    "type_hints": "sends the types of classes to Spark's workers",
-    "warm_up": "has those classes archived before they are needed",
 }
 """Modules that import neither pyspark nor py4j, with the reason why they are in the package.
 

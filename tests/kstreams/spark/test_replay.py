@@ -148,6 +148,7 @@ def test_deleted_output_topic_does_not_prevent_restart(bench: Bench) -> None:
     assert Counter(k for k, _ in bench.records(LATER)) == Counter(f"{k}'" for k, _ in THIRD)
 
 
+@pytest.mark.engines("spark", "group-state")
 def test_task_that_fails_twice_has_same_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=2)
     bench.create(WORDS)
@@ -158,6 +159,7 @@ def test_task_that_fails_twice_has_same_results(bench: Bench) -> None:
     check_one_truth(bench, FIRST)
 
 
+@pytest.mark.engines("spark", "group-state")
 def test_task_that_fails_after_staging_output_has_same_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=2)
     bench.create(WORDS)
@@ -169,6 +171,7 @@ def test_task_that_fails_after_staging_output_has_same_results(bench: Bench) -> 
     assert bench.store(counting(), COUNTS) == Counter(key for key, _ in FIRST)
 
 
+@pytest.mark.engines("spark", "group-state")
 def test_task_that_fails_too_often_leaves_no_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     bench.create(WORDS)

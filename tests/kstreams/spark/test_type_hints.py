@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, TypeVar, get_typ
 
 import pytest
 
-from kstreams.spark.type_hints import resolved_annotations
+from kstreams.workers.type_hints import resolved_annotations
 
 if TYPE_CHECKING:
     from decimal import Decimal

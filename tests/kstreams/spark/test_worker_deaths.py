@@ -7,11 +7,9 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kstreams import (
     TEXT,
@@ -22,12 +20,8 @@ from kstreams import (
     key_value_store,
     rekey,
 )
-from kstreams.batch.messages.envelope import Envelope
-from kstreams.batch.messages.task_call import TaskCall
-from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
-from kstreams.spark.worker_deaths import WorkerDeaths
 from tests.kstreams.spark.failing_processors import Trap
 from tests.kstreams.spark.test_bad_input import BAD_PARTITION, GOOD, MORE, check, offset_of_bad
 from tests.support.spark.bench import (
@@ -40,108 +34,6 @@ from tests.support.spark.bench import (
     expected_totals,
     sums,
 )
-
-CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider"
-LOST = "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: code 137"
-BROKEN = "java.io.IOException: Broken pipe"
-
-
-JAVAS: Any = type("Py4JJavaError", (Py4JError,), {})
-"""A fake of a Java exception, which would need a JVM."""
-
-
-def failed(reason: str, *, part: int = 0, stage: int = 7, times: int = 1) -> Py4JError:
-    """Return the exception that Spark raises for a failed job, with a Java stack frame."""
-    task = f"Task {part} in stage {stage}.0 failed {times} times, most recent failure: "
-    lost = f"Lost task {part}.0 in stage {stage}.0 (TID 5) (localhost executor driver): {reason}"
-    text = f"Job aborted due to stage failure: {task}{lost}\n\tat org.apache.Spark(S)"
-    found: Py4JError = JAVAS(text)
-    return found
-
-
-class Batch(WorkerDeaths):
-    """The deaths of a batch with two tasks of the first stage in two Spark partitions."""
-
-    plan = Plan(
-        {
-            (0, 0): (Slice("words", "w", 0, 5, 7), Slice("words", "w", 0, 7, 9)),
-            (0, 1): (Slice("words", "w", 1, 3, 4), Slice("more", "m", 1, 0, 2)),
-            (1, 1): (Slice("later", "l", 1, 8, 9),),
-        }
-    )
-    parts = [
-        [
-            (part, Envelope(0, part, TaskCall((), 0)).pack()),
-            (part, Envelope(1, 2, TaskCall((), 0, required=False)).pack()),
-        ]
-        for part in (0, 1)
-    ]
-
-    def __init__(self, *groups: str) -> None:
-        super().__init__("q", 4, groups or ("g",), width=2)
-
-    def of(self, exc: Exception, spark: Any = None) -> WorkerDiedError | None:
-        return self.add(exc, spark, self.plan, self.parts)
-
-
-@pytest.mark.parametrize("reason", [CRASHED, LOST, BROKEN])
-def test_error_of_dead_worker_names_query_task_and_offsets_in_process(reason: str) -> None:
-    found = Batch().of(failed(reason))
-    assert found is not None
-    assert (found.deaths, found.under_way) == (1, (("w", 0, 5, 9),))
-    assert "batch 4 of query 'q', once (group 'g', partition 0)" in found.message
-    assert "w/0 from offset 5 to 9" in found.message
-    assert (found.where.group, found.where.partition) == ("g", 0)
-    assert (found.where.topic, found.where.offset) == ("w", 5)
-    assert found.hint
-    assert "Spark" not in found.message
-
-
-def test_deaths_in_attempts_of_spark_and_retries_of_batch_are_counted() -> None:
-    counted = Batch()
-    first = counted.of(failed(CRASHED, part=1, times=2))
-    assert first is not None
-    assert (first.deaths, first.under_way) == (2, (("w", 1, 3, 4), ("m", 1, 0, 2)))
-    second = counted.of(failed(CRASHED))
-    assert second is not None
-    assert second.deaths == 3
-
-
-class Tracked:
-    """A fake of Spark's status tracker: the stages of the last job are 6 and 7."""
-
-    def __init__(self) -> None:
-        stages = {3: [7, 6], 2: [5]}
-        self.statusTracker = lambda: self
-        self.getLocalProperty = lambda _: "query"
-        self.getJobIdsForGroup = lambda _: list(stages)
-        self.getJobInfo = lambda job: SimpleNamespace(stageIds=stages[job])
-
-
-def test_error_after_repartition_names_all_offsets_of_batch() -> None:
-    tracked: Any = Tracked()
-    found = Batch("g", "h").of(failed(CRASHED, part=1, stage=7), tracked)
-    assert found is not None
-    assert (found.where.group, found.where.partition) == ("h", 1)
-    assert len(found.under_way) == 4
-    unknown = Batch("g", "h").of(failed(CRASHED, part=1, stage=9), tracked)
-    assert unknown is not None
-    assert "groups ['g', 'h']" in unknown.message
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        failed("org.apache.spark.api.python.PythonException: Traceback: Broken pipe"),
-        failed(f"java.lang.IllegalStateException: no\n{CRASHED}"),
-        Py4JNetworkError("no answer"),
-        ValueError(CRASHED),
-    ],
-    ids=["python", "java", "jvm", "other"],
-)
-def test_failures_without_worker_crash_are_not_counted_as_deaths(other: Exception) -> None:
-    assert Batch().of(other) is None
-
 
 # ------------------------------------------------------------ on Spark
 

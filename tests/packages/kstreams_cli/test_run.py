@@ -91,6 +91,8 @@ def test_run_with_invalid_settings_is_usage_error() -> None:
         ["--trigger", "soon"],
         ["--state", "rocksbd"],
         ["--spark-config", "a"],
+        ["--spark-config", "spark.ui.enabled=true", "--engine", "embedded"],
+        ["--stage", "group-state", "--engine", "embedded"],
         ["--close-windows"],
     ):
         result = kstreams("run", "words", *options)

@@ -1,10 +1,9 @@
-"""The crash harness: an app at task level with a real library and a fake Spark."""
+"""The crash harness: an app whose tasks run in this process, with a real library."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -20,10 +19,10 @@ from kstreams.checkpoint.start.opening import opened_query
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.checkpoint.storage.lock import NoLock
 from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.execution.app_parts import AppParts
+from kstreams.execution.query_loop import QueryLoop
+from kstreams.execution.start import make_loop
 from kstreams.global_tables.opening import open_global_tables
-from kstreams.spark.app_parts import AppParts
-from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.start import Executors, make_pipeline
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -59,7 +58,7 @@ from tests.support.crash.marking_app import (
     marking,
     told,
 )
-from tests.support.fake_spark.task_spark import FakeSpark, PlanAtOnce
+from tests.support.crash.task_executor import TaskEngine
 
 __all__ = ("RECOVERIES", "Harness", "Recovery")
 
@@ -116,8 +115,7 @@ class Harness:
         self.clock = FakeClock(1_000)
         self.connection = self.connect()
         self.input: list[tuple[str, str]] = []
-        self.sparks: dict[str, FakeSpark] = {}
-        self.pipelines: dict[str, Pipeline] = {}
+        self.queries: dict[str, QueryLoop] = {}
         self._starts = 0
         self._recovered = False
         self._waiting = 0  # batches to be emitted while another runs
@@ -185,11 +183,11 @@ class Harness:
         """Run a query's batches, or those of the only query, until all emitted records are
         committed.
         """
-        name = query or self.pipeline.name
+        name = query or self.query.name
         for _ in range(_MOST_STEPS):
             if not self.behind(name):
                 return
-            self.guarded(lambda: self.sparks[name].run_batch())
+            self.guarded(lambda: self.queries[name].run_batch())
         raise AssertionError("the batch never ends")
 
     def guarded(self, work: Callable[[], object]) -> None:
@@ -243,7 +241,7 @@ class Harness:
         return marking()
 
     def start_driver(self) -> None:
-        """Create the app's pipelines, as an app does at its start."""
+        """Create the app's queries, as an app does at its start."""
         topology = self.build()
         tasks = {group.name: PARTITIONS for group in topology.groups}
         settings = AppSettings(
@@ -263,32 +261,24 @@ class Harness:
             lock=NoLock(),
             clock=self.clock,
             report=self._reported,
+            engine=TaskEngine(self, PARTITIONS),
             run=f"run-{self._starts}",
         )
         self._starts += 1
         opened = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
         self.checkpoint = begin_logs(opened, self.log.open(), {})
-        pipelines = topology.pipelines()
+        groups = topology.pipelines()
         taken = taken_over(self.connection, self.checkpoint, self.faulty_log.open(), parts.run)
         queries = [
             opened_query(self.checkpoint, each, self.faulty_log, taken.get(query_name(each)))
-            for each in pipelines
+            for each in groups
         ]
         tables = open_global_tables(settings, topology, queries)
         for query in queries:
-            wanted = PlanAtOnce()
-            wanted.pipeline = pipeline = make_pipeline(
-                settings,
-                replace(parts, wanted=wanted),
-                query,
-                tasks,
-                Executors(PARTITIONS, 0),
-                {},
-                tables=tables[query.name],
-            )
-            self.pipelines[query.name] = pipeline
-            spark = self.sparks.setdefault(query.name, FakeSpark(self))
-            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # a fake
+            loop = make_loop(settings, parts, query, tasks, {}, tables=tables[query.name])
+            self.queries[query.name] = loop
+            loop.driver.publish_last()
+            loop.resume()
 
     # ------------------------------------------------------------ checks
 
@@ -342,21 +332,15 @@ class Harness:
         return self.machine.local
 
     @property
-    def pipeline(self) -> Pipeline:
+    def query(self) -> QueryLoop:
         """The only query."""
-        (found,) = self.pipelines.values()
-        return found
-
-    @property
-    def spark(self) -> FakeSpark:
-        """The fake Spark of the only query."""
-        (found,) = self.sparks.values()
+        (found,) = self.queries.values()
         return found
 
     def behind(self, query: str | None = None) -> bool:
         """Return whether a query has uncommitted work."""
-        name = query or self.pipeline.name
-        driver = self.pipelines[name].driver
+        name = query or self.query.name
+        driver = self.queries[name].driver
         planned = driver.planner.reached(driver.end())
         waits = driver.timers.call_all or driver.is_looping
         inherited = driver.planned(driver.next_batch) is not None

@@ -40,7 +40,7 @@ def _check_counts(harness: Harness) -> None:
     """Check that each commit balances its counts, and that the last ones count the whole input."""
     topology, objects = harness.build(), harness.log.open()
     found: dict[str, int] = {}
-    for query in harness.pipelines:
+    for query in harness.queries:
         for commit in harness.checkpoint.commits(query, objects).recent(3):
             assert commit.totals is not None
             check_totals(topology, commit.totals)
@@ -54,20 +54,20 @@ def _check_log(harness: Harness) -> None:
     """Check that clean-up keeps exactly the objects of the kept commits."""
     for _ in range(3):
         harness.clock.advance(timedelta(hours=2))
-        for pipeline in harness.pipelines.values():
-            pipeline.driver.sweep()
+        for loop in harness.queries.values():
+            loop.driver.sweep()
     objects = harness.log.open()
     found = {
         name
         for name in objects.list("")
         if not name.startswith(("commits/", "savepoints/")) and "/garbage/" not in name
     }
-    for query in harness.pipelines:
+    for query in harness.queries:
         commits = harness.checkpoint.commits(query, objects)
         kept = commits.recent(2)
         newest = {commit.batch for commit in kept}
         assert len(newest) == 2
-        stay = {number - 1 for number in harness.pipelines[query].driver.kept}
+        stay = {number - 1 for number in harness.queries[query].driver.kept}
         assert {*commits.batches()} <= newest | stay
         named = {name for commit in kept for name in commit.objects()}
         last = max(p.version for p in kept[-1].pointers().values())

@@ -12,7 +12,6 @@ from kstreams.batch.planning.batch_size import RecordSizes
 from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
-from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.state.versions.local import LocalVersions
 
 if TYPE_CHECKING:
@@ -57,14 +56,6 @@ def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
     # otherwise the limit follows from the bytes read, and no task refuses
     if harness.point.max_bytes < 1 << 20:
         patch.setattr(BatchPlanner, "next", too_large)
-    run_jobs = BatchJobs.run
-
-    def more_comes(jobs: BatchJobs, *given: Any) -> Any:
-        told = run_jobs(jobs, *given)
-        harness.batch_runs()
-        return told
-
-    patch.setattr(BatchJobs, "run", more_comes)
     patch.setattr(LocalVersions, "publish", named)
     patch.setattr(LocalVersions, "publish_base", based)
     patch.setattr(embedded_feed, "publish", published)

@@ -99,4 +99,4 @@ class LoopHarness(Harness):
 
     def step(self) -> None:
         """Run one batch."""
-        self.spark.run_batch()
+        self.query.run_batch()

@@ -98,11 +98,17 @@ def counting(
 
 
 class Bench:
-    """Topics, a checkpoint and local state in one directory, and apps that use them."""
+    """Topics, a checkpoint and local state in one directory, and apps that use them.
 
-    def __init__(self, home: Path, spark: SparkSession) -> None:
+    Args:
+        home: The directory.
+        spark: The session of apps; without one, they use the embedded engine.
+    """
+
+    def __init__(self, home: Path, spark: SparkSession | None) -> None:
         self.home = home
         self.spark = spark
+        self.engine: dict[str, Any] = {"engine": "embedded"} if spark is None else {"spark": spark}
         self.connection = Embedded(home / "topics", durable=False)
         self.checkpoint = home / "checkpoint"
         self.reports: list[BatchReport] = []
@@ -120,7 +126,7 @@ class Bench:
         """Create an app that is closed at the end of the test."""
         given: dict[str, Any] = {
             "checkpoint": self.checkpoint,
-            "spark": self.spark,
+            **self.engine,
             "trigger": timedelta(0),
             "parallelism": 2,
             "on_batch": self.reports.append,

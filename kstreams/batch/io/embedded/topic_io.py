@@ -36,7 +36,7 @@ class EmbeddedIO(TopicIO):
     """A `TopicIO` on embedded topics; readers see each result exactly once.
 
     Args:
-        connection: The topics.
+        connection: The directory and settings of the embedded topics.
     """
 
     def __init__(self, connection: Embedded) -> None:
@@ -112,7 +112,7 @@ class EmbeddedIO(TopicIO):
         """Stage rows of a sink's output; yield topic, partition and name of each file.
 
         Args:
-            piece: The rows.
+            piece: The rows to stage, a part of the sink's output.
             partitioner: The partitioner of the sink.
             written: The number of rows of this sink staged so far, by topic; updated.
             owner: The producer id of the task.

@@ -147,7 +147,7 @@ class LogPositions:
 
 
 class _named:  # noqa: N801  # reads as a verb
-    """Adds the name of a log to errors in the block."""
+    """A context manager that adds the name of a log to errors raised in its block."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -123,7 +123,7 @@ def _add(
 
     Args:
         sizes: The number of read offsets and bytes of each partition.
-        each: The slice.
+        each: The slice that was read.
         offsets: The number of offsets of the slice that were read.
         table: The records of the slice that were read.
     """

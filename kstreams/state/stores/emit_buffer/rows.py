@@ -23,6 +23,8 @@ Handle = tuple[int, int, int, K]
 class EmitBufferRows(StoreRows, Generic[K, V]):
     """The rows of an emit buffer: one row per result, by due time, then by window and key.
 
+    A row's handle (`Handle`) is the tuple of due time, window start, window end and key.
+
     Args:
         name: The store's name.
         key: Serde of the keys.

@@ -187,7 +187,7 @@ def bytes_of(column: pa.Array) -> Ints:
 
 
 def in_blocks(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Split elements into blocks, given the bytes of each; yield start and end positions."""
+    """Divide elements into blocks, given each size in bytes; yield start and end positions."""
     ends = np.cumsum(sizes)
     begin = 0
     while begin < len(ends):

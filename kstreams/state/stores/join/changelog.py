@@ -1,4 +1,4 @@
-"""The changelog of join stores: each entry with its unchanged value."""
+"""The changelog of join stores: one record for each changed key of the store."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _HEADS: Final = {OPEN: 26, ROW: 14}
 
 
 class JoinForm(PlainForm):
-    """The changelog format of a join store: one record for each entry, with the entry's value.
+    """The changelog format of a join store: one record for each store key (`JoinKeySerde`).
 
-    A record's key has the key bytes, then the prefix of the entry's store key; the first byte of
-    the prefix is moved to its end. For counters and blocks, the record's key is the prefix alone.
+    The record's value is the encoded value of the store. The record's key has the serialized join
+    key, then the part of the store key before the join key, with its first byte moved to the end.
+    Blocks and numbers have no join key: their record's key has only the other part.
     """
 
     @override

@@ -89,7 +89,7 @@ def read_headers(data: bytes) -> Headers:
 
 
 class JoinKeySerde(CompositeSerde[Any]):
-    """The serde of the keys of all entries of a join store; most tuples sort like their bytes.
+    """The serde of all keys of a join store, which are tuples; most tuples sort like their bytes.
 
     `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` the
     key of a waiting record, and `(3, side, slot, number)` the key of a block. `SETUP`, `CLOCKS` and
@@ -137,11 +137,11 @@ class JoinKeySerde(CompositeSerde[Any]):
 
 
 class JoinRowSerde(CompositeSerde[Any]):
-    """The serde of entry values: a row, a waiting record's headers, numbers, or an encoded block.
+    """The serde of a join store's values: rows, headers of waiting records, numbers or blocks.
 
     A row is `(side, bounds, elements)`: `bounds` has the first and last time of each further chunk,
-    and `elements` has the row's records in the order of arrival. In encoded rows, the fixed-width
-    heads of all elements precede all values, so that many rows can be read as columns.
+    and `elements` has the row's records in the order of arrival. In encoded rows, the time, number
+    and fate of all elements precede all values, so that many rows can be read as columns.
 
     Args:
         left: Serde of the left values.

@@ -72,10 +72,10 @@ class OpenEntries:
 
     Attributes:
         closes: The stream times (ms) after which the records are forwarded without a partner.
-        sides: 0 left, 1 right.
-        times: Timestamps of the records, ms.
-        numbers: Numbers of the records.
-        keys: Keys of the records, as the store has them.
+        sides: The sides of the records: 0 left, 1 right.
+        times: The timestamps of the records, ms.
+        numbers: The arrival numbers of the records.
+        keys: The encoded keys of the records, as in the store.
         headers: Headers of the records, as `write_headers` returns them.
     """
 
@@ -174,7 +174,7 @@ class JoinColumns:
         *,
         headers: pa.Array | None = None,
     ) -> None:
-        """Put the entries of waiting records, one for each element of the columns.
+        """Add the index entries of waiting records; each column has one item per record.
 
         `closes` and `times` are in ms; `keys` are encoded as in the store.
         """
@@ -188,9 +188,9 @@ class JoinColumns:
         self.rows.put_many(handles, [b""] * count if headers is None else objects_of(headers))
 
     def take_open(self, end_ms: int) -> OpenEntries:
-        """Delete and return entries of waiting records with `close < end_ms`.
+        """Delete and return the index entries of waiting records with `close < end_ms`.
 
-        They are ordered by close, side, time and number.
+        The entries are ordered by close, side, time and number.
         """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = OPEN, OPEN + sortable_int64(end_ms)

@@ -54,7 +54,7 @@ Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
 
 
 class Open(NamedTuple):
-    """The entry of a waiting record; entries are ordered by `close`.
+    """The index entry of a record that waits for a partner; entries are ordered by `close`.
 
     `close` is the stream time (ms) after which the record is forwarded without a partner.
     """
@@ -68,12 +68,12 @@ class Open(NamedTuple):
 
 
 class JoinRows(StoreRows, Generic[K, VL, VR]):
-    """The rows of a join store: one per time bucket, side and key; and entries of waiting records.
+    """The rows of a join store: one per side, time bucket and key; and an index of waiting records.
 
     A lookup reads one or two rows by key, without a scan. A long row is split into chunks, each
     in a row; the head row has the times of the chunks. The buckets that a side no longer needs
-    are deleted as one range, closed entries as another range. A waiting record's entry is not
-    deleted when the record finds a partner: the code that reads entries checks the record.
+    are deleted as one range, closed index entries as another range. The index entry of a record is
+    not deleted when the record finds a partner: the code that reads entries checks the record.
 
     Args:
         name: The store's name.
@@ -152,18 +152,19 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.set_clocks(clocks._replace(newest_right=clocks.newest_left))
 
     def clocks(self) -> Clocks:
-        """Return the join's progress."""
+        """Return the newest and the final times of both sides; see `Clocks`."""
         found = self.overlay.get(CLOCKS)
         return NO_CLOCKS if found is None else Clocks(*found)
 
     def set_clocks(self, clocks: Clocks) -> None:
-        """Set the join's progress."""
+        """Store the newest and the final times of both sides; see `Clocks`."""
         self.overlay.put(CLOCKS, tuple(clocks))
 
     def reader(self, side: int) -> Callable[[Any], Any]:
-        """Return a function that reads rows of a side during one batch.
+        """Return a function that returns the row of a store key of a side, or None.
 
-        The function does not read the backend for buckets after the newest bucket at this call.
+        Use the function for one batch only: it does not read the backend for buckets after the
+        newest bucket at this call.
         """
         newest = self.clocks().newest(side)
         width = (self.setup() or NO_SETUP).width
@@ -198,9 +199,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return next((each for each in elements if each[:2] == (time, number)), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
-        """Yield the entries of waiting records with `start_ms <= close < end_ms`.
+        """Yield the index entries of waiting records with `start_ms <= close < end_ms`.
 
-        They are ordered by close, side, time and number; None is unbounded.
+        The entries are ordered by close, side, time and number; None is unbounded.
         """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
@@ -222,17 +223,17 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield entry._replace(headers=read_headers(headers))
 
     def put_open(self, entry: Open) -> None:
-        """Put the entry of a waiting record."""
+        """Add the index entry of a waiting record."""
         self.overlay.put((2, *entry[:5]), entry.headers)
 
     def last_close(self) -> int | None:
-        """Return the latest `close` (ms) of waiting records' entries, or None without entries."""
+        """Return the latest `close` (ms) in the index of waiting records; None if it is empty."""
         low, high = OPEN, after_prefix(OPEN)
         found = next(self.overlay.scan(low, high, reverse=True), None)
         return None if found is None else found[0][1]
 
     def drop_open(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
-        """Delete entries of waiting records with `start_ms <= close < end_ms`."""
+        """Delete the index entries of waiting records with `start_ms <= close < end_ms`."""
         low, high = sortable_int64(start_ms), sortable_int64(end_ms)
         self.overlay.delete_range(OPEN + low, OPEN + high)
 
@@ -241,9 +242,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.delete_range(row_prefix(side, start), row_prefix(side, end))
 
     def forget(self, ends: tuple[int, int], open_ms: int) -> None:
-        """Delete each side's buckets before the side's element of `ends`, and closed entries.
+        """Delete buckets and index entries that the join no longer needs.
 
-        An entry is closed if `close < open_ms`.
+        Deletes the buckets of each side before the side's item of `ends`, and the index entries of
+        waiting records with `close < open_ms`.
         """
         ranges = [(row_prefix(side, -FAR_MS), row_prefix(side, ends[side])) for side in (0, 1)]
         ranges.append((OPEN + sortable_int64(-FAR_MS), OPEN + sortable_int64(open_ms)))
@@ -299,11 +301,11 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
                     yield from self._remembered(side, bucket, handle[4], head)
 
     def _place(self, row: Remembered) -> tuple[Any, ...]:
-        """Return the sort key of a record."""
+        """Return the key by which `scan` and `of_key` sort records."""
         return row.side, row.bucket, self.key.serialize(row.key), *row.element[:2]
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
-        """Set the entry of an encoded key to a changelog record's value; None deletes it.
+        """Set the value of an encoded store key, read from a changelog; None deletes the key.
 
         Raises:
             DeserializationError: The bytes do not belong to a join.
@@ -316,7 +318,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def contents(self) -> Iterator[Content]:
         """Yield all records that may still find a partner, with their metadata.
 
-        The `times` of each entry are side, time, number, fate, `close` and the setup's numbers.
+        The `times` of each `Content` are side, time, number, fate, `close` and the setup's numbers.
         `close` is 0 for a record that does not wait. Records that were forwarded without a partner
         are omitted.
         """
@@ -352,7 +354,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield Remembered(side, bucket, key, element)
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
-        """Rewrite rows for the new bucket width, and waiting records' entries for new closes."""
+        """Rewrite rows for the new bucket width, and the index of waiting records for new closes.
+
+        `had` is the previous setup, `setup` the new setup.
+        """
         self._has_moved = True
         self.unpack()
         if setup.width != had.width:

@@ -1,4 +1,4 @@
-"""The time spans of a stream-stream join, and the join's progress."""
+"""The time spans of a stream-stream join, and the newest and final times of its sides."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NO_SETUP: Final = Setup.of(0, 0, 0)
 
 
 class Clocks(NamedTuple):
-    """The progress of a join; times in ms.
+    """The newest and final times of a join's sides, ms, and the next record number.
 
     Attributes:
         number: The number of the next record.
@@ -69,7 +69,7 @@ class Clocks(NamedTuple):
         return self[3 + side]
 
     def after(self, side: int, time_ms: int, number: int) -> Clocks:
-        """Return the progress after a record with this side, time and number."""
+        """Return the clocks after a record with this side, time (ms) and number."""
         clocks = self._replace(number=max(self.number, number + 1))
         if side:
             return clocks._replace(newest_right=max(self.newest_right, time_ms))

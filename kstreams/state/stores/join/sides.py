@@ -19,7 +19,7 @@ VR = TypeVar("VR")
 
 
 class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
-    """A side (0 left, 1 right) and its value, encoded as a byte followed by the value.
+    """The serde of pairs of a side (0 left, 1 right) and a value: one byte, then the value.
 
     Combines the serdes of both sides, because a store definition has one serde of values.
 

@@ -148,7 +148,7 @@ class Beside(NamedTuple):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the store may have rows."""
+        """Whether the store may have rows in addition to its blocks."""
         return max(self.newest_left, self.newest_right) > -FAR_MS
 
 
@@ -201,7 +201,7 @@ class JoinTail:
             tail: The result of `read`.
             settled: For each element of the tail, whether this batch settled it.
             fresh: The new records, filtered by `lasting`.
-            clocks: The join's progress after the batch.
+            clocks: The newest and final times after the batch.
         """
         fates = np.where(settled, 0, tail.elements.fates)
         old = replace(tail.elements, fates=fates)
@@ -223,7 +223,7 @@ class JoinTail:
         """Return, for each record, whether the store needs it to find later partners.
 
         A record is not needed if it is too old, or if it was forwarded without a partner. `waits`:
-        whether each record waits for a partner. `clocks`: the join's progress.
+        whether each record waits for a partner. `clocks`: the newest and final times.
         """
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
@@ -254,7 +254,10 @@ class JoinTail:
     def _write(
         self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, beside: Beside
     ) -> list[bytes]:
-        """Write new elements and newly settled numbers as blocks; return the blocks' keys."""
+        """Write new elements, and the numbers of newly settled elements, as blocks.
+
+        Returns the encoded keys of the blocks.
+        """
         slots, noted_slots = fresh.times // self._slot, times // self._slot
         order = np.lexsort((fresh.numbers, slots, fresh.sides))
         fresh = fresh.take(order)

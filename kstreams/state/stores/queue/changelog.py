@@ -1,4 +1,4 @@
-"""The changelog of queues: one record per waiting record, and one for the queue's progress."""
+"""The changelog of queues: one record per waiting record, and one with the queue's times."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _HEAD = 17
 
 
 class QueueForm(PlainForm):
-    """The changelog format of a queue: a record for each queued record, and one for the progress.
+    """The changelog format of a queue: a record for each queued record, and one for `Progress`.
 
-    A record's key has the key bytes, time and number of the queued record (8 bytes each), and a
-    byte. The record with the progress of a task's queue has a key of one byte.
+    A record's key has the key bytes, time and number of the queued record (8 bytes each), and the
+    byte `QUEUED`. The record with the `Progress` of a task's queue has a key of one byte.
     """
 
     @override

@@ -30,7 +30,7 @@ _THREE = struct.Struct(">qqq")
 
 
 class Progress(NamedTuple):
-    """The progress of a queue; times in ms.
+    """The newest and released times of a queue, ms, and the next record number.
 
     Attributes:
         newest: The time of the newest record that was put.
@@ -56,7 +56,7 @@ class Queued(NamedTuple):
 
 
 class QueueRows(StoreRows, Generic[K, V]):
-    """The rows of a queue: one per record, by time, then by number, and one with the progress.
+    """The rows of a queue: one per record, by time, then by number, and one with `Progress`.
 
     Args:
         name: The store's name.
@@ -74,7 +74,7 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._overlay = overlay.store(name, self._keys, self._values)
 
     def progress(self) -> Progress:
-        """Return the queue's progress."""
+        """Return the newest time, next record number and released time of the queue."""
         return Progress(*(self._overlay.get(_NUMBERS) or NO_PROGRESS))
 
     def put(self, record: Record[K, V]) -> Queued:
@@ -93,8 +93,8 @@ class QueueRows(StoreRows, Generic[K, V]):
         """Put records of a batch, each with its number within the batch.
 
         Args:
-            records: The records to put, with their numbers.
-            count: The number of records in the batch.
+            records: Each record to put, preceded by its number within the batch.
+            count: The number of all records of the batch, including records that are not put.
             newest_ms: The time of the newest record in the batch.
         """
         progress = self.progress()
@@ -145,7 +145,7 @@ class QueueRows(StoreRows, Generic[K, V]):
         yield from self._records(low, high, reverse=reverse)
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
-        """Set or delete a record or the progress, by key and value of a changelog record.
+        """Set or delete a record or the `Progress`, by key and value of a changelog record.
 
         Raises:
             DeserializationError: The bytes do not belong to a queue.
@@ -164,9 +164,9 @@ class QueueRows(StoreRows, Generic[K, V]):
 
 
 class _KeySerde(CompositeSerde[Any]):
-    """The serde of row keys: a record's time and number (8 bytes each) and key, or the progress.
+    """The serde of row keys: a record's time and number (8 bytes each), then its key.
 
-    The row key of the progress is one byte.
+    The key of the row with the `Progress` is one byte.
     """
 
     type_token = tuple
@@ -193,7 +193,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """The serde of row values: a record without its key, or the progress of the queue."""
+    """The serde of row values: a record without its key, or the `Progress` of the queue."""
 
     type_token = tuple
 

@@ -63,7 +63,7 @@ class SlidingKind(StoreKind[_Live]):
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield all slices with their keys and times.
 
-        Each entry also has the time (ms) before which the key's windows are closed.
+        Each `Content` also has the time (ms) before which the key's windows are closed.
         """
         rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
         for key, done_ms, slices in rows.all():

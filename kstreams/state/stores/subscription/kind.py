@@ -42,7 +42,7 @@ class SubscriptionKind(StoreKind[_Live]):
         return SubscriptionForm(spec)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield foreign keys, each with an own key and a value."""
+        """Yield foreign keys, each with the key and value of a left row."""
         return store.range(start, end, reverse=reverse)
 
     @override
@@ -50,7 +50,7 @@ class SubscriptionKind(StoreKind[_Live]):
         return ((pair,) for pair in store.fetch(key))
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield foreign keys, each with an own key and a value."""
+        """Yield foreign keys, each with the key and value of a left row."""
         for key, pair in self.open(spec, overlay).range():
             yield Content(key, pair)
 

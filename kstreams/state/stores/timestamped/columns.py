@@ -32,6 +32,6 @@ class TimestampedColumns(EntryColumns):
     ) -> TimestampedColumns:
         """Return the columnar access to a store's rows.
 
-        `objects` is that of the class.
+        `objects` is an argument of the class.
         """
         return cls(TimestampedRows.of(store), objects=objects)

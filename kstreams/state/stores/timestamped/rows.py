@@ -38,7 +38,7 @@ class TimestampedRows(StoreRows, Generic[K, V]):
 
     @cached_property
     def waiting(self) -> PresentColumns:
-        """The table for columnar joins: the rows, with the joins' pending changes."""
+        """The rows as a table for columnar joins, with changes that are not yet written."""
         return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:

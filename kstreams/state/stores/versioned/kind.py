@@ -65,7 +65,7 @@ class VersionedKind(StoreKind[_Live]):
         return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
 
     def parameters(self) -> Parameters:
-        """Return the retention of versions."""
+        """Return the retention of versions, ms."""
         return {"retention_ms": self.retention_ms}
 
     def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:

@@ -41,7 +41,7 @@ _DROPPED_A_PUT = 2
 
 
 class VersionedRows(StoreRows, Generic[K, V]):
-    """The rows of a versioned store: four kinds of entries.
+    """The rows of a versioned store: four kinds of rows, by the form of their keys.
 
     `(key,)` has the latest version, `(key, start)` an old version; `(end, key, start)` marks a
     version to delete when its end is older than the retention; `()` has the highest put time.
@@ -55,7 +55,8 @@ class VersionedRows(StoreRows, Generic[K, V]):
 
     Attributes:
         retention_ms: The age (ms) up to which versions are kept.
-        waiting: The table for columnar joins, with pending changes; None until first used.
+        waiting: The rows as a table for columnar joins, with changes that are not yet written;
+            None until first used.
     """
 
     waiting: TableColumns | None = None
@@ -230,7 +231,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
 
 
 def key_of_version(row: bytes) -> bytes | None:
-    """Return the ordered key of a version's row; None for other entries."""
+    """Return the ordered key of a version's row; None for rows of other kinds."""
     return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
 
 
@@ -264,7 +265,7 @@ class _KeySerde(CompositeSerde[Any]):
         self._key = key.ordered
 
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Encode the key of an entry; see `VersionedRows`."""
+        """Encode the key of a row of any kind; see `VersionedRows`."""
         match value:
             case (end, key, start):
                 return _ENDED + sortable_int64(end) + self._whole(key) + sortable_int64(start)
@@ -300,10 +301,10 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """The serde of the values of entries.
+    """The serde of row values.
 
-    Latest versions have `(start, value)`, old versions `(end, value, start)`, index entries `()`,
-    and the entry with the highest timestamp of all puts has `(observed,)`.
+    Latest versions have `(start, value)`, old versions `(end, value, start)`, rows that mark a
+    version to delete `()`, and the row with the highest timestamp of all puts has `(observed,)`.
     """
 
     type_token = tuple

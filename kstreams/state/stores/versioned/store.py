@@ -104,8 +104,8 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
     ) -> Iterator[VersionedValue[V]]:
         """Yield a key's versions that were valid at some time with `from_ms <= time <= to_ms`.
 
-        By time, or in reverse. Deletions, and versions that ended before the retention, are not
-        yielded.
+        Versions are in the order of time; `reverse` reverses the order. Deletions, and versions
+        that ended before the retention, are not yielded.
         """
         horizon = self._rows.horizon()
         low = horizon if from_ms is None else max(from_ms, horizon)

@@ -43,7 +43,7 @@ class VersionedColumns(TableColumns):
         self._forget()
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Add pending versions."""
+        """Add versions of the batch, which `settle` writes to the store."""
         self._keys, self._values, self._times, self._places = keys, values, times, places
 
     def settle(self) -> int:

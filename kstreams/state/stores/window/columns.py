@@ -39,7 +39,7 @@ class WindowColumns(EntryColumns):
     def of(cls, store: StateStore[WindowRows[Any, Any]], *, objects: bool = False) -> WindowColumns:
         """Return the columnar access to a store's rows.
 
-        `objects` is that of the class.
+        `objects` is an argument of the class.
         """
         return cls(WindowRows.of(store), objects=objects)
 

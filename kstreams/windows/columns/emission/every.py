@@ -60,7 +60,7 @@ class Changes:
 
 
 class IntervalColumns:
-    """The columnar form of `IntervalEmitter`.
+    """The columnar implementation of `IntervalEmitter`.
 
     Stores only changes whose interval does not end within the table that contains them.
 

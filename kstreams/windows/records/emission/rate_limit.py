@@ -52,7 +52,7 @@ class RateLimitEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Record a change that the current record causes."""
+        """Collect a change that the current record causes, for `around`."""
         self._changes.append((start, end, stamped))
 
     def around(self, process: Process) -> Process:

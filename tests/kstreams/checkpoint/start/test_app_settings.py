@@ -20,8 +20,8 @@ from kstreams.checkpoint.start.app_settings import AppSettings, store_names
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import CompileError
 
-OBJECTS = {"self", "topology", "connection", "spark", "clock", "on_batch"}
-"""Arguments of `App` that are objects and not plain values."""
+OTHERS = {"self", "topology", "connection", "engine", "stage", "spark", "clock", "on_batch"}
+"""Arguments of `App` that are objects, or choose the engine."""
 
 
 def settings(**given: Any) -> AppSettings:
@@ -30,7 +30,7 @@ def settings(**given: Any) -> AppSettings:
 
 def test_each_setting_has_name_of_app_argument() -> None:
     arguments = inspect.signature(App.__init__).parameters
-    assert {each.name for each in fields(AppSettings)} == set(arguments) - OBJECTS
+    assert {each.name for each in fields(AppSettings)} == set(arguments) - OTHERS
 
 
 def test_app_and_app_settings_have_same_defaults() -> None:

@@ -71,7 +71,7 @@ def test_commit_lists_records_in_loop_and_end_is_reached_after_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
-    driver = harness.pipeline.driver
+    driver = harness.query.driver
     assert rows_by_loop(last(harness).loops) == {"again": len(harness.input)}
     assert driver.planner.reached(driver.end())
     assert not driver.reached(driver.end(), 0)
@@ -87,7 +87,7 @@ def test_records_in_loop_are_planned_without_new_input_and_count_towards_batch_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
-    driver = harness.pipeline.driver
+    driver = harness.query.driver
     emit(harness.connection, batch_of(1), 1)
 
     plan = driver.next_plan(news=False)

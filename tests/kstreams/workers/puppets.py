@@ -1,0 +1,139 @@
+"""Workers whose answers a test gives, and a pool with such workers."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kstreams.batch.messages.envelope import Content
+from kstreams.errors import ExecutionError
+from kstreams.workers.channel import connect
+from kstreams.workers.launcher import DriverEndpoint
+from kstreams.workers.messages import (
+    LoadStage,
+    Order,
+    RunStages,
+    StageTurn,
+    Welcome,
+    WorkerReport,
+)
+from kstreams.workers.pool import WorkerPool
+from kstreams.workers.runs import RunRequest
+from kstreams.workers.slow_workers import Speculation
+
+STAGES = (LoadStage("one", b"1"), LoadStage("two", b"2"))
+
+
+class Puppet:
+    """A worker whose answers a test gives."""
+
+    def __init__(self, endpoint: DriverEndpoint, wanted: int, process: str = "") -> None:
+        self.channel = connect(endpoint.address, endpoint.secret)
+        process = process or f"p{wanted}"
+        self.tell(
+            "hello",
+            wanted=wanted,
+            process=process,
+            address=f"at {wanted}",
+            generation=endpoint.generation,
+        )
+
+    def tell(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
+        self.channel.send(WorkerReport(kind, fields, payloads).pack())
+
+    def order(self) -> Order:
+        found: Order = pickle.loads(self.channel.receive())
+        return found
+
+    def number(self) -> int:
+        found = self.order()
+        assert isinstance(found, Welcome)
+        return found.number
+
+    def runs(self) -> RunStages:
+        """Return the next order to run, after the settings of its stages."""
+        found = self.order()
+        while isinstance(found, LoadStage):
+            found = self.order()
+        assert isinstance(found, RunStages)
+        return found
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+class Puppets:
+    """A launcher of puppets: it counts its calls, and starts nothing."""
+
+    patience_s = 0.2
+
+    def __init__(self) -> None:
+        self.launched = 0
+        self.count = 0
+        self.stopped = False
+        self.failure: ExecutionError | None = None
+
+    def launch(self, _: DriverEndpoint) -> None:
+        self.launched += 1
+        if self.failure is not None:
+            raise self.failure
+
+    def grow(self, count: int) -> None:
+        self.count = count
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Stand:
+    """A pool with puppets."""
+
+    def __init__(self, folder: Path, size: int, *, speculation: Speculation | None = None) -> None:
+        self.launcher = Puppets()
+        self.pool = WorkerPool(
+            self.launcher, size, address=str(folder / "d"), own="", speculation=speculation
+        )
+        self.puppets: list[Puppet] = []
+
+    def puppet(self, wanted: int, process: str = "") -> Puppet:
+        self.puppets.append(Puppet(self.pool.members.endpoint, wanted, process))
+        return self.puppets[-1]
+
+    def close(self) -> None:
+        for puppet in self.puppets:
+            puppet.close()
+        self.pool.close()
+
+
+class Running:
+    """A batch that runs in a thread."""
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        calls: Mapping[int, Sequence[bytes]],
+        *,
+        stages: int = 1,
+        width: int = 2,
+    ) -> None:
+        turns = tuple(StageTurn(each.stage, {}, {}) for each in STAGES[:stages])
+        given = {slot: [(slot, payload) for payload in own] for slot, own in calls.items()}
+        self.request = RunRequest(4, 1, turns, given, width)
+        self.pool, self.stages = pool, STAGES[:stages]
+        self.result: Sequence[Content] | BaseException | None = None
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self.pool.run(self.request, self.stages, owner=self)
+        except BaseException as exc:  # `end` returns it
+            self.result = exc
+
+    def end(self) -> Any:
+        self.thread.join(20)
+        assert not self.thread.is_alive()
+        return self.result

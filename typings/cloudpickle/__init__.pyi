@@ -1,0 +1,9 @@
+import pickle
+from types import ModuleType
+from typing import IO, Any
+
+class CloudPickler(pickle.Pickler):
+    def __init__(self, file: IO[bytes], protocol: int | None = None) -> None: ...
+    def reducer_override(self, obj: object) -> Any: ...
+
+def register_pickle_by_value(module: ModuleType) -> None: ...
