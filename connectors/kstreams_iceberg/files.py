@@ -68,7 +68,7 @@ def _entry(metadata: TableMetadata, files: Sequence[manifest.DataFile]) -> str:
 
 
 def files_of(entry: str) -> tuple[int, list[manifest.DataFile]]:
-    """Return the id of the partition spec of files, and the files.
+    """Parse the text of an attempt's data files: return the id of their partition spec, and them.
 
     Raises:
         SinkError: The text was not written by this sink.

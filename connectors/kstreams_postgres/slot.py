@@ -253,7 +253,7 @@ def _peek(names: SlotNames, upto: int) -> sql.Composed:
 
 
 def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> None:
-    """Release the log before a position; the offset at the position is stored first."""
+    """Store the offset at a position, then let the server delete its log before the position."""
     update = sql.SQL(
         "UPDATE {} SET lsn = %s::pg_lsn, next_offset = %s "
         "WHERE slot = %s AND lsn <= %s::pg_lsn AND next_offset <= %s"

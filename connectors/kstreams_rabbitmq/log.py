@@ -89,7 +89,7 @@ class RabbitStreamLog(Generic[K, V]):
         return f"rabbitmq {'super ' if self.super_stream else ''}stream {self.stream}"
 
     def contents(self) -> LogContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         every = self.look_every.total_seconds()
         return StreamContents(self._places(), self.stream, every, divided=self.super_stream)
 

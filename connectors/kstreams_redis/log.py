@@ -103,7 +103,7 @@ class RedisStreamLog(Generic[K, V]):
         return f"redis stream {self.streams[0]}{more}"
 
     def contents(self) -> LogContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         every = self.look_every.total_seconds()
         return StreamContents(self._server(), self.streams, self.index, every)
 

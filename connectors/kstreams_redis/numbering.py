@@ -154,7 +154,8 @@ class Numbers:
     """The numbering of a stream.
 
     Attributes:
-        log_id: The id of the numbering; another numbering has other numbers.
+        log_id: The id of the numbering; a new one after the numbers or the stream
+            were lost.
         count: The number of entries numbered so far.
         first: The number of the first entry whose id is still stored, approximately.
         holes: Increasing entry numbers, with the count of entries lost before each, and whether

@@ -100,7 +100,7 @@ def sftp_folder(
 
 @dataclass(frozen=True)
 class _SftpFiles(FinishedFiles):
-    """The `Files` of a server's directory."""
+    """Lists and reads the files of a server's directory, for a `FileLog`."""
 
     place: Sftp
     pattern: str
