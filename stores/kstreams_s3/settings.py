@@ -21,8 +21,8 @@ class S3(BucketSettings):
     """Settings: durable objects below a prefix of a bucket, on S3 or compatible storage.
 
     boto3 finds credentials (environment, profile, role of the machine, ...) unless both keys are
-    given here. Given keys are sent to the workers as part of the app, so a role is better. Texts of
-    the library do not contain them.
+    given here. Given keys are sent to the workers as part of the app, so a role is better. Logs
+    and errors do not show them.
 
     Several apps may share a prefix: the names of their objects differ.
 
