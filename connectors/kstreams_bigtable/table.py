@@ -31,9 +31,9 @@ class BigtableRows(Sink[K, V]):
     keeps its value; a column with None loses it. All cells of a batch have one timestamp, later
     than those of earlier batches and epochs, so the newest value wins whatever the order of the
     writes. Readers see the rows of a batch appear one after the other. Deletes leave no timestamp,
-    so each write first moves the task's fence to its commit, unless a
-    later commit has moved it. One case remains: a driver that hangs within one
-    request can restore a row that another driver has deleted in the meantime.
+    so each write first moves the task's fence to its commit, and writes nothing if a later commit
+    has moved it. One case remains: a driver that hangs within one request can restore a row that
+    another driver has deleted in the meantime.
 
     The timestamps of an epoch begin at the time it started, so it overwrites existing values.
     Values that others write later hide those of the sink: let only the sink write to its cells. Set

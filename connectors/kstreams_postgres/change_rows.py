@@ -62,7 +62,7 @@ class RowForm:
         names: The names of the columns.
         oids: The type oids of the columns.
         key: The columns of the key, in order.
-        wanted: The columns that values need; None for all.
+        wanted: The columns that values contain; None for all.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ class PollPlace(NamedTuple):
         """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text has another form.
+            StateCorruptError: The text is not in this format.
         """
         return cls(*place_numbers(text, "table"))
 

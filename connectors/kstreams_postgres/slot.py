@@ -81,7 +81,7 @@ class SlotState(NamedTuple):
         offset: The offset of the first record after `lsn`, or of the first copied row still needed.
         slot_lsn: The position of the slot; None if it does not exist.
         wal: The server's `wal_status`: `reserved`, `extended`, `unreserved` or `lost`.
-        written: The end of the server's log.
+        written: The position at the end of the server's log.
         kept: The bytes of the log retained for the slot.
         room: The bytes that can be written before the slot is lost; None without a limit.
         present: The oid of the object that now has the table's name; None if there is none.

@@ -36,6 +36,6 @@ class SlotPlace(NamedTuple):
         """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text has another form.
+            StateCorruptError: The text is not in this format.
         """
         return cls(*place_numbers(text, "slot"))

@@ -52,13 +52,13 @@ _GONE = (
 class SlotReader:
     """Implements `kstreams.log.LogReader`.
 
-    A read that starts where the last one ended continues with its open cursor.
+    A read that starts where the last one ended reuses the open cursor of that read.
 
     Args:
         database: The database of the slot.
         names: The names of the slot and its tables.
         key: The serde of the keys.
-        wanted: The columns that values need; None for all.
+        wanted: The columns that values contain; None for all.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class StreamContents:
     Args:
         server: The server of the streams; closed with this object.
         streams: The keys of the streams, one per partition.
-        index: The key prefix of the numbers.
+        index: The key prefix of the hashes with the numbers of entries.
         look_every_s: The interval between polls for entries, in seconds.
     """
 
@@ -99,7 +99,7 @@ class StreamContents:
         return [Piece(partition, start, stop, (self._known or self._look())[partition].log_id)]
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean bytes of some entries from an offset on."""
+        """Return the mean bytes of the first entries from an offset on; None without any."""
         known = (self._known or self._look())[partition]
         number = known.number(offset)
 

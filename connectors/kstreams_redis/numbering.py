@@ -198,7 +198,7 @@ def look(server: Server, stream: str, index: str) -> Numbers:
     Args:
         server: The server of the stream.
         stream: The key of the stream; created if it does not exist.
-        index: The key of the hash.
+        index: The key of the hash with the numbers.
     """
     while True:
         found = server.ask(_LOOK, (stream, index), uuid4().hex, _CHUNK, _PER_SCRIPT)
@@ -215,7 +215,7 @@ def numbers_at(
 
     Args:
         server: The server of the stream.
-        index: The key of the hash.
+        index: The key of the hash with the numbers.
         start: The first number.
         stop: The number after the last one.
     """

@@ -185,7 +185,7 @@ class _SftpData(FileData):
 
     Args:
         place: The directory.
-        file: The expected file.
+        file: The file at its expected version.
     """
 
     def __init__(self, place: Sftp, file: FileInfo) -> None:
