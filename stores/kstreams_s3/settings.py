@@ -34,8 +34,8 @@ class S3(BucketSettings):
         access_key: The public part of credentials.
         secret_key: The secret part of credentials.
         session_token: The third part of temporary credentials.
-        addressing: Where requests have the bucket's name: `virtual` in the host, `path` in the
-            path; `auto` is `path` for a custom endpoint.
+        addressing: The place of the bucket's name in requests: `virtual` in the host, `path` in
+            the path; `auto` is `path` for a custom endpoint.
         connect_timeout: The maximum wait for a connection.
         read_timeout: The maximum wait for the next byte of a reply.
         give_up_after: The maximum time of retries of a request.
