@@ -48,7 +48,7 @@ class SchemaRegistry:
         user: The user for basic authentication, with `password`.
         password: The password; logs and errors do not show it.
         token: The token for bearer authentication; logs and errors do not show it.
-        ca_file: Trusted certificates instead of the system's, PEM.
+        ca_file: Trusted certificates (PEM) that replace the default ones of the system.
         certificate_file: The client certificate, PEM, with `key_file`.
         key_file: The key of the certificate, PEM.
         key_password: The password of the key.
