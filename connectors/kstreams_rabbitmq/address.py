@@ -101,7 +101,7 @@ class StreamFaults:
 
     Attributes:
         faults: The rules that all connectors share.
-        kinds: The exceptions of a session.
+        kinds: The exception types that a session raises.
     """
 
     faults: Faults
