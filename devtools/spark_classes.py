@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kstreams.application.warm_up import warm_up
 from kstreams.errors import JavaNotFoundError, KStreamsError
-from kstreams.spark.class_archive import class_archive
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.class_archive import class_archive
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("archive",)
 

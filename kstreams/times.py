@@ -79,7 +79,11 @@ def span_ms(name: str, span: timedelta) -> int:
 
 
 def positive_ms(name: str, span: timedelta) -> int:
-    """Return a duration in ms; raises `ValueError` if it is below 1 ms, or as `span_ms`."""
+    """Return a positive duration in ms.
+
+    Raises:
+        ValueError: The duration is below 1 ms, or `span_ms` rejects it.
+    """
     if span <= timedelta(0):
         raise ValueError(f"{name} is {span}, expected 1 ms or more")
     return span_ms(name, span)

@@ -1,4 +1,4 @@
-"""Have the nursery fork Spark's Python daemon, or be it where there is no nursery."""
+"""Let the prefork process fork Spark's Python daemon; without it, run the daemon itself."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import suppress
 
 __all__ = ("ask", "main")
 
-_PLACE = "KSTREAMS_NURSERY"
-"""The variable with the path of the nursery's socket."""
+_PLACE = "KSTREAMS_PREFORK"
+"""The variable with the path of the socket of the prefork process."""
 
 _DAEMON = "pyspark.daemon"
 
@@ -39,7 +39,7 @@ def ask(place: str) -> bool:
             answer = sock.recv(4, socket.MSG_WAITALL)
         except OSError:
             return False
-        if len(answer) < 4:  # it takes another daemon than the nursery's
+        if len(answer) < 4:  # the prefork process has refused: another Python or other variables
             return False
         daemon = int.from_bytes(answer, "big")
 

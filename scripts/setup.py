@@ -28,7 +28,7 @@ JAVA_LOCK = ROOT / "requirements" / "java.txt"
 NATIVE = ROOT / "native"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
-OLDEST_JAVA, NEWEST_JAVA = 17, 23  # as in kstreams/spark/java.py; a test compares
+OLDEST_JAVA, NEWEST_JAVA = 17, 23  # as in kstreams/spark/startup/java.py; a test compares
 HEARTBEAT_SECONDS = 20
 INSTALLERS = ("uv", "setuptools", "wheel", "packaging")
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")

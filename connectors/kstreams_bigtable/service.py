@@ -163,7 +163,11 @@ class Service:
         return bool(done.predicate_matched)
 
     def cells(self, table: str, key: bytes) -> dict[bytes, tuple[int, bytes]]:
-        """Return the newest cells of a row of fences, with their times in microseconds."""
+        """Return the newest cell of each column in a row of the fence table.
+
+        Returns:
+            For each column: the cell's timestamp in microseconds, and its value.
+        """
         answers = self._opened().read_rows(
             request=types.ReadRowsRequest(
                 table_name=self.name(table),

@@ -31,8 +31,9 @@ class BigtableRows(Sink[K, V]):
     keeps its value; a column with None loses it. All cells of a batch have one timestamp, later
     than those of earlier batches and epochs, so the newest value wins whatever the order of the
     writes. Readers see the rows of a batch appear one after the other. Deletes leave no timestamp,
-    so each write first claims the task's fence. One case remains: a driver that hangs within one
-    request can restore a row that another driver has deleted in the meantime.
+    so each write first moves the task's fence to its commit, and writes nothing if a later commit
+    has moved it. One case remains: a driver that hangs within one request can restore a row that
+    another driver has deleted in the meantime.
 
     The timestamps of an epoch begin at the time it started, so it overwrites existing values.
     Values that others write later hide those of the sink: let only the sink write to its cells. Set
@@ -56,7 +57,8 @@ class BigtableRows(Sink[K, V]):
         profile: The app profile. It must use single-cluster routing, which fences require.
         endpoint: `host:port` of an emulator, used without TLS and credentials.
         credentials_file: The key file of a service account, on the driver and on each worker.
-        fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
+        fence: The sink's own table with the last commit of each task, so that a late attempt of an
+            earlier batch deletes nothing; `prepare` creates it if it does not exist.
         give_up_after: The maximum time to retry while Bigtable does not answer.
 
     Raises:

@@ -82,7 +82,10 @@ def _entry(name: str, size: int, values: Mapping[str, str | None], rows: pa.Tabl
 
 
 def add_action(entry: str) -> AddAction:
-    """Return the `add` action of a staged file.
+    """Return the `add` action of a staged file for Delta's log.
+
+    Args:
+        entry: The JSON text of the action, which the writer of the file has put into its receipt.
 
     Raises:
         SinkError: The text was not written by this sink.

@@ -46,6 +46,10 @@ class DeltaLog(TableLog[deltalake.DeltaTable]):
 
         deltalake raises an error if another writer has changed the batch number of one of these
         tasks since the table was last loaded. It allows concurrent appends of other writers.
+
+        Args:
+            entries: For each task, the `add` actions of its new files, as JSON texts.
+            batches: The batch number to store for each task.
         """
         table = self.table
         said = [deltalake.Transaction(_app_id(lane), batch) for lane, batch in batches.items()]

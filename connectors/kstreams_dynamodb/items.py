@@ -104,7 +104,7 @@ class ItemMaker:
 
 
 def formed_key(key: Key) -> Item:
-    """Return a key in DynamoDB's own form."""
+    """Return a key as DynamoDB's attribute values, such as `{"word": {"S": "tea"}}`."""
     return {name: {kind: value} for name, kind, value in key}
 
 

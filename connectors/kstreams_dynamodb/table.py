@@ -51,7 +51,8 @@ class DynamoTable(Sink[K, V]):
         access_key: The access key id.
         secret_key: The secret access key.
         session_token: The session token of temporary credentials.
-        fence: The table of fences, one item per task; `prepare` creates it if it does not exist.
+        fence: The sink's own table with the number of rows that each task has written, so that a
+            repeated or late attempt changes nothing; `prepare` creates it if it does not exist.
         give_up_after: The maximum time to retry while DynamoDB does not answer or throttles
             requests.
 

@@ -35,7 +35,7 @@ _BYTES_AT_ONCE = 3_500_000
 
 
 class TableWriter(Writer[K, V]):
-    """A `Writer` that is also the `FencedPlace` of its rows.
+    """A `Writer` that writes items and the task's fence together, as `FencedPlace` requires.
 
     Args:
         service: The client of DynamoDB.
@@ -95,7 +95,11 @@ class TableWriter(Writer[K, V]):
         was: Position | None,
         now: Position,
     ) -> bool:
-        """Write items and move the fence in one transaction; return False if it is not at `was`."""
+        """Write items and move the fence to `now`, in one transaction.
+
+        Returns:
+            False, without any change, if the fence is not at `was`; else True.
+        """
         items = [self._moved(lane, was, now), *map(self._written, rows)]
         try:
             self._service.client.transact_write_items(TransactItems=items)

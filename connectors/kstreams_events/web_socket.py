@@ -37,9 +37,10 @@ _FAULTS = (1002, 1007, 1009)
 class WebSocket(Intake):
     """Receives messages from a WebSocket while it is connected.
 
-    The value of a text message is its text in UTF-8. Messages have no ids; the function
-    `IntakeRunner(complete=...)` may set an id from the value. Messages that are sent while no
-    process is connected are lost; each disconnection is counted as a gap, with its length.
+    The value of a text message is its text in UTF-8. Messages have no ids; a
+    function given as `IntakeRunner(complete=...)` may derive an id from the value. Messages that
+    are sent while no process is connected are lost; each disconnection is counted as a gap, with
+    its length.
 
     Args:
         url: The URL, `ws://` or `wss://`. Logs and errors do not show its query.

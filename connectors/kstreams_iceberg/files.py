@@ -68,7 +68,10 @@ def _entry(metadata: TableMetadata, files: Sequence[manifest.DataFile]) -> str:
 
 
 def files_of(entry: str) -> tuple[int, list[manifest.DataFile]]:
-    """Return the id of the partition spec of files, and the files.
+    """Parse the text that `_entry` returned.
+
+    Returns:
+        The id of the partition spec of the data files, and the files.
 
     Raises:
         SinkError: The text was not written by this sink.

@@ -51,6 +51,10 @@ class IcebergLog(TableLog[Table]):
         """Add a snapshot to the table with new files, and with the batch number of each task.
 
         Files with an older partition spec of the table are added by a separate snapshot.
+
+        Args:
+            entries: For each task, its new files as texts, which `files_of` parses.
+            batches: The batch number to store for each task.
         """
         by_spec: dict[int, dict[str, list[manifest.DataFile]]] = {}
         for lane, of_task in entries.items():
@@ -114,6 +118,9 @@ def _alone(table: Table, spec: int) -> Table:
 
 
 def _place(lane: str) -> tuple[str, str]:
-    """Return the table property with the batches of a sink, and the task, from `<sink>/<task>`."""
+    """Split a lane, `<epoch>/<sink>/<task>`, into the name of a table property and the task.
+
+    The property stores the last batch number of each task of the sink.
+    """
     sink, _, task = lane.rpartition("/")
     return f"kstreams.{sink}", task

@@ -120,7 +120,10 @@ class Storage:
 
 
 class IcebergFiles(Files):
-    """The files of a table: manifests of attempts below its location, and data files by location.
+    """The storage of a table's files.
+
+    A relative name is a path below the table's location, such as the manifest of an attempt; any
+    other name is a full location, such as that of a data file.
 
     Args:
         table: The table.

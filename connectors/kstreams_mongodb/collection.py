@@ -43,7 +43,8 @@ class MongoCollection(Sink[K, V]):
         collection: `database.collection`; created with its first document.
         row: Builds the fields of a document from key and value.
         id: Builds the `_id` from the key; by default the record's key is used.
-        fence: The collection of fences in the same database, one document per task.
+        fence: The sink's own collection in the same database, with the last commit of each task,
+            so that a late attempt of an earlier batch writes nothing.
         give_up_after: The maximum time to retry while the server does not answer.
 
     Raises:

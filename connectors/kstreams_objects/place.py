@@ -45,7 +45,8 @@ class MovingStore(Protocol):
 class Place(Protocol):
     """Settings of a storage: picklable, and without secrets in their `str` and `repr`.
 
-    Files of a sink exist exactly once. A place that guarantees less has an attribute `guarantee`.
+    A file sink on it guarantees exactly once, unless the settings have an attribute `guarantee`
+    with a weaker guarantee.
     """
 
     @property

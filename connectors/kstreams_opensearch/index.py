@@ -45,7 +45,8 @@ class SearchIndex(Sink[K, V]):
         id: Builds the id, a text or an integer, from the key; by default the record's key is used.
         headers: Additional request headers, such as one with an API key; logs and errors do not
             show them.
-        own: The name prefix of the sink's own two indexes, `-epochs` and `-fence`.
+        own: The name prefix of the sink's own two indexes: `-epochs` with the number of each epoch,
+            and `-fence` with the last commit of each task.
         timeout: The maximum time to wait for a connection, and for each part of a response.
         give_up_after: The maximum time to retry while the cluster does not answer, or rejects
             requests because of its load.

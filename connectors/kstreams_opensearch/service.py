@@ -27,7 +27,7 @@ _TAKEN = 409
 
 
 class Service:
-    """The requests of the sink to a cluster.
+    """Sends the requests of a sink to a cluster.
 
     Args:
         server: A node of the cluster, or a proxy.

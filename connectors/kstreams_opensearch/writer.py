@@ -98,7 +98,11 @@ class IndexWriter(Writer[K, V]):
         return found
 
     def _see_newer(self, key: str, commit: CommitId, version: int) -> None:
-        """Accept a newer document if the task's fence has a later commit; else raise an error."""
+        """Check that a newer document was written by a later commit of the same task.
+
+        Raises:
+            SinkError: The task's fence has no later commit, so another app wrote the document.
+        """
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a newer document {key!r} that no commit of "

@@ -99,11 +99,11 @@ class PostgresChanges(Generic[K, V]):
 
     @property
     def lets_go(self) -> str:
-        """A description of what the server deletes after a commit."""
+        """A description of the data that the server deletes after a commit, for messages."""
         return "the slot lets go of changes"
 
     def contents(self) -> SlotContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         making = Making(self.url, required_fields(self.row), snapshot=self.snapshot)
         return SlotContents(self._database(), self._names, making)
 

@@ -62,7 +62,7 @@ class RowForm:
         names: The names of the columns.
         oids: The type oids of the columns.
         key: The columns of the key, in order.
-        wanted: The columns that values need; None for all.
+        wanted: The columns that values contain; None for all.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class RowForm:
 
     @classmethod
     def of(cls, table: Relation, key: Sequence[str], wanted: frozenset[str] | None) -> RowForm:
-        """Return the form of a table, given its description in the replication stream."""
+        """Return the `RowForm` of a table, given its description in the replication stream."""
         names = [column.name for column in table.columns]
         return cls(names, [column.type_oid for column in table.columns], key, wanted)
 

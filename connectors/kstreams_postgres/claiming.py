@@ -13,7 +13,9 @@ __all__ = ("reader_of",)
 def reader_of(
     connection: Connection, state: sql.Identifier, column: str, name: str, reader: str
 ) -> str:
-    """Return the log's reader after the call: the current reader, or else the given one.
+    """Claim or release a log in the database; return the log's reader after the call.
+
+    If another reader has claimed the log, that reader is returned and nothing changes.
 
     Args:
         connection: A connection to the database.

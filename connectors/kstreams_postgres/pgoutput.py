@@ -104,7 +104,7 @@ def _ms(time_us: int) -> int:
 
 
 def relation_id(data: bytes) -> int:
-    """Return the oid of the table of a row or a description."""
+    """Return the oid of the table in a message with a row change or a table description."""
     return int(_INT32.unpack_from(data, 1)[0])
 
 

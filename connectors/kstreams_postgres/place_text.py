@@ -24,7 +24,7 @@ def place_numbers(text: str, where: str) -> tuple[int, int, int, int]:
         where: The source in the error: `table` or `slot`.
 
     Raises:
-        StateCorruptError: The text has another form.
+        StateCorruptError: The text is not in this format.
     """
     found = _FORM.fullmatch(text)
     if found is None:

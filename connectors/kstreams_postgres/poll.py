@@ -215,7 +215,7 @@ def first_at(
     high: int,
     timestamp_ms: int,
 ) -> tuple[int, int] | None:
-    """Return the position and time of the first row that is not before a time; None without one.
+    """Return position and time (ms) of the first row that is not before a time; None without one.
 
     The position is counted from 0 within the rows of the transactions from `low` to below `high`.
     """

@@ -26,7 +26,7 @@ __all__ = ("PollContents", "PollPlace")
 
 
 class PollPlace(NamedTuple):
-    """The rows of consecutive transactions; in a plan, `NUMBER-NUMBER:OFFSET-OFFSET`.
+    """The rows of consecutive transactions; stored as `NUMBER-NUMBER:OFFSET-OFFSET` in a plan.
 
     Attributes:
         low: The number of the first transaction.
@@ -49,7 +49,7 @@ class PollPlace(NamedTuple):
         """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text has another form.
+            StateCorruptError: The text is not in this format.
         """
         return cls(*place_numbers(text, "table"))
 
@@ -124,7 +124,7 @@ class PollContents:
             low, first = mark
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first row that is not before a time."""
+        """Return offset and time (ms) of the first row not before a time; None without one."""
         state = self._known()
         for place in self._windows():
             found = self._database.retried(
@@ -157,7 +157,7 @@ class PollContents:
         return None
 
     def claim(self, reader: str) -> None:
-        """Become the log's reader.
+        """Register an app, `reader`, as the only reader of the log.
 
         Raises:
             SourceError: Another app is the reader.

@@ -71,7 +71,7 @@ class PostgresRows(Generic[K, V]):
         return f"rows of postgresql table {self.table}"
 
     def contents(self) -> PollContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         every = self.look_every.total_seconds()
         return PollContents(self._database(), self._names, required_fields(self.row), every)
 

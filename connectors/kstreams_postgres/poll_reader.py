@@ -29,7 +29,7 @@ class PollReader:
         database: The database of the table.
         names: The names of the table and its columns.
         key: The serde of the keys.
-        wanted: The columns that values need; None for all.
+        wanted: The columns that values contain; None for all.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ Made = tuple[int, object, "Columns | Exception | None", Record[Any, Any]]
 
 
 class Given(Protocol[K_contra, V_contra]):
-    """A function that builds rows from results."""
+    """Builds rows from results with a user function, per record or per batch."""
 
     def made(self, records: Sequence[Record[K_contra, V_contra]]) -> Iterator[Made]:
         """Yield the rows to write, in order."""

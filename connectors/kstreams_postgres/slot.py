@@ -81,7 +81,7 @@ class SlotState(NamedTuple):
         offset: The offset of the first record after `lsn`, or of the first copied row still needed.
         slot_lsn: The position of the slot; None if it does not exist.
         wal: The server's `wal_status`: `reserved`, `extended`, `unreserved` or `lost`.
-        written: The end of the server's log.
+        written: The position at the end of the server's log.
         kept: The bytes of the log retained for the slot.
         room: The bytes that can be written before the slot is lost; None without a limit.
         present: The oid of the object that now has the table's name; None if there is none.
@@ -253,7 +253,7 @@ def _peek(names: SlotNames, upto: int) -> sql.Composed:
 
 
 def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> None:
-    """Release the log before a position; the offset at the position is stored first."""
+    """Store the offset at a position, then let the server delete its log before the position."""
     update = sql.SQL(
         "UPDATE {} SET lsn = %s::pg_lsn, next_offset = %s "
         "WHERE slot = %s AND lsn <= %s::pg_lsn AND next_offset <= %s"

@@ -113,7 +113,7 @@ class SlotContents:
         return found or make_slot(connection, self._names, self._making)
 
     def _take(self, state: SlotState) -> None:
-        """Use a new state of the slot, and assign offsets to its uncommitted transactions."""
+        """Replace the known state of the slot; assign offsets to its uncommitted transactions."""
         self._state, self._seen = state, state.written
         self._found = [each for each in self._found if each.end > state.lsn]
         sizes = accumulate((each.offsets for each in self._found), initial=state.base)
@@ -133,7 +133,7 @@ class SlotContents:
         return self._state
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first record that is not before a time."""
+        """Return offset and time (ms) of the first record not before a time; None without one."""
         state = self._known()
         if state.offset < state.copied and timestamp_ms <= state.copied_ms:
             return state.offset, state.copied_ms
@@ -205,7 +205,7 @@ class SlotContents:
         return None if state is None else Kept(state.kept, state.room)
 
     def claim(self, reader: str) -> None:
-        """Become the slot's reader.
+        """Register an app, `reader`, as the only reader of the slot.
 
         Raises:
             SourceError: Another app is the reader.

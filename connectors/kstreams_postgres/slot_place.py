@@ -13,7 +13,7 @@ COPY = "copy"
 
 
 class SlotPlace(NamedTuple):
-    """The changes of consecutive transactions; in a plan, `LSN-LSN:OFFSET-OFFSET`.
+    """The changes of consecutive transactions; stored as `LSN-LSN:OFFSET-OFFSET` in a plan.
 
     Attributes:
         start_lsn: The position after the commit of the previous transaction.
@@ -36,6 +36,6 @@ class SlotPlace(NamedTuple):
         """Parse the text that a plan stores.
 
         Raises:
-            StateCorruptError: The text has another form.
+            StateCorruptError: The text is not in this format.
         """
         return cls(*place_numbers(text, "slot"))

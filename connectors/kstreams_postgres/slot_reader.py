@@ -50,13 +50,15 @@ _GONE = (
 
 
 class SlotReader:
-    """Implements `kstreams.log.LogReader`; each call continues where the last one ended.
+    """Implements `kstreams.log.LogReader`.
+
+    A read that starts where the last one ended reuses the open cursor of that read.
 
     Args:
         database: The database of the slot.
         names: The names of the slot and its tables.
         key: The serde of the keys.
-        wanted: The columns that values need; None for all.
+        wanted: The columns that values contain; None for all.
     """
 
     def __init__(
@@ -180,12 +182,12 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Return whether this reader can continue with a read, because it stopped at its start.
+        """Return whether the next read can use this cursor, because it continues the last read.
 
         Args:
-            connection: The connection of the read.
-            place: The range of the slot.
-            start: The number of the first record of the read within the range.
+            connection: The connection of the next read.
+            place: The transactions to read.
+            start: The offset of the first record to read.
         """
         return self._connection is connection and self._place == place and self.next == start
 

@@ -51,8 +51,10 @@ class PostgresTable(Sink[K, V]):
         row: Builds the columns of a row from key and value. The record's key is the row's key: a
             tuple if the key has several columns. A column that is left out keeps its value, or gets
             its default.
-        visible: When other transactions see a batch's rows.
-        fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
+        visible: `"at-write"` shows rows when their task has written them, `"at-commit"` when the
+            batch has committed; None selects the default above.
+        fence: The sink's own table with the last written commit of each task, so that a repeated or
+            late attempt changes nothing; `prepare` creates it if it does not exist.
         give_up_after: The maximum time to retry while the database does not answer, is starting or
             holds a lock; after that the batch fails.
         lock_timeout: The maximum time a statement waits for a lock.
@@ -106,8 +108,8 @@ class PostgresTable(Sink[K, V]):
             key: The columns of its key.
             rows: Builds pairs of key and columns from records, in the order of forwarding; None for
                 columns deletes the row. It should be deterministic.
-            visible: When other transactions see a batch's rows.
-            fence: The table of fences.
+            visible: `"at-write"` or `"at-commit"`; see `PostgresTable`.
+            fence: The sink's own table with the last written commit of each task.
             give_up_after: The maximum time to retry.
             lock_timeout: The maximum time a statement waits for a lock.
         """

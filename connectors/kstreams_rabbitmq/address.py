@@ -97,11 +97,13 @@ def _wrong() -> ValueError:
 
 @dataclass(frozen=True)
 class StreamFaults:
-    """Implements `kstreams_rows.retrying.Failures`.
+    """Decides whether a failed call may be retried, and translates its exception.
+
+    Implements `kstreams_rows.retrying.Failures`.
 
     Attributes:
-        faults: The rules that all connectors share.
-        kinds: The exceptions of a session.
+        faults: The rules of all connectors for exceptions of clients.
+        kinds: The exception types that a session raises.
     """
 
     faults: Faults

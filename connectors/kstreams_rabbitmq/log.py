@@ -26,13 +26,13 @@ class RabbitStreamLog(Generic[K, V]):
     """A RabbitMQ stream, or a super stream, as a `Log` with the broker's offsets.
 
     A message's body is the record's value, and its application properties are the headers. A
-    record's time is the time of its chunk in the broker. Messages whose body is not bytes, text or
-    a value, or that use a compression other than gzip, are unreadable: the source's `on_error`
-    handles them.
+    record's time is the time of its chunk in the broker. A body that is an AMQP value other than
+    bytes becomes text in UTF-8 or JSON. Messages without a body, with an AMQP sequence as body, or
+    with a compression other than gzip, are unreadable: the source's `on_error` handles them.
 
     If the stream's retention deletes messages before they are read, the app fails with an error
-    that states their number. The log detects a stream that was deleted and created again by a mark,
-    stored in the broker as the offset of a consumer named `kstreams`, which needs the right to
+    that states their number. To detect that a stream was deleted and created again, the log stores
+    a mark in the broker, as the offset of a consumer named `kstreams`, which needs the right to
     write. Without that right, the log can only compare the ends of streams.
 
     The broker needs the plugin `rabbitmq_stream`, and workers must reach it at its advertised host
@@ -89,7 +89,7 @@ class RabbitStreamLog(Generic[K, V]):
         return f"rabbitmq {'super ' if self.super_stream else ''}stream {self.stream}"
 
     def contents(self) -> LogContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         every = self.look_every.total_seconds()
         return StreamContents(self._places(), self.stream, every, divided=self.super_stream)
 

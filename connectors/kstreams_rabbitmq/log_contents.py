@@ -35,7 +35,7 @@ class StreamContents:
 
     @property
     def log_id(self) -> str:
-        """The marks of all streams; empty as long as any stream has no message.
+        """The marks of all streams (see `Places.mark`); empty while a stream has no message.
 
         Raises:
             SourceUnavailableError: The broker does not answer.
@@ -66,7 +66,7 @@ class StreamContents:
         return self._places.retried(self._ends)
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first chunk that is not before a time."""
+        """Return offset and time (ms) of the first chunk not before a time; None without one."""
 
         def work() -> tuple[int, int] | None:
             stream = self._streams()[partition]
@@ -101,7 +101,7 @@ class StreamContents:
         return [Piece(partition, start, stop, f"{mark}/{stream}")]
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean bytes per offset of a chunk from an offset on."""
+        """Return the mean bytes per message of the chunk at an offset; None without one."""
 
         def work() -> float | None:
             stream = self._streams()[partition]
@@ -133,7 +133,7 @@ class StreamContents:
         return found
 
     def _looked_at(self) -> list[str]:
-        """Return the marks of streams.
+        """Return the current mark of each stream; see `Places.mark`.
 
         Raises:
             NotYetError: A stream has no mark any more; this may pass while its leader starts.

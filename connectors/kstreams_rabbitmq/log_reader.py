@@ -27,7 +27,7 @@ class _Read:
 
     Attributes:
         offsets: The offsets of the messages.
-        times: The times of their chunks.
+        times: The times of their chunks, in ms since the epoch.
         messages: The messages.
         size: Their size in bytes.
         gaps: The starts and lengths of offset ranges without messages.
@@ -98,7 +98,10 @@ class StreamReader:
         return found
 
     def _check(self, piece: Piece, stream: str, found: _Read) -> None:
-        """Check that offsets without a message are entries of the broker, not deleted messages."""
+        """Check that no message of a piece was deleted before it was read.
+
+        Other offsets without a message belong to the broker's own data.
+        """
         if not found.gaps:
             return
         first = self._places.beginning(stream)

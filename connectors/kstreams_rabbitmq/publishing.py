@@ -1,4 +1,4 @@
-"""Publishes entries to a stream, and waits until the broker confirms them."""
+"""Publishes messages to a stream, and waits until the broker confirms them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _FRAME_OVERHEAD, _ENTRY_OVERHEAD = 64, 12
 def publish(
     session: Session, stream: str, entries: Sequence[tuple[int, bytes]], *, name: str = ""
 ) -> None:
-    """Publish entries in order; return when all are confirmed.
+    """Publish messages in order; return when the broker has confirmed all.
 
     Args:
         session: A session with the leader of the stream.
         stream: The stream.
-        entries: The publishing ids, which increase, and the bytes.
-        name: The publisher name: the broker confirms and drops entries whose ids it already has.
+        entries: The publishing id, which increases, and the bytes of each message.
+        name: The publisher name: the broker confirms and drops messages whose ids it already has.
             Without a name, the broker does not deduplicate.
 
     Raises:
-        RefusedError: The broker rejects some entries.
-        OSError: It is unknown whether some entries were published.
+        RefusedError: The broker rejects some messages.
+        OSError: It is unknown whether some messages were published.
     """
     number = session.number()
     declared = schema.DeclarePublisher(number, _PUBLISHER, name, stream)

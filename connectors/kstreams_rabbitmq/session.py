@@ -73,7 +73,7 @@ class Session:
 
         Args:
             kind: The type of the response.
-            frame: The request, numbered by `number`.
+            frame: The request, with a correlation id from `number`.
             codes: Response codes to accept; all others are errors.
 
         Raises:
@@ -91,7 +91,7 @@ class Session:
             self._waiting.append(answer)
 
     def number(self) -> int:
-        """Return the number of the next request."""
+        """Return a new correlation id, for the next request."""
         self._requests += 1
         return self._requests
 

@@ -91,7 +91,7 @@ class EntryForm:
 
 @dataclass(frozen=True)
 class _Record:
-    """The record of an entry."""
+    """The key, value and headers of an entry; `wrong` is set if the entry has no valid record."""
 
     key: bytes | None = None
     value: bytes | None = None

@@ -73,7 +73,8 @@ class RedisKeys(Sink[K, V]):
         key: Builds the name of a key; by default the record's key is used.
         prefix: The prefix of the names of all keys.
         expire_after: The expiry of a key after it is written; by default keys do not expire.
-        fence: The prefix of the names of fences, one per task.
+        fence: The prefix of the sink's own keys, one per task, with the number of rows that the
+            task has written, so that a repeated or late attempt changes nothing.
         give_up_after: The maximum time to retry while the server does not answer, is loading or
             full.
 
@@ -126,7 +127,7 @@ class RedisKeys(Sink[K, V]):
 
 
 class _KeysWriter(Writer[K, V]):
-    """A `Writer` that is also the `FencedPlace` of its rows."""
+    """A `Writer` that writes rows and the task's fence together, as `FencedPlace` requires."""
 
     def __init__(self, sink: RedisKeys[K, V]) -> None:
         self._sink = sink

@@ -50,8 +50,8 @@ class RedisStreamLog(Generic[K, V]):
             JSON object of all fields except the key, as texts.
         deleted: `"fail"`, or `"pass"`: deleted entries are skipped with a warning. A batch that is
             read again may then have fewer records than before.
-        index: The key prefix of the numbers; all readers with the same prefix read the same
-            offsets.
+        index: The key prefix of the hashes with the numbers of entries, one hash per stream; all
+            readers with the same prefix read the same offsets.
         look_every: The interval between polls for new entries; zero polls at each batch.
         give_up_after: The maximum time to retry while the server does not answer.
 
@@ -103,7 +103,7 @@ class RedisStreamLog(Generic[K, V]):
         return f"redis stream {self.streams[0]}{more}"
 
     def contents(self) -> LogContents:
-        """Return the access to the log's contents in the driver."""
+        """Return the driver's reader of the log's offsets, which also plans its batches."""
         every = self.look_every.total_seconds()
         return StreamContents(self._server(), self.streams, self.index, every)
 

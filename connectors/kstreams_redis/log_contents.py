@@ -21,7 +21,7 @@ class StreamContents:
     Args:
         server: The server of the streams; closed with this object.
         streams: The keys of the streams, one per partition.
-        index: The key prefix of the numbers.
+        index: The key prefix of the hashes with the numbers of entries.
         look_every_s: The interval between polls for entries, in seconds.
     """
 
@@ -36,7 +36,7 @@ class StreamContents:
 
     @property
     def log_id(self) -> str:
-        """The id of the numberings of all streams.
+        """The id of the log, made of the numbering ids of all streams; see `Numbers.log_id`.
 
         Raises:
             SourceError: The server does not allow the app to number the entries.
@@ -73,7 +73,7 @@ class StreamContents:
         return {partition: each.stop for partition, each in enumerate(self._known)}
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
-        """Return offset and time of the first entry whose id is not before a time."""
+        """Return offset and time (ms) of the first entry not before a time; None without one."""
         known = (self._known or self._look())[partition]
         first = EntryId(max(timestamp_ms, 0), 0)
 
@@ -99,7 +99,7 @@ class StreamContents:
         return [Piece(partition, start, stop, (self._known or self._look())[partition].log_id)]
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
-        """Return the mean bytes of some entries from an offset on."""
+        """Return the mean bytes of the first entries from an offset on; None without any."""
         known = (self._known or self._look())[partition]
         number = known.number(offset)
 
@@ -144,7 +144,7 @@ class StreamContents:
         Args:
             partition: The partition of the stream.
             known: The numbering of the stream.
-            found: The id.
+            found: The id at which the search starts.
         """
         low, high = known.first, known.count
         while low < high:

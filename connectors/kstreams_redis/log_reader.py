@@ -28,7 +28,7 @@ class StreamReader:
     Args:
         server: The server of the streams; closed with this object.
         streams: The keys of the streams, one per partition.
-        index: The key prefix of the numbers.
+        index: The key prefix of the hashes with the numbers of entries.
         form: The conversion of entries to records.
         passes: Whether deleted entries are skipped instead of an error.
     """

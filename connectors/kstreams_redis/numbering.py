@@ -154,7 +154,8 @@ class Numbers:
     """The numbering of a stream.
 
     Attributes:
-        log_id: The id of the numbering; another numbering has other numbers.
+        log_id: The id of the numbering; a new one after the numbers or the stream
+            were lost.
         count: The number of entries numbered so far.
         first: The number of the first entry whose id is still stored, approximately.
         holes: Increasing entry numbers, with the count of entries lost before each, and whether
@@ -197,7 +198,7 @@ def look(server: Server, stream: str, index: str) -> Numbers:
     Args:
         server: The server of the stream.
         stream: The key of the stream; created if it does not exist.
-        index: The key of the hash.
+        index: The key of the hash with the numbers.
     """
     while True:
         found = server.ask(_LOOK, (stream, index), uuid4().hex, _CHUNK, _PER_SCRIPT)
@@ -214,7 +215,7 @@ def numbers_at(
 
     Args:
         server: The server of the stream.
-        index: The key of the hash.
+        index: The key of the hash with the numbers.
         start: The first number.
         stop: The number after the last one.
     """

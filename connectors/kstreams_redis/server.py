@@ -85,11 +85,11 @@ class Server:
         return self._opened().execute_command(*words)  # type: ignore[no-untyped-call]  # it is not
 
     def run(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> int:
-        """Run a script; return its integer reply."""
+        """Run a script with `KEYS` and the arguments `given`; return its integer reply."""
         return int(self.ask(script, keys, *given))
 
     def ask(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> Any:  # noqa: ANN401  # of any type
-        """Run a script; return its reply."""
+        """Run a script with `KEYS` and the arguments `given`; return its reply."""
         try:
             return self.command("EVALSHA", script.digest, len(keys), *keys, *given)
         except exceptions.NoScriptError:

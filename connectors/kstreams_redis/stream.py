@@ -70,7 +70,8 @@ class RedisStream(Sink[K, V]):
             None skips the result.
         most: The approximate number of entries the stream keeps; older entries are trimmed. By
             default, all entries are kept.
-        fence: The prefix of the names of fences and staged entries.
+        fence: The prefix of the sink's own keys: the number of entries that each task has added,
+            and the staged entries.
         give_up_after: The maximum time to retry while the server does not answer, is loading or
             full.
 
@@ -139,7 +140,7 @@ class RedisStream(Sink[K, V]):
 
 @dataclass(frozen=True)
 class _Shown(Generic[K, V]):
-    """The stream as a `FencedPlace`, whose rows are the numbers of staged entries."""
+    """Adds staged entries to the stream once, as a `FencedPlace` with their numbers as rows."""
 
     server: Server
     sink: RedisStream[K, V]

@@ -30,7 +30,7 @@ NewColumns: TypeAlias = Literal["fail", "add"]
 
 
 class TableStorage(Protocol):
-    """The storage of a table."""
+    """The storage of a table: runs operations on it, with retries."""
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = ...) -> T:
         """Return the result of an operation; after a temporary failure, call `forget` and retry.

@@ -91,10 +91,10 @@ class HttpServer:
             path: The path after the URL, with a leading slash.
             body: The body.
             headers: Additional headers of this request.
-            answers: Statuses to return here that are otherwise temporary failures.
+            answers: Statuses of temporary failures to return instead of raising `BusyError`.
 
         Raises:
-            BusyError: The status is a temporary failure.
+            BusyError: The status is a temporary failure, and not in `answers`.
             OSError, http.client.HTTPException: The connection is lost.
         """
         try:

@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 class TableLog(ABC, Generic[T]):
-    """The log of a table, which stays open between batches.
+    """The log of a table, which lists its versions and files; it stays open between batches.
 
     Args:
         open: Opens the table.
@@ -74,6 +74,10 @@ class TableLog(ABC, Generic[T]):
 
         Raises a temporary error if another writer has changed the batch number of one of these
         tasks since the last `look`.
+
+        Args:
+            entries: For each task, its new files as texts in the format of the table's log.
+            batches: The batch number to store for each task.
         """
 
 

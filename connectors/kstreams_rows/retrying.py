@@ -90,8 +90,8 @@ def retried(
 
     Args:
         work: The operation; it must be safe to repeat.
-        faults: The failures of the store.
-        give_up_after: No retry begins later than this.
+        faults: The rules that classify the exceptions of the store.
+        give_up_after: The time after the first attempt in which retries may begin.
         forget: Closes the connection; called after every error except a rejected record.
 
     Raises:

@@ -100,7 +100,7 @@ def sftp_folder(
 
 @dataclass(frozen=True)
 class _SftpFiles(FinishedFiles):
-    """The `Files` of a server's directory."""
+    """Lists and reads the files of a server's directory, for a `FileLog`."""
 
     place: Sftp
     pattern: str
@@ -185,7 +185,7 @@ class _SftpData(FileData):
 
     Args:
         place: The directory.
-        file: The expected file.
+        file: The file at its expected version.
     """
 
     def __init__(self, place: Sftp, file: FileInfo) -> None:

@@ -78,7 +78,7 @@ class Session:
 
 
 class _Faults:
-    """The failures of a server; see `kstreams_rows.retrying.Failures`."""
+    """Classifies exceptions of an SFTP server; see `kstreams_rows.retrying.Failures`."""
 
     kinds = (paramiko.SSHException, OSError, EOFError)
 

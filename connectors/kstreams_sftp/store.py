@@ -55,7 +55,7 @@ class SftpStore:
             SftpUnavailableError: The server did not answer within `give_up_after`. The file may
                 exist.
             SftpError: The server rejects the request.
-            ValueError: The name is not a relative path of plain parts.
+            ValueError: The name is not a relative path, or has an empty, `.` or `..` part.
         """
         path = self._path(name)
         aside = f"{path}.{uuid4().hex}{_PART}"
@@ -96,7 +96,7 @@ class SftpStore:
 
         Raises:
             SftpError: The server rejects the request, or does not answer.
-            ValueError: A name is not a relative path of plain parts.
+            ValueError: A name is not a relative path, or has an empty, `.` or `..` part.
         """
         path, target = self._path(name), self._path(to)
 
@@ -181,8 +181,9 @@ def _below(client: Client, path: str, base: str, prefix: str) -> Iterator[str]:
     Args:
         client: The SFTP client.
         path: The path of the directory.
-        base: The directory's part of names, with a slash at its end; empty for the top directory.
-        prefix: The prefix of names.
+        base: The start of the names in this directory: its path below the top directory, with a
+            slash at its end; empty for the top directory.
+        prefix: The required prefix of names.
     """
     try:
         entries = client.listdir_attr(path)

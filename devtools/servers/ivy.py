@@ -25,7 +25,7 @@ import pyspark
 from devtools.servers.run_program import run_program
 from kstreams.errors import ExecutionError
 from kstreams.files import cache_folder
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("Artifact", "JarResolutionError", "cache_folder", "resolve")
 

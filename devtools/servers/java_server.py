@@ -15,7 +15,7 @@ from pathlib import Path
 from devtools.servers.ivy import Artifact, JarResolutionError, cache_folder, resolve
 from devtools.servers.process import NoServerError, ServerProcess
 from kstreams.errors import JavaNotFoundError
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("JavaServer",)
 

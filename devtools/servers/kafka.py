@@ -24,7 +24,7 @@ from devtools.servers.kafka_config import PASSWORD, USER, broker_properties, mak
 from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait, tail
 from devtools.servers.silent_logger import SILENT
 from kstreams.files import cache_folder
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 from kstreams_kafka.librdkafka import LATEST
 
 VERSION = "4.1.1"

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 USER = "alice"
 PASSWORD = "alice-secret"

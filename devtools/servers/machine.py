@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from devtools.spark_classes import archive
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("Machine", "why_no_machines")
 

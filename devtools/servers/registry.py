@@ -21,7 +21,7 @@ from devtools.servers.ivy import Artifact, resolve
 from devtools.servers.made_once import made_once
 from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from kstreams.files import cache_folder
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 VERSION = "3.0.9"
 """The last version that runs on Java 17."""

@@ -31,7 +31,7 @@ from devtools.servers.machine import Machine
 from devtools.servers.ports import free_ports
 from devtools.servers.process import Server, tail
 from devtools.spark_home import QUICK_JAVA
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("SparkCluster", "Worker")
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from devtools.spark_home import QUICK_JAVA, QUICK_JVMS
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 _START_S = 120.0
 _STARTED = "Spark Connect server started at"

@@ -15,8 +15,8 @@ from kstreams.errors import ExecutionError
 from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.processors.map import map_
 from kstreams.serde.text import TEXT
-from kstreams.spark.class_archive import class_archive
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.class_archive import class_archive
+from kstreams.spark.startup.java import java_home
 from kstreams.topic import Topic
 
 __all__ = ("main", "warm_up")

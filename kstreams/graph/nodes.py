@@ -275,7 +275,10 @@ Entry = SourceNode | RepartitionNode | LoopNode
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key and value serdes of a source, edge or loop, without their frames."""
+    """Return the key and value serdes of a source, edge or loop.
+
+    The serdes of topics are those of the bare values, without the header of a schema registry.
+    """
     if isinstance(entry, SourceNode):
         return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

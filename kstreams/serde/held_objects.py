@@ -89,7 +89,7 @@ class _HeldType(ObjectType):
         return _picked(self._held, storage)
 
     def __eq__(self, other: object) -> bool:
-        """Compare by identity: positions refer to one list only."""
+        """Compare by identity: the numbers in a column are positions in this type's own list."""
         return self is other
 
     def __hash__(self) -> int:

@@ -10,7 +10,7 @@ from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.execution.executor import Executor
-from kstreams.spark.early_jvm import EarlyJvm, begin_jvm
+from kstreams.spark.startup.early_jvm import EarlyJvm, begin_jvm
 from kstreams.workers.pool_executor import PoolExecutor
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from kstreams.spark.early_jvm import EarlyJvm
-from kstreams.spark.java import java_home
-from kstreams.spark.jvm import on_quick_jvm
-from kstreams.spark.numpy_arguments import spare_imports
-from kstreams.spark.session_settings import session_settings
-from kstreams.spark.worker_prefork import nursery_settings
+from kstreams.spark.startup.early_jvm import EarlyJvm
+from kstreams.spark.startup.java import java_home
+from kstreams.spark.startup.jvm import on_quick_jvm
+from kstreams.spark.startup.numpy_arguments import spare_imports
+from kstreams.spark.startup.session_settings import session_settings
+from kstreams.spark.startup.switch import is_plain_start
+from kstreams.spark.startup.worker_prefork import prefork_settings
 
 __all__ = ("app_session", "is_local", "task_attempts")
 
@@ -29,17 +30,21 @@ def app_session(
     """Return the running session, or create one.
 
     A session of the user or of `spark-submit` is used unchanged. Otherwise Java is found
-    (`kstreams.spark.java`) and Spark runs in this process on all cores, unless `config` or the
-    environment change that.
+    (`kstreams.spark.startup.java`) and Spark runs in this process on all cores, unless `config` or
+    the environment change that.
 
     Args:
         app: The name for Spark's web pages.
         config: Spark settings for a new session.
         early: The JVM that was started for the session.
+
+    Raises:
+        CompileError: `spark.kstreams.startup` has an unknown value.
     """
-    spare_imports()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if not is_plain_start(config):
+        spare_imports()
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
@@ -48,7 +53,9 @@ def app_session(
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
     settings = session_settings(config)
-    settings |= nursery_settings(settings)
+    if is_plain_start(config):
+        return _made(app, settings)
+    settings |= prefork_settings(settings)
     return on_quick_jvm(settings, home, partial(_made, app), early)
 
 

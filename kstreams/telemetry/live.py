@@ -171,7 +171,7 @@ def _number(fields: Fields, name: str) -> int | None:
 
 def _kept(data: object) -> Kept:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError(f"expected the two sizes of a log, got {data!r:.80}")
+        raise WrongFieldError(f"expected the size and the free bytes of a log, got {data!r:.80}")
     size, room = data
     return Kept(
         checked_integer(size, "a size"),

@@ -185,5 +185,5 @@ def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
-        raise WrongFieldError(f"expected a number of seconds, got {value!r:.80}")
+        raise WrongFieldError(f"expected a number of seconds from 0 to 1e12, got {value!r:.80}")
     return float(value)

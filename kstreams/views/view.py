@@ -130,7 +130,7 @@ def _state_source(
 
 
 def _partitioner(topology: Topology, store: StoreSpec[Any]) -> Partitioner | None:
-    """Return the partitioner of the input of the store's group; None if there are several."""
+    """Return the partitioner that all inputs of the store's group share; None if they differ."""
     try:
         group = topology.group_of_store(store.name)
     except KeyError as exc:

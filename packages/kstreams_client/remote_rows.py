@@ -67,7 +67,7 @@ class RemoteRows(WorkingStore):
             if found.ended:
                 return
             if not found.pairs:
-                raise StoreError("the server returned a page without rows")
+                raise StoreError("the server returned an empty page before the end of the rows")
             last = found.pairs[-1][0]
             start, end = (start, last) if reverse else (last + b"\0", end)
             limit = _PAGE

@@ -146,7 +146,7 @@ class Orders:
         if not self._allowed:
             raise Problem(
                 403,
-                "this server does not accept orders",
+                "this server does not accept actions on apps",
                 hint="start the server with --allow-actions.",
             )
 

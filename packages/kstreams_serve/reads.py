@@ -55,7 +55,7 @@ _NO_ROWS = "[]"
 
 
 class Reads:
-    """The actions that show keys and values.
+    """The handlers of the routes that return keys and values.
 
     Args:
         context: The shared context of routes.

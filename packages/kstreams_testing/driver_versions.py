@@ -37,9 +37,10 @@ class _Resident:
 
 
 class DriverVersions:
-    """A durable log of the driver's batches in memory. Implements `ViewedQuery`.
+    """Versions of the stores of a test driver, for views. Implements `ViewedQuery`.
 
-    The log has the format of an app's log, so a `View` of the driver's stores is a real view.
+    The versions are in memory, in the format of an app's durable log, so a `View` reads them as it
+    reads those of an app.
 
     Args:
         topology: The topology of the driver.

@@ -15,7 +15,10 @@ __all__ = ("contents_of",)
 
 
 def contents_of(record: Record) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that returns the fields of a value of a schema; it raises `Malformed`."""
+    """Return a function that extracts the field values of a record, in schema order.
+
+    The function raises `Malformed` for an object that is not a value of the record.
+    """
     shape = record.shape
     if shape is None:
         return _of_dicts(record, [field.name for field in record.fields])

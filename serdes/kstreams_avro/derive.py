@@ -40,7 +40,7 @@ _JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
 
 
 def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
-    """Set the Avro schema of an annotated type that does not follow from the Python type.
+    """Return an annotation that gives a Python type another Avro schema than the derived one.
 
     Args:
         schema: The Avro type, such as `"int"` or `{"type": "long", "logicalType": ...}`.

@@ -142,7 +142,7 @@ class JsonForm(ABC):
 
 
 class _DefaultForm(JsonForm):
-    """The form of field defaults: content of a union belongs to the first matching branch."""
+    """Writes field defaults: content of a union belongs to the first matching branch."""
 
     unknown_fields = True
 
@@ -156,7 +156,7 @@ class _DefaultForm(JsonForm):
 
 
 class _TaggedForm(JsonForm):
-    """Avro's JSON encoding: content of a union is null, or an object with the branch name."""
+    """Writes Avro's JSON encoding: a union is null, or an object whose key names the branch."""
 
     unknown_fields = False
 

@@ -28,7 +28,10 @@ Objects: TypeAlias = Callable[[pa.Array], list[Any]]
 
 
 def objects_from(node: Node) -> Objects:
-    """Return a function that creates the objects of columns of a type that supports columns."""
+    """Return a function that creates Python objects from a column of an Avro type.
+
+    The type must support columns: see `Step.arrow`.
+    """
     match node:
         case Primitive() | Fixed() if node.conversion is not None:
             return _around_nulls(node.conversion.objects)

@@ -36,7 +36,7 @@ class Reading:
 
     Attributes:
         arrow_type: The type of columns; `binary` without columns.
-        names: The schema's name of each attribute of the values.
+        names: The schema's field name of each attribute of the values, by attribute.
 
     Raises:
         Malformed: The reader cannot read the writer's data.

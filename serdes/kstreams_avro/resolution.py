@@ -124,7 +124,10 @@ class _Resolver:
         raise _unreadable(writer, reader)
 
     def _column_type(self, reader: Node) -> pa.DataType | None:
-        """Return the column type of a reader's union without null."""
+        """Return the column type of a reader's type; None if the type has no columns.
+
+        A union has the column type of its only branch other than null, and none if it has several.
+        """
         if not isinstance(reader, Union):
             return self.step(reader, reader).arrow
         others = [branch for branch in reader.branches if not is_null(branch)]

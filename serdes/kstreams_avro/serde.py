@@ -179,13 +179,13 @@ class _Decoding(Serde[T]):
         return super().deserialize_many(data) if found is None else found
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert to `arrow_type` without objects; bytes stay if Arrow has no type for values."""
+        """Decode to `arrow_type` without objects; bytes stay bytes if values have no Arrow type."""
         if self.arrow_type == pa.binary():
             return data
         return self._reading.column(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Return one field of each value; other fields in bytes are skipped if possible."""
+        """Return one field of each value as a column of `kind`; skip other fields if possible."""
         found = self._part(column, self._reading.names.get(name, name))
         if found is None:
             return super().field(column, name, kind)
@@ -262,7 +262,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of `arrow_type`, without objects if possible; bytes are unchanged."""
+        """Encode a column of `arrow_type`, without objects if possible; bytes are unchanged."""
         if self._write_column is not None and column.type == self.arrow_type:
             try:
                 return written(self._write_column, column)

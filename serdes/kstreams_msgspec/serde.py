@@ -190,7 +190,7 @@ class TypedSerde(Serde[T]):
             return super().deserialize_many(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Return one field of each value; skip the other fields if possible.
+        """Return one field of each value as a column of `kind`; skip other fields if possible.
 
         Errors in skipped fields are not detected.
         """

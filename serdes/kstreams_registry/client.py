@@ -46,9 +46,9 @@ class SchemaRegistry:
     Args:
         url: The URL of the API, such as `http://host:8081` or `http://host:8080/apis/ccompat/v7`.
         user: The user for basic authentication, with `password`.
-        password: The password; texts do not contain it.
-        token: The token for bearer authentication; texts do not contain it.
-        ca_file: Trusted certificates instead of the system's, PEM.
+        password: The password; logs and errors do not show it.
+        token: The token for bearer authentication; logs and errors do not show it.
+        ca_file: Trusted certificates (PEM) that replace the default ones of the system.
         certificate_file: The client certificate, PEM, with `key_file`.
         key_file: The key of the certificate, PEM.
         key_password: The password of the key.
@@ -123,7 +123,7 @@ class SchemaRegistry:
         return None if answer is None else self._registered(answer)
 
     def find(self, subject: str, schema: Schema) -> Registered | None:
-        """Return this schema as registered under a subject, in any equal form; None if missing.
+        """Return the registration of this schema, or an equivalent one, under a subject; else None.
 
         Raises:
             RegistryUnavailableError: The registry does not answer.

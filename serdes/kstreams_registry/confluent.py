@@ -59,7 +59,7 @@ def confluent(
     For the values of a topic; read the guide before you use it for keys. At the start of an app,
     the driver requests the id of exactly the serde's schema for written topics, and checks for read
     topics that the last schema can be read. Workers request the schemas of new ids, once each.
-    Stores and edges keep the plain bytes.
+    Stores, and records between processors, have the plain bytes without ids.
 
     Args:
         serde: A serde with a schema: `avro_serde`, `protobuf_serde`, `json_schema`.
@@ -297,7 +297,7 @@ class ConfluentSerde(FramedSerde[T]):
         return rest if reading is None else reading(rest)
 
     def _reading(self, frame: Frame) -> _Reading | None:
-        """Return the conversion of bytes after a frame to bytes of the reader's schema, or None.
+        """Return the conversion of data with this frame to the reader's schema; None if not needed.
 
         Raises:
             DeserializationError: The registry does not have the schema, or the schema cannot be

@@ -33,7 +33,7 @@ _LONGEST_WAIT_S = 5.0
 class RegistrySettings:
     """The address and the request settings of a registry.
 
-    Texts contain no secrets, but pickles do, for workers.
+    Logs and errors show no secrets; pickles contain them, because workers need them.
     """
 
     url: str
@@ -83,7 +83,7 @@ class Refusal:
 
     Attributes:
         status: The HTTP status.
-        code: The registry's code.
+        code: The registry's error code.
         message: The registry's message, truncated.
     """
 

@@ -40,7 +40,7 @@ def json_schema(serde: Serde[T], schema: str | Mapping[str, Any] | None = None) 
     Args:
         serde: `json_serde(T)`.
         schema: The JSON Schema, as text or an object, of any draft that `jsonschema-rs` supports;
-            by default that of the serde's type, by `msgspec`.
+            by default, `msgspec` derives it from the serde's type.
 
     Raises:
         TypeError: No schema is given, and none can be derived from the serde's type.

@@ -57,7 +57,7 @@ class Element:
         is_number: Whether the type is a whole number, whose text may have a sign and leading zeros.
         is_exact: Whether spaces around the text are significant.
         attributes: The fields by the name of their attribute.
-        content: The field of the element's text.
+        content: The field that has the element's text; None if there is none.
         children: The fields by the tag of their elements.
     """
 
@@ -120,7 +120,7 @@ class Element:
 
         Args:
             value: The content.
-            tag: The name, with the rest of the opening tag.
+            tag: The tag name, which a space and attributes may follow.
             out: The list to which the text is appended, in pieces.
             enc_hook: Converts an object of an unsupported type to a supported one.
         """

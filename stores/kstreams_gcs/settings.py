@@ -24,7 +24,7 @@ class GCS(BucketSettings):
     Args:
         url: `gs://bucket/prefix`; the bucket must exist.
         credentials_file: The key of a service account, as JSON; the file must exist on the driver
-            and on each worker. Texts of the library do not contain its path.
+            and on each worker. Logs and errors do not show its path.
         anonymous: Whether to send no credentials, for public buckets and emulators.
         endpoint_url: The URL of the storage, if it is not Google's.
         connect_timeout: The maximum wait for a connection.

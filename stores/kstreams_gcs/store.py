@@ -60,7 +60,7 @@ class GcsObjectStore(BucketStore["GCS", "Client"]):
             GcsUnavailableError: The storage was not reachable within `give_up_after`. The
                 object may exist nevertheless.
             GcsError: The storage rejects the request.
-            ValueError: The name is not a relative path of plain parts.
+            ValueError: The name is not a relative path, or has an empty, `.` or `..` part.
         """
         key, token = self._key(name), uuid4().hex
 

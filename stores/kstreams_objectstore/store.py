@@ -66,7 +66,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its version, or rename it.
+        """Rename an object at its version to `to`; delete it if `to` is empty.
 
         A repeated call does nothing, also if a process was killed during the first call.
 
@@ -86,7 +86,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
         Raises:
             StoreError: The storage rejects the request, or could not be reached.
-            ValueError: A name is not a relative path of plain parts.
+            ValueError: A name is not a relative path, or has an empty, `.` or `..` part.
         """
         copy = partial(self._copy, self._key(name), self._key(to), replace=replace)
         try:
@@ -135,7 +135,7 @@ class BucketStore(ObjectStore, Generic[S, C]):
 
 
 def file_info(name: str, version: str, size: int | None, modified: datetime | None) -> FileInfo:
-    """Return an entry of a listing; storages may leave out the size and the time."""
+    """Describe a listed object; a missing size is 0, and a missing time is 1970-01-01."""
     return FileInfo(
         name, version, size or 0, ((modified or _EPOCH) - _EPOCH) // timedelta(milliseconds=1)
     )

@@ -23,8 +23,8 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
 def mark_closed(directory: Path) -> None:
     """Mark a database as complete: closed, with no data left in memory.
 
-    The mark has a digest of data that RocksDB does not check at opening: it accepts a manifest that
-    a power failure truncated as an older state.
+    The mark has a digest of data that RocksDB does not check at opening: without it, RocksDB would
+    open a manifest that a power failure has truncated, and show an older state.
     """
     (directory / _CLOSED).write_text(_digest(directory))
 

@@ -26,8 +26,8 @@ class RocksDB:
 
     Args:
         directory: The directory of local files, best a temporary disk of the worker; a memory file
-            system such as `/dev/shm` saves about 30 ms a batch for small state. None leaves it to
-            the library.
+            system such as `/dev/shm` saves about 30 ms a batch for small state. None uses
+            the system's temporary directory.
         log: The durable log of deltas and snapshots; None is the checkpoint.
         cache_bytes: The size of the block cache that all databases of a Python worker share.
         write_buffer_bytes: The bytes of a batch that a store keeps in memory before it writes them
@@ -36,8 +36,8 @@ class RocksDB:
         max_runs: The maximum number of sorted files of a store before a merge. Fewer files make
             reads faster; more files reduce writes.
         compression: The compression of files.
-        open_bytes: The maximum memory of a task's small batches before they are written; the
-            database stays open until then. 0 opens and closes it for each batch.
+        open_bytes: The maximum bytes of a task's small batches in memory before they are written to
+            files; the database stays open until then. 0 opens and closes it for each batch.
 
     Raises:
         ValueError: A size or count is out of range.

@@ -40,7 +40,7 @@ class Creation:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The metadata of the object."""
+        """The metadata of the object, with the token of this creation."""
         return {_PUT: self.token, DIGEST: sha256(self.data).hexdigest()}
 
     def put(self) -> bool:

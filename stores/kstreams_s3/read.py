@@ -31,7 +31,7 @@ class ReplacedError(Exception):
 
 @dataclass(frozen=True)
 class _Piece:
-    """Bytes of an object, and the storage's data about the whole object."""
+    """A range of an object's bytes, with size, ETag and stored digest of the whole object."""
 
     data: bytes
     size_bytes: int

@@ -21,8 +21,8 @@ class S3(BucketSettings):
     """Settings: durable objects below a prefix of a bucket, on S3 or compatible storage.
 
     boto3 finds credentials (environment, profile, role of the machine, ...) unless both keys are
-    given here. Given keys are sent to the workers as part of the app, so a role is better. Texts of
-    the library do not contain them.
+    given here. Given keys are sent to the workers as part of the app, so a role is better. Logs
+    and errors do not show them.
 
     Several apps may share a prefix: the names of their objects differ.
 
@@ -34,8 +34,8 @@ class S3(BucketSettings):
         access_key: The public part of credentials.
         secret_key: The secret part of credentials.
         session_token: The third part of temporary credentials.
-        addressing: Where requests have the bucket's name: `virtual` in the host, `path` in the
-            path; `auto` is `path` for a custom endpoint.
+        addressing: The place of the bucket's name in requests: `virtual` in the host, `path` in
+            the path; `auto` is `path` for a custom endpoint.
         connect_timeout: The maximum wait for a connection.
         read_timeout: The maximum wait for the next byte of a reply.
         give_up_after: The maximum time of retries of a request.

@@ -68,7 +68,7 @@ class S3ObjectStore(BucketStore["S3", "S3Client"]):
             S3Error: The storage rejects the request, or could not be reached. In the second case
                 the object may exist nevertheless.
             StoreOpenError: The storage overwrites objects that it should keep.
-            ValueError: The name is not a relative path of plain parts.
+            ValueError: The name is not a relative path, or has an empty, `.` or `..` part.
         """
         key = self._key(name)
         doing = f"write object {name!r}"

@@ -11,7 +11,7 @@ import pytest
 
 from devtools.spark_home import LOCAL_CLUSTER
 from devtools.workspace import core, packages
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 from tests.cluster.user_project import expected_counts, make_project, run_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

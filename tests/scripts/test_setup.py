@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from kstreams.spark import java
+from kstreams.spark.startup import java
 
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements" / "lock.txt").read_text()

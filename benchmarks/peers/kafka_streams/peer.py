@@ -13,7 +13,7 @@ from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
 from devtools.servers.ivy import Artifact, resolve
 from kstreams import KStreamsError
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("PEERS",)
 

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.peers.spark.connector import kafka_connector_jars
 from benchmarks.suite.dataset import PARTITIONS
-from kstreams.spark.java import java_home
+from kstreams.spark.startup.java import java_home
 
 __all__ = ("inputs_of", "records_of", "run", "session")
 

@@ -145,7 +145,7 @@ class _Moves:
         last = self._old.end(start_ms) - 1
         starts = tuple(self._new.starts(start_ms))
         if not starts or starts != tuple(self._new.starts(last)):
-            raise self._refused(start_ms, key, f"is cut by the windows of {self._new}")
+            raise self._refused(start_ms, key, f"lies in several windows of {self._new}")
         if len(self._old.starts(start_ms)) > 1 or len(self._old.starts(last)) > 1:
             raise self._refused(start_ms, key, f"overlaps other windows of {self._old}")
         return starts

@@ -61,7 +61,10 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
-        """Count the dropped records: without a value, or without a key and not forwarded alone."""
+        """Count the dropped records: those without a value, and those without a key.
+
+        A record without a key is not dropped if the join forwards unmatched records of its side.
+        """
         no_value = int((came.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)

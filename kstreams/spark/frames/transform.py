@@ -163,9 +163,10 @@ _OPERATORS: dict[Operator, _Run] = {
 
 
 def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
-    """Return the policy for removals, from the number of batches that Spark retains.
+    """Return how many versions of a task's state are kept in the durable log.
 
-    A task numbers its own batches; with timers, it may run twice in one Spark batch.
+    Spark may repeat each batch that it retains, and each batch of a task makes a version; with
+    timers, a task may run two batches in one batch of Spark.
     """
     retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
     return Cleaning(retained_batches=int(retained or 100) * (2 if timers else 1))

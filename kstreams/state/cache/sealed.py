@@ -1,4 +1,4 @@
-"""The placeholder of a store's journal between batches, which rejects puts."""
+"""Stands in for the list of a store's changes between two batches: it rejects each change."""
 
 from __future__ import annotations
 

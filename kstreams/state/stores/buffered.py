@@ -121,11 +121,11 @@ class _BufferStore(Protocol):
     """The protocol of stores with buffered results of windows."""
 
     def fetch(self, key: Any, *, reverse: bool = ...) -> Iterator[_Row]:  # noqa: ANN401
-        """Yield the windows of a key with the buffered results."""
+        """Yield the windows of a key that have buffered results, each with its result."""
         ...
 
     def fetch_all(self, *, reverse: bool = ...) -> Iterator[_Row]:
-        """Yield all windows with the buffered results."""
+        """Yield all windows that have buffered results, each with its result."""
         ...
 
 

@@ -171,7 +171,8 @@ class Collector:
         topic = self._topic
         if callable(topic):
             raise TypeError(
-                f"node {self._node!r} chooses the topic of each record, and takes no encoded table"
+                f"node {self._node!r} chooses the topic of each record, so it cannot write "
+                "a table of serialized records"
             )
         for rows in pieces(table):
             columns = [rows.column(name) for name in ("key", "value", "timestamp")]

@@ -21,10 +21,11 @@ _MOST_ROWS = 1 << 22
 
 
 def parts(queues: Sequence[Queue]) -> Iterator[Sequence[Queue]]:
-    """Divide the queues of a batch along their merged order.
+    """Divide the queues of a batch into parts of limited size, along their merged order.
 
-    Most batches are one part. A task below a repartition edge may get more bytes than the batch
-    read from topics, because many tasks forward to it, and may forward many records per input.
+    A part has at most 512 MiB and 2**22 rows, so most batches are one part. A task below a
+    repartition edge may get more bytes than the batch read from topics, because many tasks forward
+    to it, and may forward many records per input.
 
     Yields:
         Queues with consecutive rows of the given queues; queues without rows are omitted.

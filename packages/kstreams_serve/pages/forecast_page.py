@@ -27,13 +27,13 @@ _SPEED_SECONDS = 600.0
 
 
 class ForecastPage:
-    """Creates the page of the forecast; a request may set another trigger and other prices."""
+    """Creates the page that forecasts storage costs; a request may set a trigger and prices."""
 
     def __init__(self) -> None:
         self._speeds: dict[str, tuple[float, float | None]] = {}
 
     async def page(self, visit: Visit, app: ServedApp, _: AppFacts) -> Page:
-        """Return the page of the forecast."""
+        """Return the page that forecasts the requests and costs of an app's storage."""
         given = visit.given(("trigger", "put_price", "storage_price", "measure"))
         trigger = given.whole("trigger", 1, _MOST_TRIGGER_S)
         trigger_ms = None if trigger is None else trigger * 1000

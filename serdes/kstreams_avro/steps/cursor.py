@@ -33,8 +33,8 @@ class Cursor:
 
     Args:
         data: The bytes of all values, with a padding at the end.
-        places: The start of each value, ascending; owned by the cursor.
-        ends: The end of each value.
+        places: The offset in `data` of each value's next byte, ascending; changed by the cursor.
+        ends: The offset in `data` after each value.
     """
 
     def __init__(self, data: npt.NDArray[np.uint8], places: Ints, ends: Ints) -> None:

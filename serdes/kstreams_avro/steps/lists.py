@@ -44,12 +44,13 @@ class _BlocksStep(Step):
         return offsets, items
 
     def _walk(self, cursor: Cursor, rounds: list[pa.Array] | None, owners: list[Ints]) -> None:
-        """Read all blocks, one item of each row per round.
+        """Read the array or map of each row; each pass reads the next item of all unfinished rows.
 
         Args:
             cursor: The position in each row.
-            rounds: Gets a column with the items of each round; None to skip the items.
-            owners: Gets the row numbers of the items of each round.
+            rounds: The list to which each pass appends a column of the items that it reads; None
+                skips the items.
+            owners: The list to which each pass appends the row numbers of these items.
         """
         waiting = np.zeros(len(cursor), np.int64)
         active = np.arange(len(cursor))
@@ -71,7 +72,7 @@ class _BlocksStep(Step):
             waiting[active] -= 1
 
     def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
-        """Read the item count of the next block in rows whose current block has been read.
+        """Read the item count of the next block in rows whose current block has no unread items.
 
         Args:
             cursor: The position in each row.
@@ -97,7 +98,7 @@ class _BlocksStep(Step):
         rounds: list[pa.Array] | None,
         owners: list[Ints],
     ) -> None:
-        """Read all items of a few rows again, value by value, and replace their items so far.
+        """Read all items of a few rows again, one by one, and replace the items collected for them.
 
         Args:
             cursor: The position in each row; moved to the end of these rows' items.
@@ -168,8 +169,8 @@ class ArrayStep(_BlocksStep):
 
     Args:
         item: The step of the items.
-        container: The Python container.
-        check: The check of a value.
+        container: The Python class of the result, such as `list`.
+        check: Rejects values against a constraint of the Python type; None without constraints.
     """
 
     def __init__(self, item: Step, container: type, check: Check = None) -> None:

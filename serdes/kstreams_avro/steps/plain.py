@@ -14,7 +14,7 @@ __all__ = ("plain_array",)
 
 
 def plain_array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return a column of values that steps without classes return: dicts, lists, scalars."""
+    """Return a column of values that were read one by one, as dicts, lists and scalars."""
     return pa.array([_plain(value, kind) for value in values], kind)
 
 

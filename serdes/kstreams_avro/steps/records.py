@@ -24,7 +24,7 @@ class DefaultStep(Step):
     """Returns the default of a field that the writer does not have, and reads no bytes.
 
     Args:
-        step: Reads the reader's own type.
+        step: Reads data of the reader's own schema.
         data: The default, encoded with the reader's schema.
     """
 

@@ -92,7 +92,7 @@ class IntegerStep(Step):
         written: The writer's type, `int` or `long`.
         wanted: The reader's type: `int`, `long`, `float` or `double`.
         conversion: The reader's logical type.
-        check: The check of a value.
+        check: Rejects values against a constraint of the Python type; None without constraints.
     """
 
     least = 1
@@ -146,7 +146,7 @@ def _read_int(data: bytes, place: int, _: int) -> tuple[int, int]:
 
 
 def _made(read: Read, make: Callable[[Datum], Datum], check: Check) -> Read:
-    """Return a function that reads a value and converts it."""
+    """Return a function that reads a value with `read`, converts it with `make` and checks it."""
     if check is None or check is make:
 
         def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
@@ -203,7 +203,7 @@ class PiecesStep(Step):
     Args:
         text: Whether to return text.
         conversion: The reader's logical type.
-        check: The check of a value.
+        check: Rejects values against a constraint of the Python type; None without constraints.
     """
 
     least = 1
@@ -288,7 +288,7 @@ class EnumStep(Step):
         symbols: The reader's symbol for each symbol of the writer; None without one.
         members: The Python value of each symbol.
         written: The writer's symbols.
-        check: The check of a value.
+        check: Rejects values against a constraint of the Python type; None without constraints.
     """
 
     least = 1

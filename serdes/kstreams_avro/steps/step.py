@@ -35,7 +35,7 @@ class Step(ABC):
 
     @abstractmethod
     def column(self, cursor: Cursor) -> pa.Array:
-        """Read a value of each row, as a column of `arrow`.
+        """Read a value of each row; return a column with the type of the attribute `arrow`.
 
         Raises:
             Malformed: A value is invalid; reading the values one by one shows which one.

@@ -46,7 +46,7 @@ class UnionStep(Step):
 
     Args:
         branches: A step for each branch of the writer.
-        nothing: The type of columns with nulls only; None without columns.
+        nothing: The column type if null is the only readable branch; None without columns.
     """
 
     least = 1

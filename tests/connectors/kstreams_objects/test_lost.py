@@ -70,7 +70,7 @@ def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
 @pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
-def test_request_lost_at_any_step_publishes_each_file_once(
+def test_each_file_is_published_once_although_any_request_is_lost(
     bucket: Bucket, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     prefix = uuid.uuid4().hex

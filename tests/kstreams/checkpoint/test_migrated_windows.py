@@ -88,7 +88,7 @@ def test_migrated_values_are_converted_before_merge(tmp_path: Path) -> None:
             tumbling(minutes(7)),
             tumbling(minutes(1)),
             Migration(old(tumbling(minutes(7))), merge=count().merge),
-            "the window [0, 420000) of key 'a' is cut by the windows of TumblingWindows",
+            "the window [0, 420000) of key 'a' lies in several windows of TumblingWindows",
         ),
         (
             tumbling(seconds(90)),

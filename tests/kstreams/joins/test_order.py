@@ -17,7 +17,9 @@ RIGHTS = timestamped_store("rights", key=TEXT, value=TEXT)
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
-def test_backlog_record_is_joined_with_each_older_table_row(partitions: int) -> None:
+def test_each_record_of_a_backlog_is_joined_with_newest_older_row_of_its_key(
+    partitions: int,
+) -> None:
     """The stream is written first; its records are younger than the first rows of the table."""
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)

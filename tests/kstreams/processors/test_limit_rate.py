@@ -101,7 +101,7 @@ def test_limit_rate_forwards_first_record_of_key_at_once_and_last_after_interval
         assert steps(driver, ("c", 7, 14)) == [[("c", 7, 14), ("b", 6, 10)]]
 
 
-def test_limit_rate_replaces_buffered_record_by_record_at_end_of_interval() -> None:
+def test_record_at_end_of_interval_replaces_buffered_record_of_limit_rate() -> None:
     with driver_of(10) as driver:
         assert steps(driver, ("a", 1, 0), ("a", 2, 3), ("a", 3, 10)) == [
             [("a", 1, 0)],

@@ -9,22 +9,11 @@ from pathlib import Path
 import kstreams
 
 ROOM = Path(kstreams.__file__).parent / "spark"
-WITHOUT_SPARK = {
-    "archive_maker": "archives the classes that Spark's JVM loads",
-    "class_archive": "keeps the archive of the classes that Spark's JVM loads",
-    "java": "finds the Java that Spark's JVM is started with",
-    "java_wrapper": "makes that Java usable for Spark's launcher",
-    "jvm_command": "is how Spark's launcher would start that JVM",
-    "known_java": "remembers what that Java said of itself",
-    "worker_prefork": "makes Spark's Python daemons forks of one process",
-    "worker_prefork_process": "is that process",
-    "package_archive": "packs the user's modules, which Spark brings to executors",
-    "session_settings": "settings of a session made here, known before pyspark is imported",
-    "spark_home": "finds Spark before pyspark is imported",
-}
+WITHOUT_SPARK = {"package_archive": "packs the user's modules, which Spark sends to executors"}
 """Modules that import neither pyspark nor py4j, with the reason why they are in the package.
 
-Modules of `frames/` are excluded: they are the functions that Spark's operators call.
+Packages are excluded: modules of `frames/` and `group_state/` are the functions that Spark's
+operators call, and those of `startup/` start Spark.
 """
 
 

@@ -145,7 +145,7 @@ def test_custom_windows_without_end_never_close() -> None:
     assert not never_closes(Sevens())
 
 
-def test_only_list_of_window_kinds_and_typed_overloads_import_a_kind() -> None:
+def test_no_module_imports_a_window_kind_except_list_of_kinds_and_typed_overloads() -> None:
     root = Path(next(iter(kstreams.windows.__path__)))
     importing = {
         str(file.relative_to(root))

@@ -27,6 +27,12 @@ def test_slots_of_an_ended_worker_move_and_return_when_another_worker_connects()
     assert sorted(assigned_slots(4, [0, 1, 2, 3], without)) == [0, 1, 2, 3]
 
 
+def test_slots_return_to_workers_of_same_number_when_these_connect_late() -> None:
+    late = assigned_slots(2, [1], ())
+    assert late == (1, 1)
+    assert assigned_slots(2, [0, 1], late) == (0, 1)
+
+
 @given(st.integers(1, 12), WORKERS, WORKERS)
 def test_assignment_is_balanced_and_moves_no_slot_without_need(
     width: int, first: list[int], second: list[int]

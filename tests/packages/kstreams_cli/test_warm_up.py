@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.spark.class_archive import class_archive
-from tests.kstreams.spark.test_java import make_java
+from kstreams.spark.startup.class_archive import class_archive
+from tests.kstreams.spark.startup.test_java import make_java
 from tests.support.cli.command_line import kstreams, say
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")

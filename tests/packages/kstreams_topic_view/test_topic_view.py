@@ -160,7 +160,7 @@ def test_topic_view_with_max_age_sends_fewer_requests(topics: Embedded) -> None:
         assert view.get("a") == 2
 
 
-def test_keys_with_unsorted_bytes_are_read_in_order(tmp_path: Path) -> None:
+def test_keys_whose_bytes_sort_differently_are_read_in_key_order(tmp_path: Path) -> None:
     topics = Embedded(tmp_path)
     with Emitter(_NUMBERED, topics) as emitter:
         emitter.emit_many([(n, {"n": n}) for n in (10, 9, -3, 100)])

@@ -81,11 +81,15 @@ def read_headers(data: bytes) -> Headers:
     if not data:
         return ()
     if data[:1] != _HEADERS:
-        raise DeserializationError(f"expected headers of a join, got {data[:40]!r}")
+        raise DeserializationError(
+            f"expected the encoded headers of a buffered record, got {data[:40]!r}"
+        )
     try:
         return headers_of_pieces(divided(data[1:]))
     except ValueError as exc:
-        raise DeserializationError(f"headers of a join are cut short: {data[:40]!r}") from exc
+        raise DeserializationError(
+            f"the encoded headers of a buffered record are truncated: {data[:40]!r}"
+        ) from exc
 
 
 class JoinKeySerde(CompositeSerde[Any]):

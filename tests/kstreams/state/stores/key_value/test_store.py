@@ -32,7 +32,7 @@ def store_of(
     return store
 
 
-def test_ranges_have_order_of_objects_and_exclude_their_end() -> None:
+def test_ranges_are_in_the_order_of_python_keys_and_exclude_their_end() -> None:
     numbers = [-(2**40), -7, -1, 0, 3, 2**40]
     store = store_of(INT64, TEXT, {n: str(n) for n in reversed(numbers)})
     assert [k for k, _ in store.range()] == numbers

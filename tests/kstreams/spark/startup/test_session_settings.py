@@ -7,7 +7,7 @@ from urllib.request import url2pathname
 
 import pytest
 
-from kstreams.spark.session_settings import OPTIONS, jvm_options, session_settings
+from kstreams.spark.startup.session_settings import OPTIONS, jvm_options, session_settings
 
 _LOG4J = "-Dlog4j2.configurationFile=file://"
 

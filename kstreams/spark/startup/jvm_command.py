@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from kstreams.spark.java import SPARK_MODULE
+from kstreams.spark.startup.java import SPARK_MODULE
 
 __all__ = ("JvmCommand",)
 

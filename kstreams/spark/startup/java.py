@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kstreams.errors import JavaNotFoundError
 from kstreams.files import cache_folder
-from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
-from kstreams.spark.known_java import known_java, remember_java
+from kstreams.spark.startup.java_wrapper import ForeignWrapperError, wrapped
+from kstreams.spark.startup.known_java import known_java, remember_java
 
 __all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "SPARK_MODULE", "java_home")
 

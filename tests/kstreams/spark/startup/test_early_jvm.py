@@ -13,14 +13,14 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.early_jvm import begin_jvm, is_plain
-from kstreams.spark.java import SPARK_MODULE
-from kstreams.spark.jvm import on_quick_jvm
-from kstreams.spark.jvm_command import JvmCommand
-from kstreams.spark.session_settings import OPTIONS, session_settings
-from kstreams.spark.spark_home import spark_home
-from tests.kstreams.spark.test_java import make_java
+from kstreams.spark.startup.class_archive import ClassArchive, class_archive
+from kstreams.spark.startup.early_jvm import begin_jvm, is_plain
+from kstreams.spark.startup.java import SPARK_MODULE
+from kstreams.spark.startup.jvm import on_quick_jvm
+from kstreams.spark.startup.jvm_command import JvmCommand
+from kstreams.spark.startup.session_settings import OPTIONS, session_settings
+from kstreams.spark.startup.spark_home import spark_home
+from tests.kstreams.spark.startup.test_java import make_java
 from tests.support.spark.bench import WORDS, Bench
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
@@ -29,7 +29,7 @@ _APP = """
 import sys
 from pathlib import Path
 from kstreams import App, Embedded
-from kstreams.spark import worker_prefork
+from kstreams.spark.startup import worker_prefork
 assert "pyspark" not in sys.modules
 from tests.support.spark.bench import counting
 from pyspark import SparkContext
@@ -72,7 +72,9 @@ def test_early_jvm_has_options_of_last_start_and_connects_to_pyspark(
     archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments_file = archive.folder.parent / "arguments_file"
-    monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: archive.java.parent.parent)
+    monkeypatch.setattr(
+        "kstreams.spark.startup.early_jvm.java_home", lambda: archive.java.parent.parent
+    )
     starts(archive, f'echo "$@" > {arguments_file}; exec sleep 60')
     early = begin_jvm({"spark.sql.shuffle.partitions": "3"})
     assert early is not None
@@ -101,7 +103,7 @@ def test_early_jvm_is_not_started_with_unknown_spark_launcher(
     if found is not None:
         with ZipFile(spark / "jars" / "spark-launcher_2.13-4.1.9.jar", "w") as jar:
             jar.writestr("org/apache/spark/launcher/JavaModuleOptions.class", found)
-    monkeypatch.setattr("kstreams.spark.early_jvm.spark_home", lambda: spark)
+    monkeypatch.setattr("kstreams.spark.startup.early_jvm.spark_home", lambda: spark)
     assert JvmCommand.of(spark) is None
     assert begin_jvm({}) is None
 
@@ -110,7 +112,7 @@ def test_early_jvm_that_ends_is_replaced_by_jvm_of_pyspark(
     archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = archive.java.parent.parent
-    monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: home)
+    monkeypatch.setattr("kstreams.spark.startup.early_jvm.java_home", lambda: home)
     starts(archive, "exit 1")
     early = begin_jvm({})
     assert early is not None
@@ -161,7 +163,7 @@ def test_early_jvm_is_not_started_with_settings_that_change_jvm(
 def test_early_jvm_is_not_started_if_spark_has_configured_defaults(
     archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kstreams.spark.early_jvm.spark_home", lambda: tmp_path)
+    monkeypatch.setattr("kstreams.spark.startup.early_jvm.spark_home", lambda: tmp_path)
     assert is_plain(session_settings({}))
     (tmp_path / "conf").mkdir()
     assert not is_plain(session_settings({}))
@@ -195,4 +197,4 @@ def test_app_runs_on_early_jvm(spark: SparkSession, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     java, daemons = done.stdout.split()
     assert java == "org.apache.spark.api.python.PythonGatewayServer"
-    assert daemons == str(min(2, os.cpu_count() or 1))
+    assert daemons == "1"

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.java import java_home
-from kstreams.spark.jvm_command import JvmCommand
-from kstreams.spark.session_settings import MEMORY, jvm_options, session_settings
-from kstreams.spark.spark_home import spark_home
+from kstreams.spark.startup.class_archive import ClassArchive, class_archive
+from kstreams.spark.startup.java import java_home
+from kstreams.spark.startup.jvm_command import JvmCommand
+from kstreams.spark.startup.session_settings import MEMORY, jvm_options, session_settings
+from kstreams.spark.startup.spark_home import spark_home
+from kstreams.spark.startup.switch import is_plain_start
 
 __all__ = ("EarlyJvm", "begin_jvm", "is_plain")
 
@@ -36,6 +37,7 @@ _NOT_THE_JVMS = (
     "spark.executor.",
     "spark.executorEnv.",
     "spark.hadoop.",
+    "spark.kstreams.",
     "spark.local.dir",
     "spark.log.",
     "spark.master",
@@ -102,8 +104,12 @@ class EarlyJvm:
             Whether PySpark has a JVM; False if this JVM has ended, for example because it rejects
             the archive. The archive or the class list is then not used again.
         """
-        from pyspark import SparkContext  # noqa: PLC0415  # imported while the JVM starts
-        from pyspark.java_gateway import launch_gateway  # noqa: PLC0415  # as above
+        from pyspark.java_gateway import launch_gateway  # noqa: PLC0415  # see `begin_jvm`
+
+        from kstreams.spark.startup.private_names import (  # noqa: PLC0415  # as above
+            current_gateway,
+            use_gateway,
+        )
 
         told = self._awaited()
         if told is None:
@@ -112,7 +118,7 @@ class EarlyJvm:
                 self.archive.forget()
             return False
         with _LOCK:
-            if SparkContext._gateway is not None:
+            if current_gateway() is not None:
                 self.end()
                 return True
             port, secret = told
@@ -123,7 +129,7 @@ class EarlyJvm:
             finally:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
             gateway.proc = self.process  # it exits when this process closes its input
-            SparkContext._ensure_initialized(gateway=gateway)
+            use_gateway(gateway)
             self.is_used = True
         return True
 
@@ -157,7 +163,7 @@ class EarlyJvm:
 
 
 def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
-    """Start the JVM of the next session, as Spark's scripts would.
+    """Start the JVM of the next session, as Spark's scripts would, before PySpark is imported.
 
     Returns None if Spark's scripts must start it, because a setting or a file changes the JVM, or
     if PySpark has a JVM already.
@@ -167,7 +173,10 @@ def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
 
     Raises:
         JavaNotFoundError: No Java that Spark can run on was found.
+        CompileError: `spark.kstreams.startup` has an unknown value.
     """
+    if is_plain_start(config):
+        return None
     settings, spark = session_settings(config), spark_home()
     if spark is None or not is_plain(settings) or _pyspark_has_one():
         return None
@@ -209,5 +218,8 @@ def _leave_interrupts() -> None:
 
 
 def _pyspark_has_one() -> bool:
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-    return context is not None and context._gateway is not None
+    if "pyspark" not in sys.modules:
+        return False
+    from kstreams.spark.startup.private_names import current_gateway  # noqa: PLC0415  # as above
+
+    return current_gateway() is not None

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from kstreams.errors import ForeignDirectoryError
 from kstreams.files import cache_folder
-from kstreams.spark.spark_home import spark_home
+from kstreams.spark.startup.spark_home import spark_home
 from kstreams.state.versions.private import private_directory
 
 __all__ = ("ClassArchive", "class_archive")

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
-from kstreams.spark.numpy_arguments import spare_imports
+from kstreams.spark.startup.numpy_arguments import spare_imports
 
 pytestmark = pytest.mark.spark
 

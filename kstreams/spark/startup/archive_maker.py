@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from kstreams.spark.class_archive import ClassArchive
+from kstreams.spark.startup.class_archive import ClassArchive
 
 __all__ = ("begin", "main")
 
@@ -30,7 +30,7 @@ def begin(archive: ClassArchive, classes: Path, class_path: str, jvm: int) -> No
     told = [str(archive.java), str(archive.folder), archive.key, str(classes), class_path, jvm]
     with suppress(OSError):
         subprocess.Popen(  # noqa: S603  # this Python
-            [sys.executable, "-m", "kstreams.spark.archive_maker", json.dumps(told)],
+            [sys.executable, "-m", "kstreams.spark.startup.archive_maker", json.dumps(told)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.errors import ExecutionError, JavaNotFoundError
-from kstreams.spark import java
-from kstreams.spark.java import java_home
+from kstreams.spark.startup import java
+from kstreams.spark.startup.java import java_home
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Javas are shell scripts")
 
@@ -266,7 +266,7 @@ def test_java_of_real_wheel_accepts_option_of_missing_module(tmp_path: Path) -> 
 
 
 def test_import_of_java_module_imports_no_pyspark() -> None:
-    code = "import sys, kstreams.spark.java; sys.exit('pyspark' in sys.modules)"
+    code = "import sys, kstreams.spark.startup.java; sys.exit('pyspark' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.spark import worker_prefork
-from kstreams.spark.session_settings import session_settings
-from kstreams.spark.worker_prefork import nursery_settings
+from kstreams.spark.startup import worker_prefork
+from kstreams.spark.startup.session_settings import session_settings
+from kstreams.spark.startup.worker_prefork import prefork_settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nurseries are for Linux")
 
-_PLACE = "spark.executorEnv.KSTREAMS_NURSERY"
+_PLACE = "spark.executorEnv.KSTREAMS_PREFORK"
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             monkeypatch.delenv(name)
     monkeypatch.setattr(worker_prefork, "_running", None)
     settings = session_settings({})
-    made = nursery_settings(settings)
+    made = prefork_settings(settings)
     begun = worker_prefork._running
     assert begun is not None
-    assert nursery_settings(settings) == made
+    assert prefork_settings(settings) == made
     yield Path(made[_PLACE])
     assert begun.process.stdin is not None
     begun.process.stdin.close()
@@ -46,7 +46,7 @@ def daemon_at(place: Path, tmp_path: Path, **variables: str) -> subprocess.Popen
         [sys.executable, "-m", "kstreams_daemon", "pyspark.worker"],
         env={
             **os.environ,
-            "KSTREAMS_NURSERY": str(place),
+            "KSTREAMS_PREFORK": str(place),
             "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
             "PYTHON_UNIX_DOMAIN_ENABLED": "true",
@@ -100,7 +100,7 @@ def test_prefork_process_forks_daemons_and_ignores_invalid_messages(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "3"}, {"KSTREAMS_NURSERY": "/none"}])
+@pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "3"}, {"KSTREAMS_PREFORK": "/none"}])
 def test_worker_daemon_with_other_settings_is_started_without_prefork(
     place: Path, tmp_path: Path, variables: dict[str, str]
 ) -> None:
@@ -112,9 +112,9 @@ def test_worker_daemon_with_other_settings_is_started_without_prefork(
 @pytest.mark.long
 def test_prefork_process_ends_with_its_driver() -> None:
     program = (
-        "from kstreams.spark import worker_prefork as n\n"
-        "from kstreams.spark.session_settings import session_settings\n"
-        "n.nursery_settings(session_settings({}))\n"
+        "from kstreams.spark.startup import worker_prefork as n\n"
+        "from kstreams.spark.startup.session_settings import session_settings\n"
+        "n.prefork_settings(session_settings({}))\n"
         "print(n._running.process.pid, n._running.place, flush=True)\n"
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -148,5 +148,5 @@ def test_session_with_other_settings_has_no_prefork_process(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(worker_prefork, "_running", None)
-    assert nursery_settings(session_settings(config)) == {}
+    assert prefork_settings(session_settings(config)) == {}
     assert worker_prefork._running is None

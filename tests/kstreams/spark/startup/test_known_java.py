@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.spark.java import java_home
-from kstreams.spark.known_java import known_java, remember_java
-from tests.kstreams.spark.test_java import make_java
+from kstreams.spark.startup.java import java_home
+from kstreams.spark.startup.known_java import known_java, remember_java
+from tests.kstreams.spark.startup.test_java import make_java
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Javas are shell scripts")
 

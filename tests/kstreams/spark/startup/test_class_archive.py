@@ -12,10 +12,10 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from kstreams.spark import class_archive as module
-from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.jvm import on_quick_jvm
-from kstreams.spark.session_settings import MEMORY, OPTIONS
+from kstreams.spark.startup import class_archive as module
+from kstreams.spark.startup.class_archive import ClassArchive, class_archive
+from kstreams.spark.startup.jvm import on_quick_jvm
+from kstreams.spark.startup.session_settings import MEMORY, OPTIONS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
 

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.scratch import scratch_directory
-from kstreams.spark.early_jvm import is_plain
+from kstreams.spark.startup.early_jvm import is_plain
 
-__all__ = ("nursery_settings",)
+__all__ = ("prefork_settings",)
 
 _LOG = logging.getLogger(__name__)
 _DAEMON = "spark.python.daemon.module"
-_PLACE = "spark.executorEnv.KSTREAMS_NURSERY"
+_PLACE = "spark.executorEnv.KSTREAMS_PREFORK"
 _OWN = (_DAEMON, "spark.python.worker.module", "spark.python.use.daemon")
 _LOCK = threading.Lock()
-_PROCESS = "kstreams.spark.worker_prefork_process"
+_PROCESS = "kstreams.spark.startup.worker_prefork_process"
 _WORKER = "kstreams.spark.launcher"
 _OF_DRIVERS = (
     "kstreams_cli",
@@ -37,16 +37,16 @@ _OF_DRIVERS = (
 _WAITING = 1024
 _OF_WORKERS = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "YES"}
 """Variables of Python and of number libraries as Spark has them by default."""
-_running: _Nursery | None = None
+_running: _PreforkProcess | None = None
 
 
 @dataclass(frozen=True)
-class _Nursery:
+class _PreforkProcess:
     process: subprocess.Popen[bytes]
     place: Path
 
 
-def nursery_settings(settings: Mapping[str, str]) -> dict[str, str]:
+def prefork_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """Start the prefork process, and return the Spark settings that make Spark use its workers.
 
     Spark starts a daemon for each set of worker variables, and so for each pinned worker; each
@@ -82,7 +82,7 @@ def _is_for(settings: Mapping[str, str]) -> bool:
     )
 
 
-def _begun() -> _Nursery:
+def _begun() -> _PreforkProcess:
     with ExitStack() as scratch:
         place = scratch.enter_context(scratch_directory()) / "socket"
         with socket.socket(socket.AF_UNIX) as listener:
@@ -100,10 +100,10 @@ def _begun() -> _Nursery:
         atexit.register(scratch.pop_all().close)
     told = " ".join((_WORKER, *_of_workers(sys.modules))).encode()
     with suppress(BrokenPipeError):
-        if process.stdin is not None:  # stays open: its end is the nursery's
+        if process.stdin is not None:  # stays open: the prefork process ends with it
             process.stdin.write(told + b"\n")
             process.stdin.flush()
-    return _Nursery(process, place)
+    return _PreforkProcess(process, place)
 
 
 def _of_workers(names: Iterable[str]) -> list[str]:

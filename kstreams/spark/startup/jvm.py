@@ -6,16 +6,15 @@ import atexit
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from kstreams.spark.archive_maker import begin
-from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.early_jvm import EarlyJvm
-from kstreams.spark.session_settings import OPTIONS, jvm_options
+from kstreams.spark.startup.archive_maker import begin
+from kstreams.spark.startup.class_archive import ClassArchive, class_archive
+from kstreams.spark.startup.early_jvm import EarlyJvm
+from kstreams.spark.startup.private_names import class_path, current_gateway
+from kstreams.spark.startup.session_settings import OPTIONS, jvm_options
 
 __all__ = ("on_quick_jvm",)
 
@@ -44,7 +43,7 @@ def on_quick_jvm(
         if early.noting is not None and early.archive is not None:
             _make_at_exit(early.archive, early.noting)
         return make(settings)
-    if OPTIONS in settings or SparkContext._gateway is not None:  # a JVM runs already
+    if OPTIONS in settings or current_gateway() is not None:  # a JVM runs already
         return make(settings)
     options = jvm_options(settings)
     archive = class_archive(java_home)
@@ -66,9 +65,6 @@ def on_quick_jvm(
 
 
 def _make_at_exit(archive: ClassArchive, classes: Path) -> None:
-    process = getattr(SparkContext._gateway, "proc", None)
-    jvm: Any = SparkContext._jvm
-    if process is None or jvm is None:
-        return
-    class_path = str(jvm.java.lang.System.getProperty("java.class.path"))
-    atexit.register(begin, archive, classes, class_path, process.pid)
+    process = getattr(current_gateway(), "proc", None)
+    if process is not None:
+        atexit.register(begin, archive, classes, class_path(), process.pid)
