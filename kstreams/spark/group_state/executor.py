@@ -116,7 +116,7 @@ class GroupStateExecutor:
                     "stage='group-state' needs a folder for Spark's own checkpoint",
                     hint=f"set {_LOCATION} to a location that all executors reach.",
                 )
-            return f"{named}/{self._settings.name}-{uuid4().hex}"
+            return f"{named}/{uuid4().hex}"
         folder = Path(shared) / "queries" / self._settings.name / "group-state"
         shutil.rmtree(folder, ignore_errors=True)  # of a driver that was killed
         self._opened.callback(shutil.rmtree, folder, ignore_errors=True)
