@@ -131,7 +131,7 @@ class GroupStateExecutor:
         """
         server, group_query = self._server, self._group_query
         if server is None or group_query is None:
-            raise RuntimeError("call open() first")
+            raise RuntimeError("the executor is not open: call open() first")
         server.begin(self._stage_calls(attempt))
         try:
             if self._query is None or not self._query.isActive:

@@ -113,5 +113,5 @@ def test_column_form_of_plain_class_or_function_is_none() -> None:
 
 
 def test_input_of_need_columns_rejects_access_to_source_records() -> None:
-    with pytest.raises(TypeError, match="has no source of records"):
+    with pytest.raises(TypeError, match="the input has no serdes of records"):
         _ = Input(Need.COLUMNS).records
