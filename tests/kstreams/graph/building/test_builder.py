@@ -150,7 +150,7 @@ def test_merge_node_has_all_parents_in_order() -> None:
     assert builder.build().nodes["all"].parents == ("b", "a")
 
 
-def test_mirror_adds_sink_and_returns_parent_of_sink() -> None:
+def test_mirror_adds_sink_and_returns_node_before_sink() -> None:
     builder = TopologyBuilder("mirror")
     lines = builder.add_source("lines", LINES)
     copy = Topic("copy", key=LINES.key, value=LINES.value)
