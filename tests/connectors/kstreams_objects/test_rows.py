@@ -159,7 +159,7 @@ def test_second_batch_of_a_writer_removes_files_left_by_other_attempts_of_first_
     assert staged == ["000000000004"]
 
 
-def test_csv_needs_column_names() -> None:
+def test_csv_format_with_repeated_column_names_is_refused() -> None:
     with pytest.raises(ValueError, match="distinct names"):
         CsvTable(("a", "a"))
 

@@ -73,9 +73,7 @@ def test_emission_every_interval_forwards_changed_windows_once_at_its_end() -> N
     assert found == [[], [], [], [("a", (2,), 3), ("b", (1, 3), 9)], [], [("a", (2, 4, 5), 11)]]
 
 
-def test_emission_at_most_every_interval_forwards_first_change_immediately_and_last_afterwards() -> (
-    None
-):
+def test_emission_at_most_every_interval_forwards_first_change_immediately_and_last_later() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 4), ("a", 3, 9), ("b", 0, 11), ("a", 4, 30)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
