@@ -47,7 +47,7 @@ def names(result: Any) -> set[str]:
     return {name for each in result for name in each.arrived}
 
 
-def test_each_slot_has_its_worker_and_results_are_those_of_all(make: Any) -> None:
+def test_pool_sends_tasks_of_each_slot_to_its_worker_and_returns_all_results(make: Any) -> None:
     stand = make(2)
     puppets = [stand.puppet(1), stand.puppet(0)]
     assert [puppet.number() for puppet in puppets] == [1, 0]

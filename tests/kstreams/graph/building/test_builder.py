@@ -59,7 +59,7 @@ def test_valid_topology_name_is_accepted(name: str) -> None:
     assert TopologyBuilder(name).name == name
 
 
-def test_source_has_policy_of_builder_unless_given_its_own() -> None:
+def test_source_has_error_policy_of_builder_unless_given_its_own() -> None:
     builder = TopologyBuilder("policies", on_error="skip")
     builder.add_sink("out", to_stdout(), source(builder, "a"))
     own = builder.add_source("b", LINES, on_error=DeadLetter("dead"), start="latest")
