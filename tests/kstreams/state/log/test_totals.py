@@ -80,6 +80,6 @@ def test_number_of_reasons_made_by_records_is_bounded() -> None:
     assert counts.dropped[OTHERS] == 500 - 64
 
 
-def test_totals_of_waiting_count_records_in_loops() -> None:
+def test_new_record_totals_count_records_that_wait_in_loops() -> None:
     begun = Totals.of_waiting({"again": 3, "empty": 0})
     assert begun == Totals({"again": NodeCounts(3, held=3)})
