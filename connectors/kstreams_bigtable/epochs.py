@@ -39,7 +39,7 @@ def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
         there = types.RowFilter(column_qualifier_regex_filter=_exactly(column))
         service.unless(fence, row, there, [_set(column, b"%d" % base, 0)])
     raise SinkError(
-        f"another client deleted the start of epoch {epoch!r} from the fence table {fence!r}",
+        f"another client deleted the row of epoch {epoch!r} from the fence table {fence!r}",
         hint="let only the library write to that table, and restart the app.",
     )
 

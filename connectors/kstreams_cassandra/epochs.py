@@ -50,7 +50,7 @@ def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: s
             (table, epoch, base),
         )
     raise SinkError(
-        f"another client deleted the start of epoch {epoch!r} from table {epochs!r}",
+        f"another client deleted the row of epoch {epoch!r} from table {epochs!r}",
         hint="let only the library write to that table, and restart the app.",
     )
 

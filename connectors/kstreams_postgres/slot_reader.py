@@ -143,7 +143,9 @@ class SlotReader:
             self._close_piece()
             state = self._of(connection)
             cursor = connection.cursor("kstreams_changes", withhold=True)
-            opened = self._open = _OpenPiece(connection, cursor, place, state, self._wanted)
+            opened = self._open = _OpenPiece(
+                connection, cursor, place, state, self._wanted, self._names.slot
+            )
             with slot_held(connection, self._names.slot):
                 cursor.execute(changes_query(self._names, place.stop_lsn), binary=True)
         rows = opened.take(piece.start, piece.stop, max_bytes)
@@ -171,12 +173,14 @@ class _OpenPiece:
         place: SlotPlace,
         state: SlotState,
         wanted: frozenset[str] | None,
+        slot: str,
     ) -> None:
         self._connection = connection
         self._cursor = cursor
         self._place = place
         self._state = state
         self._wanted = wanted
+        self._slot = slot
         self._at = self.next = place.first
         self._rows = self._records()
         self._waiting: ChangeRow | None = None
@@ -229,8 +233,8 @@ class _OpenPiece:
                 yield from self._of_message(kind, data, begin, forms)
         if self._at != self._place.stop:
             raise DataLossError(
-                f"the replication slot no longer has the planned offsets {self._at} to "
-                f"{self._place.stop}",
+                f"replication slot {self._slot!r} no longer has the planned offsets {self._at} "
+                f"to {self._place.stop}",
                 hint=_GONE,
             )
 

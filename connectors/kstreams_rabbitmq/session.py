@@ -198,7 +198,7 @@ class Session:
         for each in answer.brokers:
             if each.reference == found.leader_ref:
                 return each.host, each.port
-        raise RefusedError("LeaderNotAvailable", f"the broker that leads stream {stream!r}")
+        raise RefusedError("LeaderNotAvailable", f"stream {stream!r}: no broker has its leader")
 
     def _metadata(self, stream: str) -> schema.MetadataResponse:
         return self.request(schema.MetadataResponse, schema.Metadata(self.number(), [stream]))

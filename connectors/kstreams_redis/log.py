@@ -84,7 +84,7 @@ class RedisStreamLog(Generic[K, V]):
                 f"log {self.name!r}: streams={self.streams}: expected one or more names, each once"
             )
         if self.deleted not in ("fail", "pass"):
-            raise ValueError(f"deleted={self.deleted!r}: give 'fail' or 'pass'")
+            raise ValueError(f"log {self.name!r}: deleted={self.deleted!r}: give 'fail' or 'pass'")
         if not self.index or min(self.look_every, self.give_up_after) < timedelta(0):
             raise ValueError(
                 f"log {self.name!r}: index={self.index!r} must not be empty, and "

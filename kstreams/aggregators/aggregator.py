@@ -112,7 +112,7 @@ def remove_of(aggregator: object) -> Callable[[Any, Record[Any, Any]], Any]:
     """
     remove: Callable[[Any, Record[Any, Any]], Any] | None = getattr(aggregator, "remove", None)
     if remove is None:
-        raise AttributeError(f"{type(aggregator).__name__} has no remove")
+        raise AttributeError(f"{type(aggregator).__name__} cannot remove records: no method remove")
     return remove
 
 
@@ -129,7 +129,7 @@ def merge_of(aggregator: object) -> Callable[[Any, Any], Any]:
     """
     merge: Callable[[Any, Any], Any] | None = getattr(aggregator, "merge", None)
     if merge is None:
-        raise AttributeError(f"{type(aggregator).__name__} has no merge")
+        raise AttributeError(f"{type(aggregator).__name__} cannot merge states: no method merge")
     return merge
 
 

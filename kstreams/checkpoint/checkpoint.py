@@ -214,7 +214,7 @@ class Checkpoint:
         )
         for group in (group for groups in queries.values() for group in groups):
             if group not in made.shape or group not in made.tasks:
-                raise WrongFieldError(f"group {group!r} of a query has no shape, or no tasks")
+                raise WrongFieldError(f"group {group!r} is missing in field 'shape' or 'tasks'")
         return made
 
     def to_json(self) -> dict[str, Any]:

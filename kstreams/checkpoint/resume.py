@@ -67,7 +67,10 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
         beginning, digest = commits.beginning()
         if digest != checkpoint.begun[query]:
             raise _mismatch(
-                checkpoint, objects, f"the log has the beginning {beginning}, not the recorded one"
+                checkpoint,
+                objects,
+                f"the first object of the log, written by {beginning}, differs from the one that "
+                f"the checkpoint recorded for query {query!r}",
             )
         seed = beginning.seed
     last = commits.last()

@@ -76,7 +76,7 @@ def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
         return table.select(STORED_SCHEMA.names).cast(STORED_SCHEMA)
     except (pa.ArrowException, ValueError) as exc:
         raise RowsRefusedError(
-            f"rows do not have the types of a topic: {exc}", where=where
+            f"the columns do not convert to the types of a topic: {exc}", where=where
         ) from exc
 
 

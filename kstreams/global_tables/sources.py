@@ -145,7 +145,7 @@ def _commit(commits: CommitLog, store: str, pin: Pin) -> Commit:
     except ObjectMissingError as exc:
         raise _gone(store, pin, "its commit is not retained any more") from exc
     if commit.id != pin.commit:
-        raise _gone(store, pin, "the log has another commit of the same number")
+        raise _gone(store, pin, "the durable log has another commit of this batch")
     return commit
 
 

@@ -50,7 +50,7 @@ class EmbeddedEngine:
     def executor(self, settings: QuerySettings) -> PoolExecutor:
         """Return the executor of a query."""
         if self._pool is None:
-            raise RuntimeError("call begin() first")
+            raise RuntimeError("the engine has no workers yet: call begin() first")
         return PoolExecutor(self._pool, settings)
 
     def close(self) -> None:

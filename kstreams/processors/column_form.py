@@ -87,7 +87,9 @@ class Input:
             TypeError: The input receives other rows.
         """
         if self.source is None:
-            raise TypeError(f"an input of {self.need} has no source of records")
+            raise TypeError(
+                "the input has no serdes of records: its parent is neither source nor edge"
+            )
         return self.source
 
 

@@ -308,7 +308,9 @@ class CsvRowSerde(Serde[T]):
         for place, column in enumerate(columns):
             if found[place].null_count and not column.nullable:
                 if column.python is not str:
-                    raise pa.ArrowInvalid(f"a row has no value in column {column.name!r}")
+                    raise pa.ArrowInvalid(
+                        f"a row has no value in the required column {column.name!r}"
+                    )
                 found[place] = found[place].fill_null("")
         return found + [pa.array([each.default] * count, each.arrow) for each in lacking]
 

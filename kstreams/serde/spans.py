@@ -43,7 +43,9 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
         except SerializationError:
             raise
         except (struct.error, TypeError, ValueError) as exc:
-            raise SerializationError(f"expected spans of int64 bounds, got {value!r}") from exc
+            raise SerializationError(
+                f"expected spans (start_ms, end_ms, value) with int64 times, got {value!r}"
+            ) from exc
 
     def deserialize(self, data: bytes) -> tuple[tuple[int, int, T], ...]:
         """Deserialize spans; truncated bytes are a `DeserializationError`."""
@@ -51,4 +53,4 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
         try:
             return tuple((*_BOUNDS.unpack_from(piece), read(piece[16:])) for piece in divided(data))
         except struct.error as exc:
-            raise DeserializationError(f"spans are cut short: {data[:40]!r}") from exc
+            raise DeserializationError(f"the bytes of spans are truncated: {data[:40]!r}") from exc

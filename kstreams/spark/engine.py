@@ -82,7 +82,7 @@ class SparkEngine:
     def width(self) -> int:
         """The number of workers of a stage."""
         if self._session is None:
-            raise RuntimeError("call start() first")
+            raise RuntimeError("the engine has no Spark session yet: call start() first")
         return self._settings.parallelism or self._session.sparkContext.defaultParallelism
 
     @property
@@ -124,7 +124,7 @@ class SparkEngine:
         )
 
         if self._session is None:
-            raise RuntimeError("call start() first")
+            raise RuntimeError("the engine has no Spark session yet: call start() first")
         return GroupStateExecutor(self._session, settings, self._import_path)
 
     def close(self) -> None:

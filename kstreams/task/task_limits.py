@@ -38,7 +38,10 @@ class Allowance(NamedTuple):
     def from_json(cls, data: object) -> Allowance:
         """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         if not isinstance(data, list) or len(data) != 2 or not isinstance(data[1], bool):
-            raise ValueError(f"expected number and flag of the share of a limit, got {data!r:.80}")
+            raise ValueError(
+                "expected the record count and the flag (last or not) of a task's share of a "
+                f"limit, got {data!r:.80}"
+            )
         return cls(checked_integer(data[0], "the share of a limit"), data[1])
 
 

@@ -191,7 +191,7 @@ class Counters:
 
 def _restores(data: object) -> tuple[int, float]:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError(f"expected count and seconds of restores, got {data!r:.80}")
+        raise WrongFieldError(f"expected count and total seconds of restores, got {data!r:.80}")
     count, seconds = data
     return checked_integer(count, "a count of restores"), checked_seconds({"s": seconds})["s"]
 

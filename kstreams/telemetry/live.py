@@ -171,7 +171,9 @@ def _number(fields: Fields, name: str) -> int | None:
 
 def _kept(data: object) -> Kept:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError(f"expected the size and the free bytes of a log, got {data!r:.80}")
+        raise WrongFieldError(
+            f"expected the size and the free bytes of a durable log, got {data!r:.80}"
+        )
     size, room = data
     return Kept(
         checked_integer(size, "a size"),
@@ -181,7 +183,10 @@ def _kept(data: object) -> Kept:
 
 def _unread(data: object) -> Unread:
     if not isinstance(data, list) or len(data) != len(Unread._fields):
-        raise WrongFieldError(f"expected the three fields of a partition's lag, got {data!r:.80}")
+        raise WrongFieldError(
+            "expected the lag of a partition as next offset, end offset and oldest time, "
+            f"got {data!r:.80}"
+        )
     first, end = (checked_integer(number, "an offset") for number in data[:2])
     oldest = None if data[2] is None else checked_integer(data[2], "a time", least=-MOST)
     return Unread(first, end, oldest)

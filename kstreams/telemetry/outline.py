@@ -257,6 +257,6 @@ def _read_store(fields: Fields) -> StoreOutline:
 
 def _read_pair(data: object, what: str) -> tuple[str, str]:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError(f"expected two names of {what}, got {data!r:.80}")
+        raise WrongFieldError(f"expected {what} as a pair of names, got {data!r:.80}")
     first, second = (checked_text(name, "a name") for name in data)
     return first, second

@@ -175,7 +175,8 @@ def _read_move(task: TaskId, data: object) -> TaskMove:
             return TaskMove(task, known, checked_text(worker, "a worker"), restored)
         case _:
             raise WrongFieldError(
-                f"expected three fields in the move of task {task}, got {data!r:.80}"
+                f"expected previous worker, worker and a flag (state restored) of the move "
+                f"of task {task}, got {data!r:.80}"
             )
 
 

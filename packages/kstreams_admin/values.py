@@ -42,7 +42,7 @@ def parser_of(serde: Serde[Any]) -> Callable[[str], object]:
         try:
             value: object = content if make is None else make(content)
         except Exception as exc:  # the serde's own code
-            raise ValueError(f"no {serde.name}: {text_of(exc)}") from exc
+            raise ValueError(f"not a value of serde {serde.name}: {text_of(exc)}") from exc
         return value
 
     return parse

@@ -129,7 +129,9 @@ class Format:
 def _fixed(serde: Serde[Any], about: str) -> SerdeByText:
     def make(request: SerdeRequest) -> Serde[Any]:
         if request.text:
-            raise ValueError(f"expected nothing after the name, got {request.text!r}")
+            raise ValueError(
+                f"serde {serde.name} takes no text after its name, got {request.text!r}"
+            )
         return serde
 
     return SerdeByText(serde.name, about, make, lambda name: serde if name == serde.name else None)

@@ -168,7 +168,7 @@ def _check(given: ClientOptions, place: str) -> None:
     for name in given:
         if name in _ENGINES:
             raise KafkaOptionsError(
-                f"{name} in {place} is set by the engine",
+                f"{name} in {place} is set by kstreams",
                 option=name,
                 hint=f"leave out {name}; a source's start and a topic's partitioner are given in "
                 "the topology.",

@@ -38,7 +38,7 @@ class Streams:
         if self._count >= self._most:
             raise Problem(
                 503,
-                f"the server already has {self._most} followers, its limit",
+                f"the server already sends changes to {self._most} clients, its limit for streams",
                 headers={"Retry-After": "5"},
             )
         self._count += 1

@@ -37,7 +37,7 @@ class AsOf:
     def __post_init__(self) -> None:
         """Check that at most one attribute is set."""
         if sum(part is not None for part in (self.version, self.at_ms, self.least)) > 1:
-            raise Problem(400, "as_of, at and min_version exclude each other")
+            raise Problem(400, "several of as_of, at and min_version are given: give one of them")
 
 
 NEWEST = AsOf()

@@ -248,7 +248,7 @@ class Decimals(Conversion):
         """Return the number; more digits than the schema allows are rejected."""
         number = int.from_bytes(raw, "big", signed=True)
         if not raw or not -self._limit < number < self._limit:
-            raise Malformed(f"{raw[:40]!r} is no decimal of {self._text}")
+            raise Malformed(f"{raw[:40]!r} is not a decimal of {self._text}")
         return decimal.Decimal(number).scaleb(-self._scale, self._context)
 
     def write(self, value: object) -> bytes:
@@ -257,7 +257,7 @@ class Decimals(Conversion):
             raise Malformed(f"expected a Decimal, got {type(value).__name__}: {value!r:.40}")
         number = self._unscaled(value)
         if number is None or not -self._limit < number < self._limit:
-            raise Malformed(f"{value} is no decimal of {self._text}")
+            raise Malformed(f"{value} is not a decimal of {self._text}")
         length = self._size or (number + (number < 0)).bit_length() // 8 + 1
         return number.to_bytes(length, "big", signed=True)
 
@@ -281,7 +281,7 @@ class Decimals(Conversion):
         offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset :][: len(data) + 1]
         lengths = np.diff(offsets)
         if len(data) and not (lengths.min() >= 1 and lengths.max() <= 16):
-            raise Malformed("a decimal is empty, or has more than 16 bytes")
+            raise Malformed("the bytes of a decimal are empty, or more than 16")
         held = np.frombuffer(data.buffers()[2] or b"", np.uint8)
         places = offsets[1:, None] - 1 - np.arange(16)  # from the last byte to the first
         inside = places >= offsets[:-1, None]
@@ -302,7 +302,7 @@ class Decimals(Conversion):
         floor_high, floor_low = divmod(1 - self._limit, 1 << 64)
         wide |= (high < floor_high) | ((high == floor_high) & (low < np.uint64(floor_low)))
         if wide.any():
-            raise Malformed(f"a decimal has more than {self._text}")
+            raise Malformed(f"a decimal has more digits than the schema allows: {self._text}")
 
     @override
     def objects(self, column: pa.Array) -> list[decimal.Decimal]:
@@ -320,7 +320,7 @@ class TextUuid(Conversion):
     def read(self, raw: str) -> UUID:
         """Return the UUID; any other text form of a UUID is rejected."""
         if _IS_UUID(raw) is None:
-            raise Malformed(f"{raw[:40]!r} is no UUID")
+            raise Malformed(f"{raw[:40]!r} is not a UUID")
         return UUID(raw)
 
     @override
@@ -330,9 +330,9 @@ class TextUuid(Conversion):
     def column(self, raw: pa.Array) -> pa.Array:
         """Check that each text has the form of a UUID."""
         if not pc.all(pc.match_substring_regex(raw, f"^{_UUID_FORM}$"), min_count=0).as_py():
-            raise Malformed("a text is no UUID")
+            raise Malformed("a text is not a UUID")
         if len(raw) and pc.max(pc.binary_length(raw)).as_py() != 36:
-            raise Malformed("a text is no UUID")  # `$` lets a line's end behind it through
+            raise Malformed("a text is not a UUID")  # `$` lets a line's end behind it through
         return raw
 
     @override

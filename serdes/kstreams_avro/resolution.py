@@ -140,8 +140,8 @@ class _Resolver:
             raise exc.within("[]") from None
         if not least_bytes(writer.items):
             raise Malformed(
-                "an array of items without bytes (nulls, or records of nulls) "
-                "has an unlimited length"
+                "an array whose items take no bytes (nulls, or records of nulls) is not supported: "
+                "its length would be unlimited"
             )
         return ArrayStep(item, reader.container, reader.check)
 

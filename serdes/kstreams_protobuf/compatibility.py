@@ -40,7 +40,7 @@ def check_readable(message: Descriptor, writer: Schema) -> None:
     if name != message.full_name:
         raise ValueError(
             f"expected data of message {message.full_name}, got data of "
-            f"{f'message {name}' if name else 'no message of the schema'}"
+            f"{f'message {name}' if name else 'a message that its schema does not have'}"
         )
     if name not in found.messages:
         raise ValueError(f"the writer's schema has no message {name}")

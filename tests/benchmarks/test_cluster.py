@@ -68,7 +68,7 @@ def test_fill_rewrites_half_filled_topic(cluster: Cluster) -> None:
     assert b"old" not in {record.value for record in records_in(cluster, topic)}
 
 
-def test_delete_all_but_keeps_topics_of_datasets(cluster: Cluster) -> None:
+def test_delete_all_but_deletes_all_topics_except_those_of_datasets(cluster: Cluster) -> None:
     topic = cluster.fill(Dataset("kept", CLICKS.make, CLICKS.filler), 20, lambda _: None)
     cluster.create("gone")
     assert cluster.size_of(lambda name: name == topic) > 0
@@ -80,7 +80,7 @@ def test_delete_all_but_keeps_topics_of_datasets(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("keys_tell", [False, True])
-def test_output_has_last_result_of_each_key_since_start_or_last_skip(
+def test_output_returns_last_result_of_each_key_without_skipped_results(
     cluster: Cluster, keys_tell: bool
 ) -> None:
     topic = f"results-{keys_tell}"

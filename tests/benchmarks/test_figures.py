@@ -15,7 +15,7 @@ def test_timed_span_starts_after_warm_up_and_ends_with_last_result() -> None:
     assert span.rate == 176
 
 
-def test_run_ends_with_last_input_or_result_but_not_with_results_released_by_clock() -> None:
+def test_end_of_run_ignores_results_that_were_released_by_clock() -> None:
     points = [(1.0, 50), (6.0, 1000), (6.5, 1000)]
     assert end_of(points, 1000, 7.0, by_clock=False) == 7.0
     assert end_of(points, 1000, 5.0, by_clock=False) == 6.0

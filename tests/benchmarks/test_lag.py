@@ -12,5 +12,5 @@ def test_lag_of_a_slow_peer_that_cannot_keep_up_is_not_measured() -> None:
     assert keeps_up(peer_by("faust"), None)
 
 
-def test_peer_keeps_up_if_only_another_peer_had_a_slow_short_run() -> None:
+def test_peer_keeps_up_although_another_peer_was_too_slow_in_its_short_run() -> None:
     assert keeps_up(peer_by("kstreams"), RATE / 2)

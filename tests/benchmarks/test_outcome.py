@@ -38,7 +38,7 @@ def test_report_has_median_and_range_of_rates_and_dash_with_reason_for_missing_o
     assert "- 2 of 3 rounds were run" in text
 
 
-def test_comparison_shows_ratio_or_within_if_ranges_overlap() -> None:
+def test_comparison_shows_ratio_of_rates_or_word_within_if_their_ranges_overlap() -> None:
     lines = compared(outcome(100.0, 110.0), outcome(200.0, 220.0)).splitlines()
     assert lines[1].split() == ["W1", "kstreams", "105", "210", "2.00"]
     assert compared(outcome(100.0, 130.0), outcome(110.0)).splitlines()[1].endswith("within")

@@ -17,11 +17,11 @@ def table() -> pa.Table:
     return pa.table({**made, "value": [b""] * len(rows)})
 
 
-def test_each_key_returns_count_and_last_time_of_key() -> None:
+def test_each_key_counts_records_and_finds_last_time_of_each_key() -> None:
     assert each_key(table()) == {(b"a", 0, 0): (3, 41), (b"b", 0, 0): (2, 12)}
 
 
-def test_windows_counts_records_of_tumbling_windows() -> None:
+def test_windows_function_counts_records_of_tumbling_windows() -> None:
     assert windows(table(), 10, 10) == {
         (b"a", 0, 0): (1, 0),
         (b"a", 10, 0): (1, 10),
@@ -31,7 +31,7 @@ def test_windows_counts_records_of_tumbling_windows() -> None:
     }
 
 
-def test_windows_sums_a_column_of_hopping_windows() -> None:
+def test_windows_function_sums_a_column_of_hopping_windows() -> None:
     found = windows(table(), 20, 10, column="amount")
     assert found[b"a", 0, 0] == (5, 10)
     assert found[b"a", -10, 0] == (1, 0)

@@ -19,7 +19,7 @@ def table(**columns: Sequence[Any]) -> pa.Table:
     return pa.table({"value": [b""] * count, **columns})
 
 
-def test_as_of_joins_record_with_latest_row_at_its_time() -> None:
+def test_as_of_function_joins_record_with_latest_row_at_its_time() -> None:
     stream = table(key=[b"a", b"a", b"b", b"a"], timestamp=[10, 20, 25, 30])
     rows = table(key=[b"a", b"a"], timestamp=[20, 21], region=["x", "y"])
     found = as_of(stream, rows)
@@ -27,7 +27,7 @@ def test_as_of_joins_record_with_latest_row_at_its_time() -> None:
     assert found["timestamp"].tolist() == [10, 20, 25, 30]
 
 
-def test_within_pairs_records_between_both_bounds_and_lists_unmatched_ones() -> None:
+def test_within_function_pairs_records_within_time_bounds_and_lists_unmatched_records() -> None:
     left = table(key=[b"a", b"a", b"b"], timestamp=[100, 103, 100], cost=[1, 2, 3])
     right = table(key=[b"a", b"a", b"c"], timestamp=[99, 110, 100], price=[4, 5, 6])
     found = within(left, right, before_ms=1, after_ms=9)
@@ -41,7 +41,7 @@ def expected(name: str, *tables: pa.Table) -> Expected:
     return workload_by(name).expected(*tables)
 
 
-def test_w5_counts_views_by_region_at_their_time_and_for_spark_by_first_region() -> None:
+def test_workload_w5_counts_views_by_current_region_and_for_spark_by_first_region() -> None:
     start = 1_704_067_200_000
     views = table(key=[b"a", b"a", b"b"], timestamp=[start, start + 5 * S, start + 12 * S])
     users = table(
@@ -63,7 +63,9 @@ def test_w5_counts_views_by_region_at_their_time_and_for_spark_by_first_region()
     assert workload_by("W5").apart_of("kstreams") is None
 
 
-def test_w6_pairs_impressions_with_clicks_and_outer_join_adds_unmatched_ones() -> None:
+def test_workload_w6_pairs_impressions_with_clicks_and_its_outer_join_adds_unmatched_records() -> (
+    None
+):
     shown = table(key=[b"a", b"b"], timestamp=[5 * S, 6 * S], cost=[1, 2])
     clicks = table(key=[b"a", b"b"], timestamp=[15 * S, 17 * S], price=[3, 4])
     pairs: Mapping[Any, Any] = {(b"a", 5 * S, 15 * S): ((1, 3), 15 * S)}
@@ -75,7 +77,7 @@ def test_w6_pairs_impressions_with_clicks_and_outer_join_adds_unmatched_ones() -
     }
 
 
-def test_w7_drops_messages_of_blocked_senders_and_translates_others() -> None:
+def test_workload_w7_drops_messages_of_blocked_senders_and_translates_other_messages() -> None:
     messages = table(
         key=[b"a", b"b", b"a"], timestamp=[1, 2, 3], to=["b", "a", "a"], text=["one", "one", "two"]
     )
@@ -103,14 +105,14 @@ PERSONS = table(
 )
 
 
-def test_q3_selects_sellers_of_given_states_with_auctions_of_given_category() -> None:
+def test_query_q3_selects_sellers_of_given_states_with_auctions_of_given_category() -> None:
     assert expected("Q3", AUCTIONS, PERSONS) == {
         (b"3", 0, 0): (("Paul", "Boise", "ID"), None),
         (b"4", 0, 0): (("Paul", "Boise", "ID"), None),
     }
 
 
-def test_q8_selects_sellers_with_auctions_in_window_of_their_registration() -> None:
+def test_query_q8_selects_sellers_with_auctions_in_window_of_their_registration() -> None:
     late = table(
         key=[b"7", b"8"],
         timestamp=[S, 25 * S],

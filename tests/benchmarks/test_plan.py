@@ -10,7 +10,7 @@ from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
 from benchmarks.suite.registry import UnknownName, peer_by, workload_by
 
 
-def test_ordered_rotates_the_peers_by_one_in_each_round() -> None:
+def test_order_of_peers_is_rotated_by_one_in_each_round() -> None:
     assert [ordered("abc", number) for number in range(4)] == [
         ["a", "b", "c"],
         ["b", "c", "a"],
@@ -36,7 +36,7 @@ def test_plan_gives_slow_peers_fewer_records() -> None:
     assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000
 
 
-def test_goal_plan_pairs_workloads_with_able_peers_and_enough_records() -> None:
+def test_goal_plan_pairs_each_workload_with_peers_that_support_it_and_enough_records() -> None:
     plan = goal_plan()
     assert (plan.minutes, plan.rounds, plan.lag) == (60, 3, True)
     assert [workload.name for workload in plan.workloads] == [

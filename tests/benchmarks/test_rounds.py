@@ -136,7 +136,7 @@ def test_first_round_over_the_time_limit_skips_remaining_peers_with_a_reason(
     assert told.runs == told.ended == 2
 
 
-def test_workload_of_two_topics_fills_both_and_checks_spark_by_separate_results(
+def test_workload_of_two_topics_fills_both_and_has_own_expected_results_for_spark(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W5, Copying(name)) for name in ("as-it-is", "spark")]

@@ -150,7 +150,7 @@ def test_scale_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path:
 
 
 @pytest.mark.long
-def test_scale_again_replaces_only_the_measured_parts_of_a_page(
+def test_scale_command_with_again_replaces_only_the_measured_parts_of_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outcome().save(tmp_path / RUNS)
@@ -180,7 +180,7 @@ def test_scale_again_replaces_only_the_measured_parts_of_a_page(
         ),
     ],
 )
-def test_scale_again_refuses_a_folder_without_figures(
+def test_scale_command_with_again_refuses_a_folder_without_figures(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     spoil: Callable[[Path], object],

@@ -152,7 +152,7 @@ def window_lines() -> list[dict[str, Any]]:
     return [line for line in lines if line["op"] not in JOINS]
 
 
-def test_problem_finds_a_wrong_or_incomplete_answer_of_a_window_case() -> None:
+def test_check_of_window_case_reports_wrong_or_incomplete_answer() -> None:
     case = of_kind("tumbling", "update")[0]
     answer = run_on_driver(case, cut="1")
     assert problem(case, answer, cut="1") is None
@@ -195,7 +195,7 @@ def test_conformance_command_counts_and_names_cases_without_answer(
     assert last == f"2 passed, 0 failed, 1 without an answer: {some[1]['name']}"
 
 
-def test_by_input_assigns_results_of_batch_to_last_input_record() -> None:
+def test_results_of_a_batch_are_assigned_to_its_last_input_record() -> None:
     case = of_kind("tumbling", "update")[0]
     lists = by_input(case, run_on_driver(case, cut="3"), "3")
     assert [bool(results) for results in lists[:6]] == [False, False, True] * 2

@@ -41,7 +41,7 @@ def test_model_gives_the_expected_results_of_every_case(op: str) -> None:
         assert list(map(Counter, found)) == list(map(Counter, wanted)), case.name
 
 
-def test_join_cases_with_rule_have_corrected_answers_and_others_are_unchanged(
+def test_rule_corrects_answers_of_its_join_cases_and_changes_no_other_cases(
     tmp_path: Path,
 ) -> None:
     """The rule corrects all of these cases and no others, whatever their files contained before."""
@@ -61,7 +61,7 @@ def test_join_cases_with_rule_have_corrected_answers_and_others_are_unchanged(
     assert {name.split("-")[1] for name in corrected_names} == {"inner", "left", "outer"}
 
 
-def test_record_of_stream_stream_join_is_in_pairs_or_unmatched_once() -> None:
+def test_stream_stream_join_returns_each_record_in_pairs_or_once_as_unmatched() -> None:
     """Kafka's own answers violate this in 17 of 167 left and outer cases."""
     for case in of_op("ss_join"):
         shown = Counter[tuple[int, str]]()

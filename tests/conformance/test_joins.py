@@ -110,7 +110,7 @@ def test_join_cases_pass_with_processors_kept_between_batches(wanted: str) -> No
 
 
 @pytest.mark.parametrize("wanted", KINDS)
-def test_problem_finds_an_incomplete_answer_of_a_join_case(wanted: str) -> None:
+def test_check_of_join_case_reports_incomplete_answer(wanted: str) -> None:
     case = next(case for case in of_kind(wanted) if any(case.expected or ()))
     for cut in CUTS:
         answer = run_on_driver(case, cut=cut)

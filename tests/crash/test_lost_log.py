@@ -206,14 +206,16 @@ def test_resume_uses_positions_of_the_last_commit_if_plans_are_older(
     assert (found.positions, found.pending) == (found.last.positions, None)
 
 
-def test_lost_commit_of_a_batch_without_a_note_is_repeated_from_its_plan(harness: Harness) -> None:
+def test_lost_commit_of_a_batch_without_done_note_is_repeated_from_its_plan(
+    harness: Harness,
+) -> None:
     last_commit_gone_unnoted(harness)
     harness.recover(driver=True)
     harness.batch()
     check_counts(harness)
 
 
-def test_commit_files_of_spark_detect_a_lost_commit_until_the_library_writes_notes(
+def test_commit_files_of_spark_detect_a_lost_commit_until_done_notes_exist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = scene_in(tmp_path, monkeypatch)

@@ -46,7 +46,7 @@ def test_batch_of_a_written_plan_runs_although_the_app_is_stopping(
     check_counts(harness)
 
 
-def test_plan_whose_number_follows_a_gap_runs_with_its_number(harness: Harness) -> None:
+def test_plan_keeps_its_number_although_earlier_numbers_are_missing(harness: Harness) -> None:
     """Earlier releases used Spark's batch numbers, of which one had no plan."""
     harness.emit()
     driver = harness.query.driver

@@ -103,7 +103,7 @@ def test_cleanup_by_an_older_driver_keeps_records_in_loops(
     harness.check()
 
 
-def test_cleanup_by_an_older_driver_keeps_versions_in_newer_plans(
+def test_cleanup_by_an_older_driver_keeps_table_versions_in_newer_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(GlobalHarness, tmp_path, monkeypatch)

@@ -48,7 +48,7 @@ def test_rewrite_replaces_path_of_test_moved_below_its_package() -> None:
     )
 
 
-def test_rewrite_moves_a_package_with_the_name_of_its_module_once() -> None:
+def test_rewrite_replaces_module_moved_into_a_package_of_its_name_only_once() -> None:
     moves = {
         "kstreams.plans": "kstreams.plans.plans",
         "kstreams.plan_log": "kstreams.plans.plan_log",
@@ -72,7 +72,7 @@ def test_rewritten_text_keeps_names_that_are_not_moved(text: str) -> None:
     assert rewritten(text, MOVES) == text
 
 
-def test_main_missing_module_exits_with_its_path() -> None:
+def test_move_of_missing_module_exits_with_its_path() -> None:
     with pytest.raises(SystemExit, match=r"there is no kstreams/no_such\.py"):
         main(["kstreams.no_such=kstreams.other"])
 

@@ -114,7 +114,7 @@ def test_csv_row_with_too_many_fields_counts_as_one_bad_record(
 
 
 @pytest.mark.parametrize(("told", "good", "bad"), [(40, 40, 0), (60, 50, 10), (10_150, 50, 10_100)])
-def test_parquet_rows_within_wrong_row_count_of_footer_are_read(
+def test_rows_of_parquet_file_whose_footer_has_wrong_row_count_are_read(
     told: int, good: int, bad: int, tmp_path: Path
 ) -> None:
     (tmp_path / "rows").write_bytes(with_row_count(50, told))

@@ -188,7 +188,7 @@ def test_fork_command_killed_at_any_side_effect_can_be_repeated(base: Path, tmp_
 
 
 @pytest.mark.long
-def test_app_start_that_forks_killed_at_any_side_effect_can_be_repeated(
+def test_app_start_with_fork_can_be_repeated_after_kill_at_any_side_effect(
     base: Path, tmp_path: Path
 ) -> None:
     every_kill(

@@ -59,7 +59,7 @@ def loop(rule: Any) -> object:
         (lambda key, count: 0, "partitioner function lacks a name"),
     ],
 )
-def test_incomplete_partitioner_is_named_at_the_call(
+def test_incomplete_partitioner_is_rejected_at_the_call_by_name(
     use: Callable[[Any], object], rule: Any, expected_text: str
 ) -> None:
     with pytest.raises(TopologyError, match=expected_text):

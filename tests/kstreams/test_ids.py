@@ -39,12 +39,12 @@ OTHER_CUTS = {
 OTHER_JOINS = {
     "checkpoint.py": "places, as errors name them",
     "contexts.py": "labels of punctuators",
+    "executor.py": "paths",
     "finished.py": "paths",
     "fork.py": "places, as errors name them",
     "local.py": "paths",
     "object_telemetry.py": "names of objects",
     "package_files.py": "paths",
-    "pipeline.py": "names of Spark's queries",
     "plan_log.py": "names of documents",
     "sink.py": "ids of commits",
     "sink_writers.py": "ids of rows",

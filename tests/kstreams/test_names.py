@@ -24,7 +24,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 @pytest.mark.parametrize(
     "name", ["word-count", "Zähler 2", "a:b", "a.b@c", "日本", "~", "a" * 255, "é" * 127, "%2e%2e"]
 )
-def test_check_step_accepts_name_distinct_in_every_file_system(name: str) -> None:
+def test_name_check_accepts_name_that_is_distinct_in_every_file_system(name: str) -> None:
     assert check_step("a name", name) == name
 
 
@@ -46,7 +46,7 @@ def test_check_step_accepts_name_distinct_in_every_file_system(name: str) -> Non
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_check_step_rejects_name_that_is_no_path_component(name: str, why: str) -> None:
+def test_name_check_rejects_name_that_is_no_path_component(name: str, why: str) -> None:
     with pytest.raises(InvalidNameError, match=why) as caught:
         check_step("the app's id", name)
     assert caught.value.name == name

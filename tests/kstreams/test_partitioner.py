@@ -150,7 +150,7 @@ def test_columns_without_data_buffer_of_nulls_or_empty_keys_are_partitioned() ->
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 
 
-def test_partitions_of_rejects_column_of_numbers() -> None:
+def test_partitioning_of_column_rejects_column_of_numbers() -> None:
     with pytest.raises(TypeError, match="int64"):
         partitions_of(pa.array([1, 2]), 3)
 

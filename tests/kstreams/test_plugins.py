@@ -95,7 +95,7 @@ def test_unknown_plugin_name_without_similar_one_has_hint(offer: Offer) -> None:
     ("name", "extra"),
     [("rocksdb", "rocksdb"), ("redis-stream", "redis"), ("orders", ""), ("spark", "")],
 )
-def test_missing_extra_is_that_of_a_package_that_is_not_installed(
+def test_missing_extra_of_plugin_is_found_only_if_its_package_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, name: str, extra: str
 ) -> None:
     assert missing_extra(name) == ""

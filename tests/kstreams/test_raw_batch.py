@@ -56,7 +56,7 @@ def test_unreadable_headers_become_header_without_name() -> None:
 
 
 @pytest.mark.parametrize("schema", [INPUT_SCHEMA, OUTPUT_SCHEMA, STORED_SCHEMA])
-def test_raw_schemas_have_same_types_of_record_fields(schema: pa.Schema) -> None:
+def test_raw_schemas_have_same_column_types(schema: pa.Schema) -> None:
     types = {name: schema.field(name).type for name in ("key", "value", "timestamp")}
     assert types == {"key": pa.binary(), "value": pa.binary(), "timestamp": pa.int64()}
     headers = headers_array([(("a", b"1"),), ()])

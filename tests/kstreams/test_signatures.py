@@ -88,7 +88,7 @@ ENGINE = {
 """Public names with a parameter only the engine uses (it creates live stores), and its purpose."""
 
 
-def test_no_public_signature_has_any_outside_of_listed_names() -> None:
+def test_no_public_signature_uses_type_any_except_those_of_listed_names() -> None:
     shown = sorted({each.place for each in mentions() if each[1:] == ANY})
     assert [place for place in shown if not _is_of(ERASED, place)] == []
     assert [name for name in ERASED if not any(map(_below(name), shown))] == []
@@ -102,7 +102,7 @@ def test_types_in_signatures_are_public() -> None:
     assert sorted(found) == []
 
 
-def test_each_engine_name_allowed_in_signatures_is_used() -> None:
+def test_each_engine_name_allowed_in_public_signatures_is_used_in_one() -> None:
     places = [each.place for each in mentions() if each[1:] != ANY]
     assert [name for name in ENGINE if not any(map(_below(name), places))] == []
 

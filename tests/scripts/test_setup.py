@@ -209,7 +209,7 @@ def test_setup_and_library_accept_the_same_java_versions(setup: ModuleType) -> N
     assert (java.OLDEST_JAVA, java.NEWEST_JAVA) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
 
 
-def test_locked_returns_requirement_of_one_package_with_hashes(setup: ModuleType) -> None:
+def test_locked_requirement_of_one_package_has_hashes(setup: ModuleType) -> None:
     entry = setup.locked(LOCK, "uv")
 
     assert re.fullmatch(r"uv==\S+ \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+", entry)

@@ -74,7 +74,7 @@ class Ages:
                 }
                 return cls(counts, checked_integer(total, "a sum of ages"))
             case _:
-                raise ValueError("expected ages as two fields: counts and their sum")
+                raise ValueError("expected ages of records as two fields: counts and their sum")
 
 
 @dataclass(frozen=True)

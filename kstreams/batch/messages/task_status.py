@@ -140,7 +140,7 @@ def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
 
 def _read_from_json(data: object) -> SourceRead:
     if not isinstance(data, list) or len(data) != len(SourceRead._fields):
-        raise WrongFieldError("expected the input of a partition as four fields")
+        raise WrongFieldError("expected node, partition and two record counts of an input")
     node, place = (checked_text(text, "a node or a partition") for text in data[:2])
     rows, taken = (checked_integer(count, "a count of records") for count in data[2:])
     return SourceRead(node, TopicPartition.parse(place), rows, taken)

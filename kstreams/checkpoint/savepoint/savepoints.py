@@ -208,7 +208,7 @@ def _read(data: bytes, name: str, home: CheckpointHome) -> Savepoint:
         )
         if f"{quote(found.name, safe='')}.json" != name.rpartition("/")[2]:
             raise WrongFieldError(
-                f"the content is of savepoint {found.name!r}, copied to another name"
+                f"the file has the content of savepoint {found.name!r}: it was renamed or copied"
             )
         return found
 

@@ -126,7 +126,7 @@ class ObjectHome(CheckpointHome):
         name = self.description_name(revision)
         if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:
             raise FencedError(
-                f"checkpoint {self} was begun or upgraded by another driver meanwhile",
+                f"checkpoint {self} was created or upgraded by another driver during this start",
                 hint="this start changed nothing: start again, with one app per checkpoint.",
             )
 
@@ -139,7 +139,7 @@ class ObjectHome(CheckpointHome):
     def note_fork(self, data: bytes) -> None:
         if not self._create(FORK_NOTE, data):
             raise FencedError(
-                f"another fork to {self} is being made",
+                f"another fork to {self} is in progress",
                 hint="wait for it, or fork to another place.",
             )
 

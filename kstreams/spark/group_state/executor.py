@@ -116,7 +116,7 @@ class GroupStateExecutor:
                     "stage='group-state' needs a folder for Spark's own checkpoint",
                     hint=f"set {_LOCATION} to a location that all executors reach.",
                 )
-            return f"{named}/{self._settings.name}-{uuid4().hex}"
+            return f"{named}/{uuid4().hex}"
         folder = Path(shared) / "queries" / self._settings.name / "group-state"
         shutil.rmtree(folder, ignore_errors=True)  # of a driver that was killed
         self._opened.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -131,7 +131,7 @@ class GroupStateExecutor:
         """
         server, group_query = self._server, self._group_query
         if server is None or group_query is None:
-            raise RuntimeError("call open() first")
+            raise RuntimeError("the executor is not open: call open() first")
         server.begin(self._stage_calls(attempt))
         try:
             if self._query is None or not self._query.isActive:

@@ -28,6 +28,12 @@ class Beginning:
     epoch_number: int = 0
     seed: str = ""
 
+    def __str__(self) -> str:
+        return (
+            f"app {self.app!r} (checkpoint id {self.checkpoint_id}, query {self.query!r}, "
+            f"epoch number {self.epoch_number}, seed {self.seed or 'none'})"
+        )
+
     @classmethod
     def from_json(cls, fields: Fields) -> Beginning:
         """Parse the fields of a stored `Beginning`. Raises `ValueError` if a field is invalid."""

@@ -43,7 +43,10 @@ def _fields(commit: CommitId) -> list[Any]:
 
 def _receipts(data: object) -> Receipts:
     if not isinstance(data, list) or len(data) != _FIELDS or not isinstance(data[5], list):
-        raise ValueError(f"expected the {_FIELDS} fields of a sink's receipts, got {data!r}")
+        raise ValueError(
+            f"expected {_FIELDS} fields of a sink's receipts: epoch, sink, task, batch, revision "
+            f"and a list of receipts; got {data!r}"
+        )
     commit = CommitId(
         checked_text(data[0], "the epoch of a commit"),
         checked_text(data[1], "the sink of a commit"),

@@ -87,6 +87,9 @@ def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
     found: dict[str, TopicCounts] = {}
     for topic, numbers in data.items():
         if not isinstance(numbers, list) or len(numbers) != _FIELDS:
-            raise ValueError(f"expected the four counts of topic {topic!r}, got {numbers!r}")
+            raise ValueError(
+                f"expected the four counts of topic {topic!r} (records and bytes in, records and "
+                f"bytes out), got {numbers!r}"
+            )
         found[topic] = TopicCounts(*(checked_integer(n, "a count of a topic") for n in numbers))
     return found

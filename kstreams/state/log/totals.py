@@ -89,7 +89,10 @@ class NodeCounts:
     def from_json(cls, data: object) -> NodeCounts:
         """Parse the result of `to_json`; raises `ValueError` if the data is invalid."""
         if not isinstance(data, list) or len(data) != 4:  # in, out, held and dropped
-            raise ValueError(f"expected the four counts of a node, got {data!r}")
+            raise ValueError(
+                "expected the four counts of a node (records in, records out, held records, and "
+                f"dropped records by reason), got {data!r}"
+            )
         came, gave, held = (checked_integer(number, "a count of a node") for number in data[:3])
         return cls(came, gave, held, Fields({"dropped": data[3]}).integers("dropped"))
 
@@ -190,5 +193,7 @@ class Totals:
 
 def _partition_from_json(data: object) -> PartitionCounts:
     if not isinstance(data, list) or len(data) != len(PartitionCounts._fields):
-        raise ValueError(f"expected the two counts of a partition, got {data!r}")
+        raise ValueError(
+            f"expected the two counts of a partition (processed and held records), got {data!r}"
+        )
     return PartitionCounts(*(checked_integer(number, "a count of a partition") for number in data))

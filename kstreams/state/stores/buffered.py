@@ -102,14 +102,18 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         try:
             return bytes((flags,)) + _TIME.pack(value.time_ms) + data
         except struct.error as exc:
-            raise SerializationError(f"expected an int64 time, got {value.time_ms!r}") from exc
+            raise SerializationError(
+                f"expected an int64 time in ms, got {value.time_ms!r}"
+            ) from exc
 
     @override
     def deserialize(self, data: bytes) -> BufferedState[V]:
         try:
             time: int = _TIME.unpack_from(data, 1)[0]
         except struct.error as exc:
-            raise DeserializationError(f"expected 9 bytes or more, got {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"expected a buffered value of 9 bytes or more, got {data[:40]!r}"
+            ) from exc
         content = self._value.deserialize(data[9:]) if data[0] & _HAS else None
         return BufferedState(content, time, bool(data[0] & _EMITTED))
 

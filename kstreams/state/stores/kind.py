@@ -139,7 +139,8 @@ class StoreKind(ABC, Generic[S]):
             TopologyError: The kind does not support columnar joins; see `has_table_columns`.
         """
         raise TopologyError(
-            f"store {spec.name!r} is of kind {self.name!r}, which does not support joins by columns"
+            f"store {spec.name!r} of kind {self.name!r} does not support joins by columns",
+            hint="join with execution='records', or implement `table_columns` in the kind.",
         )
 
     @property

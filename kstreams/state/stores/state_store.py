@@ -40,5 +40,8 @@ class StoreRows:
         """
         found = store._rows  # the one way from a store to its rows
         if not isinstance(found, cls):
-            raise TypeError(f"expected a store with {cls.__name__}, got {type(store).__name__}")
+            raise TypeError(
+                f"expected a store whose rows are {cls.__name__}, got a {type(store).__name__} "
+                f"with {type(found).__name__}"
+            )
         return found

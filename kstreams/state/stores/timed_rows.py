@@ -214,7 +214,9 @@ class _KeySerde(CompositeSerde[Any]):
         if data == _SIZE:
             return SIZE
         if data[:1] != TIMER:
-            raise DeserializationError(f"expected a row's key, got {data[:40]!r}")
+            raise DeserializationError(
+                f"expected the key of a row or of an index entry of a store, got {data[:40]!r}"
+            )
         return read_int64(data, 1), self._key.deserialize(data[9:])
 
 

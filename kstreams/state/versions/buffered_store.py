@@ -113,7 +113,8 @@ class BufferedStore(WorkingStore):
             StoreError: Always.
         """
         raise StoreError(
-            f"cannot write to {sorted(changes)}: an attempt's copy of the stores is read-only"
+            f"cannot write to stores {sorted(changes)}: the copy of the stores that a batch "
+            "reads is read-only"
         )
 
     def close(self) -> None:

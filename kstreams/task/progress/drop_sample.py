@@ -37,7 +37,10 @@ class DropSample(NamedTuple):
     def from_json(cls, data: object) -> DropSample:
         """Parse the result of `to_json`; raises a `ValueError` that describes the problem."""
         if not isinstance(data, list) or len(data) != len(cls._fields):
-            raise ValueError(f"expected the four fields of a dropped record, got {data!r:.80}")
+            raise ValueError(
+                "expected the node, reason, partition and offset of a dropped record, "
+                f"got {data!r:.80}"
+            )
         node, reason, place = (checked_text(text, "a node, a reason, a place") for text in data[:3])
         offset = checked_integer(data[3], "an offset", least=-1)
         return cls(node, reason, TopicPartition.parse(place), offset)

@@ -88,7 +88,9 @@ class NativeTableConsumer(TableConsumer):
         )
         self._client.pass_logs_on()
         if count < 0:
-            raise KafkaException(KafkaError(KafkaError._FAIL, "the consumer cannot take messages"))
+            raise KafkaException(
+                KafkaError(KafkaError._FAIL, "librdkafka cannot return messages of the consumer")
+            )
         errors = [self._error(address) for address in self._failed[: failed.value] if address]
         return Taken([run for table in self._tables(count) for run in self._runs(*table)], errors)
 

@@ -24,7 +24,7 @@ def with_times(given: Parameters) -> Parameters:
         if field not in given:
             continue
         if name in given:
-            raise Problem(400, f"{field} and {name} exclude each other")
+            raise Problem(400, f"{field} and {name} are both given: give one of the two")
         try:
             found[name] = str(ms_of(given[field]))
         except ValueError as exc:

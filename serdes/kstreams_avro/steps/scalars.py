@@ -307,9 +307,7 @@ class EnumStep(Step):
         def read(data: bytes, place: int, _: int) -> tuple[Any, int]:
             number, place = read_long(data, place)
             if not 0 <= number < len(members):
-                raise Malformed(
-                    f"expected the number of a symbol from 0 to {len(members) - 1}, got {number}"
-                )
+                raise Malformed(f"expected an enum index of 0 to {len(members) - 1}, got {number}")
             if not known[number]:
                 raise Malformed(
                     f"the reader's enum has no symbol {written[number]!r}, and no default"
@@ -322,10 +320,10 @@ class EnumStep(Step):
     def column(self, cursor: Cursor) -> pa.Array:
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._symbols)):
-            raise Malformed("the number of a symbol is out of range")
+            raise Malformed(f"expected enum indexes of 0 to {len(self._symbols) - 1}, got others")
         found = self._symbols.take(pa.array(numbers))
         if found.null_count:
-            raise Malformed("the reader's enum lacks a symbol, and has no default")
+            raise Malformed("the reader's enum lacks a symbol of the data, and has no default")
         return found
 
     @override

@@ -37,7 +37,7 @@ class RefusedStep(Step):
     def column(self, cursor: Cursor) -> pa.Array:
         """Raise `Malformed`, unless there are no rows."""
         if len(cursor):
-            raise Malformed("a value belongs to a branch of the union that the reader cannot read")
+            raise Malformed("a value has a union branch that the reader's schema cannot read")
         return pa.nulls(0)
 
 
@@ -65,9 +65,7 @@ class UnionStep(Step):
         def read(data: bytes, place: int, depth: int) -> tuple[Any, int]:
             number, place = read_long(data, place)
             if not 0 <= number < count:
-                raise Malformed(
-                    f"expected the number of a union's branch from 0 to {count - 1}, got {number}"
-                )
+                raise Malformed(f"expected a union branch index of 0 to {count - 1}, got {number}")
             return reads[number](data, place, depth)
 
         self.read: Read = read
@@ -92,7 +90,9 @@ class UnionStep(Step):
         """Return, for each branch with values, its rows, its step and a cursor of these rows."""
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._branches)):
-            raise Malformed("the number of a union's branch is out of range")
+            raise Malformed(
+                f"expected union branch indexes of 0 to {len(self._branches) - 1}, got others"
+            )
         parts = []
         for number, branch in enumerate(self._branches):
             rows = np.flatnonzero(numbers == number)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.connectors
 
 
 @pytest.mark.parametrize("method", ["mutate_rows", "check_and_mutate_row", "read_rows"])
-def test_request_lost_at_any_step_leaves_all_rows_correct(
+def test_bigtable_sink_writes_all_rows_whichever_request_is_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     sink = place.sink(give_up_after=timedelta(seconds=20))

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.connectors
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("nth", [0, 2, 3, 5, 20])
-def test_request_lost_at_any_step_leaves_all_rows(
+def test_cassandra_sink_writes_all_rows_whichever_request_is_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
 ) -> None:
     place.make()

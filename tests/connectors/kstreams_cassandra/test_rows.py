@@ -17,7 +17,7 @@ from tests.support.sinks.sink_writes import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_last_row_of_key_is_written_omitted_columns_are_unchanged_and_none_deletes(
+def test_last_row_of_key_is_written_without_changing_omitted_columns_and_none_deletes(
     place: Place,
 ) -> None:
     place.make("word text PRIMARY KEY, total int, kept text")

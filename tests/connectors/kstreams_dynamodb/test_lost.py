@@ -20,7 +20,7 @@ pytestmark = pytest.mark.connectors
 PAIRS = [(f"k{n}", n) for n in range(150)]
 
 
-def test_connection_lost_at_any_step_writes_all_items_and_one_fence_item(
+def test_all_items_and_one_fence_item_are_written_whichever_request_fails(
     tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.make("word")

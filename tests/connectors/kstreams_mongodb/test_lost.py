@@ -22,7 +22,7 @@ SHORT = timedelta(milliseconds=200)
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("asked", ["update_one", "bulk_write"])
-def test_connection_lost_at_any_step_leaves_all_documents(
+def test_mongodb_sink_writes_all_documents_whichever_request_loses_its_connection(
     place: Place, monkeypatch: pytest.MonkeyPatch, asked: str, answered: bool
 ) -> None:
     pairs = [(n, n) for n in range(1_100)]

@@ -70,7 +70,7 @@ def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
 @pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
-def test_each_file_is_published_once_although_any_request_is_lost(
+def test_each_file_is_published_once_whichever_request_is_lost(
     bucket: Bucket, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     prefix = uuid.uuid4().hex

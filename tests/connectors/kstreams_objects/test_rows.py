@@ -147,7 +147,7 @@ def test_uncommitted_files_are_removed_by_a_new_writer(tmp_path: Path) -> None:
     assert sorted(staged) == ["000000000000", "000000000001"]  # of another task, and of an attempt
 
 
-def test_second_batch_of_a_writer_removes_files_of_other_attempts_at_its_first(
+def test_second_batch_of_a_writer_removes_files_left_by_other_attempts_of_first_batch(
     tmp_path: Path,
 ) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
@@ -159,7 +159,7 @@ def test_second_batch_of_a_writer_removes_files_of_other_attempts_at_its_first(
     assert staged == ["000000000004"]
 
 
-def test_csv_needs_column_names() -> None:
+def test_csv_format_with_repeated_column_names_is_refused() -> None:
     with pytest.raises(ValueError, match="distinct names"):
         CsvTable(("a", "a"))
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.connectors
 SHORT = timedelta(milliseconds=200)
 
 
-def test_request_lost_at_any_step_leaves_all_documents(
+def test_opensearch_sink_writes_all_documents_whichever_request_is_lost(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = index.sink()

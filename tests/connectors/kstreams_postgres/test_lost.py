@@ -54,7 +54,7 @@ class Cutter:
 
 @pytest.mark.parametrize("visible", ["at-write", "at-commit"])
 @pytest.mark.parametrize("nth", [1, 3, 5, 7, 8, 10, 12])
-def test_connection_lost_at_any_step_writes_each_row_once(
+def test_postgres_sink_writes_each_row_once_whenever_the_connection_is_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch, nth: int, visible: str
 ) -> None:
     sink = place.totals(visible=visible, give_up_after=LONG)

@@ -127,7 +127,7 @@ def test_row_with_a_lower_id_that_commits_later_is_read(events: Events) -> None:
         assert _new(log) == [*seen, "low", "in a savepoint", "later"]
 
 
-def test_row_of_transaction_that_got_its_number_after_its_sequence_value_is_read(
+def test_row_whose_id_was_drawn_before_its_transaction_got_a_number_is_read(
     events: Events,
 ) -> None:
     log = events.log()

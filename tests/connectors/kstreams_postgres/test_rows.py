@@ -156,7 +156,7 @@ def test_record_whose_row_function_fails_is_refused(place: Place) -> None:
     assert place.rows() == [("a", 2)]
 
 
-def test_error_of_the_rows_function_of_of_batches_fails_the_batch(place: Place) -> None:
+def test_error_in_rows_function_of_sink_made_by_of_batches_fails_the_batch(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def rows(_records: object) -> list[tuple[object, Columns | None]]:

@@ -43,7 +43,7 @@ def test_bodies_are_values_and_application_properties_are_headers(place: Place) 
     assert (second["key"], second["value"], second["headers"]) == (None, b"x" * 300, None)
 
 
-def test_message_of_decodes_each_kind_of_amqp_body_or_gives_a_reason() -> None:
+def test_amqp_body_of_each_kind_is_decoded_or_refused_with_a_reason() -> None:
     def fields_of(**given: Any) -> tuple[bytes, str]:
         found = message_of(bytes(AMQPMessage(**given)))
         return found.body, found.wrong
@@ -116,7 +116,7 @@ def test_missing_stream_is_a_source_error(place: Place) -> None:
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_connection_lost_at_any_step_does_not_change_read_rows(
+def test_log_reads_the_same_rows_whenever_the_connection_is_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
     place.add(*(b"%d" % n for n in range(30)))
@@ -162,7 +162,7 @@ def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 @pytest.mark.parametrize("looks", [1, 3])
-def test_log_reads_a_stream_again_until_its_starting_leader_shows_all_messages(
+def test_log_repeats_a_read_until_the_starting_stream_leader_returns_all_messages(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int, most: int
 ) -> None:
     """The broker replies, and shows nothing of the stream yet, or only a part."""

@@ -82,7 +82,7 @@ def test_results_without_a_valid_form_are_refused_and_all_others_are_written(pla
     assert write(none, given(("a", 1)), commit_of(1)) == []
 
 
-def test_connection_lost_at_any_step_appends_each_result_once(
+def test_each_result_is_appended_once_whenever_the_connection_is_lost(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = place.sink()

@@ -39,7 +39,7 @@ def _lost(patch: pytest.MonkeyPatch, nth: int, *, answered: bool) -> CutConnecti
 
 
 @pytest.mark.long
-def test_connection_lost_at_any_step_writes_each_entry_once(
+def test_stream_sink_writes_each_entry_once_whenever_the_connection_is_lost(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An entry that was appended twice would be visible; the last moment is after the last call."""
@@ -62,7 +62,7 @@ def test_connection_lost_at_any_step_writes_each_entry_once(
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("nth", range(2))
-def test_connection_lost_while_keys_are_written_leaves_all_keys_written(
+def test_keys_sink_writes_all_keys_although_the_connection_is_lost_meanwhile(
     redis: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
 ) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_number, prefix="p:", give_up_after=LONG)

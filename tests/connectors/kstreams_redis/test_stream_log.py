@@ -240,7 +240,7 @@ def test_reading_the_log_does_not_affect_consumer_groups(redis: Place) -> None:
     assert len(redis.ask("XREADGROUP", "GROUP", "theirs", "me", "STREAMS", "s", ">")[0][1]) == 2
 
 
-def test_connection_lost_at_any_step_changes_no_offset(
+def test_entries_keep_their_offsets_whenever_the_connection_is_lost(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     struck = True

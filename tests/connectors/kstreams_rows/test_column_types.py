@@ -51,7 +51,7 @@ ORDER = pa.schema(
 )
 
 
-def test_schema_of_returns_columns_of_dataclass_fields() -> None:
+def test_schema_of_dataclass_has_a_column_for_each_field() -> None:
     assert schema_of(Order) == ORDER
     assert schema_of(ORDER) is ORDER
 
@@ -81,7 +81,7 @@ class Nothing:
         (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "different names"),
     ],
 )
-def test_schema_of_refuses_type_without_columns(rows: type, why: str) -> None:
+def test_schema_of_type_without_columns_is_refused(rows: type, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         schema_of(rows)
 

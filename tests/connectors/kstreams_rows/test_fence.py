@@ -73,7 +73,7 @@ def test_smaller_plan_of_partly_written_batch_is_written_from_first_row() -> Non
     assert place.rows == [*"abcd", *"ab"]
 
 
-def test_partly_written_commit_of_another_topology_continues_with_a_warning(
+def test_commit_partly_written_by_another_topology_is_continued_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     place = _Place(dies_after=1)

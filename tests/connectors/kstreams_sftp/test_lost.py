@@ -64,7 +64,7 @@ HANDSHAKE = (0, 15, 900, 1_300, 1_500, 1_700, 1_900, 2_100, 2_300)
 
 
 @pytest.mark.connectors  # takes half a minute
-def test_connection_lost_at_any_step_publishes_each_file_once(
+def test_each_file_is_published_once_whenever_the_connection_is_lost(
     folder: Folder, proxy: CutProxy
 ) -> None:
     """Cut from the greeting to the last rename, and after it, where no connection is lost."""

@@ -11,7 +11,7 @@ SHARED = {"__init__", "available", "form", "stamped"}
 """Modules shared by the column forms: lookup of a form, base class and timestamps."""
 
 
-def test_file_of_column_form_has_name_of_aggregator_file() -> None:
+def test_file_of_column_form_is_named_like_file_of_its_aggregator() -> None:
     aggregators = {file.stem for file in FORMS.parent.glob("*.py")}
     forms = {file.stem for file in FORMS.glob("*.py")}
     assert forms - SHARED <= aggregators

@@ -131,7 +131,7 @@ ROUNDING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(data=st.data(), values=st.lists(doubles, min_size=1, max_size=5))
-def test_unrounded_state_after_remove_equals_state_without_removed_values(
+def test_unrounded_aggregator_state_after_remove_equals_state_of_remaining_values(
     name: str, data: st.DataObject, values: list[float]
 ) -> None:
     exact = unrounded(ROUNDING[name])
@@ -149,7 +149,7 @@ def test_unrounded_state_after_remove_equals_state_without_removed_values(
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(values=st.lists(st.integers(-1000, 1000).map(float), min_size=1, max_size=8))
-def test_result_of_unrounded_aggregator_equals_state_of_rounded_aggregator(
+def test_result_of_unrounded_aggregator_is_a_state_of_the_rounded_aggregator(
     name: str, values: list[float]
 ) -> None:
     aggregator = ROUNDING[name]
@@ -160,7 +160,7 @@ def test_result_of_unrounded_aggregator_equals_state_of_rounded_aggregator(
     assert about(aggregator.result(state), expected)
 
 
-def test_unrounded_of_integer_aggregators_is_none() -> None:
+def test_integer_aggregators_have_no_unrounded_form() -> None:
     assert unrounded(count()) is None
     assert unrounded(sum_(INT64)) is None
     assert unrounded(combine(count(), over(half, sum_(INT64)))) is None

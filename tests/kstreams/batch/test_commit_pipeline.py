@@ -75,7 +75,7 @@ def after(pipeline: CommitPipeline) -> Plan:
     return Plan({}, POSITIONS, after=None if pipeline.last is None else pipeline.last.id)
 
 
-def test_commit_with_lock_is_accepted_once_written_without_planning_next_batch(
+def test_commit_with_lock_is_accepted_and_plans_no_batch_ahead(
     locked: Place,
 ) -> None:
     pipeline = locked.driver("one")
@@ -84,20 +84,20 @@ def test_commit_with_lock_is_accepted_once_written_without_planning_next_batch(
     assert (pipeline.next_batch, pipeline.planned(1)) == (1, None)
 
 
-def test_commit_without_lock_plans_next_batch_while_it_is_accepted(objects: Place) -> None:
+def test_commit_without_lock_is_accepted_and_plans_next_batch_ahead(objects: Place) -> None:
     pipeline = objects.driver("one")
     first = pipeline.next_batch
     assert run_batch(pipeline, "one") == (first, ["accept", "plan next"])
     assert pipeline.last == objects.opened.commits.at(first)
 
 
-def test_planned_after_crash_returns_plan_that_dead_driver_wrote_to_log(locked: Place) -> None:
+def test_new_driver_finds_plan_that_dead_driver_wrote_to_plan_log(locked: Place) -> None:
     plan = locked.driver("one").record(0, Plan({}, POSITIONS, wall_ms=7))
     pipeline = locked.driver("two")
     assert (pipeline.next_batch, pipeline.planned(0)) == (0, plan)
 
 
-def test_error_of_planning_ahead_is_raised_by_planned_after_the_batch_is_committed(
+def test_error_of_planning_ahead_is_raised_when_next_batch_begins(
     objects: Place,
 ) -> None:
     pipeline = objects.driver("one")

@@ -77,7 +77,7 @@ def came(query: WholeQuery, node: str) -> tuple[int, int]:
     return counts.records_in, counts.lost
 
 
-def test_totals_balance_through_restart_crash_upgrade_savepoint_fork_and_reset(
+def test_record_totals_balance_through_restart_crash_upgrade_savepoint_fork_and_reset(
     tmp_path: Path,
 ) -> None:
     query = WholeQuery(tmp_path, topology(IN), most=4)

@@ -13,7 +13,7 @@ def _status(partition: int, worker: str, *, restored: bool = False) -> TaskStatu
     return TaskStatus(TaskId("words", partition), "", numbers=numbers)
 
 
-def test_task_moves_are_first_batches_and_changes_of_worker() -> None:
+def test_task_move_is_reported_for_first_batch_and_for_each_change_of_worker() -> None:
     places = TaskPlaces()
     zero, one = TaskId("words", 0), TaskId("words", 1)
     first = places.moved([_status(0, "a/1"), _status(1, "a/2")])

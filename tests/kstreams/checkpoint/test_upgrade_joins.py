@@ -289,7 +289,7 @@ def global_named() -> Topology:
     return builder.build()
 
 
-def test_table_becomes_global_with_its_rows_and_ordinary_only_with_reset(
+def test_upgrade_makes_table_global_with_its_rows_and_ordinary_only_with_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fill(overlay: Any) -> None:

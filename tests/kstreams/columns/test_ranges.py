@@ -28,7 +28,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]]]:
 
 
 @given(cases())
-def test_merged_range_equals_merge_of_its_rows(
+def test_merge_of_each_row_range_equals_merge_of_its_single_rows(
     case: tuple[list[int], list[tuple[int, int]]],
 ) -> None:
     numbers, ranges = case

@@ -28,7 +28,7 @@ def test_segment_names_can_be_parsed(
 
 
 @given(st.lists(naturals, min_size=2, max_size=5))
-def test_segment_names_have_order_of_offsets(offsets: list[int]) -> None:
+def test_segment_names_sort_by_first_offset(offsets: list[int]) -> None:
     names = [Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in offsets]
     assert sorted(names) == [
         Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in sorted(offsets)

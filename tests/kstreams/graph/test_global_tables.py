@@ -79,7 +79,7 @@ def test_two_global_tables_with_one_store_are_rejected() -> None:
         builder.build()
 
 
-def test_read_of_store_without_table_is_rejected() -> None:
+def test_processor_that_reads_a_store_without_global_table_is_rejected() -> None:
     builder = joined()
     builder.add_processor("see", map_values(str), builder.add_source("m", WORDS), reads=[OTHER])
     with pytest.raises(TopologyError, match="add_global_table"):

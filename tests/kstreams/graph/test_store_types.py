@@ -172,7 +172,7 @@ def test_build_accepts_store_with_serdes_of_stream(wire: Wire, topic: Topic[Any,
     assert problems(wire, topic, TEXT, INT64) == []
 
 
-def test_key_is_checked_after_nodes_that_keep_it_and_for_each_parent() -> None:
+def test_store_key_is_checked_for_each_parent_and_after_nodes_that_keep_keys() -> None:
     builder = TopologyBuilder("t")
     one = builder.add_processor("keeps", Keeps, builder.add_source("in", IN))
     two = builder.add_source("two", Topic("two", TEXT, INT64))
@@ -186,7 +186,7 @@ def test_key_is_checked_after_nodes_that_keep_it_and_for_each_parent() -> None:
     ]
 
 
-def test_stores_with_other_ids_or_without_stream_keys_are_accepted() -> None:
+def test_build_accepts_stores_whose_keys_are_not_the_stream_keys() -> None:
     builder = TopologyBuilder("t")
     ids: Any = TEXT
     once = deduplicate(by_header("id"), id=ids, within=seconds(1), store="ids")

@@ -28,7 +28,7 @@ KEYS: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 2)), min_size=1))
-def test_key_numbers_distinguish_windowed_keys_without_python_objects(keys: list[Any]) -> None:
+def test_key_numbers_of_windowed_keys_differ_exactly_for_different_keys(keys: list[Any]) -> None:
     kind = WindowedType(pa.string())
     column = kind.of(*(pa.array(list(field)) for field in zip(*keys, strict=True)))
     numbers = KeyNumbers.of(column)
@@ -57,7 +57,9 @@ def test_key_numbers_are_equal_exactly_for_equal_keys(kind: str, data: st.DataOb
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1), min_size=1))
-def test_changes_of_batch_have_first_old_and_last_new_value_of_each_key(batches: list[str]) -> None:
+def test_batch_changes_keep_first_old_value_and_last_new_value_of_each_key(
+    batches: list[str],
+) -> None:
     held, some, number = HeldObjects(), [], 0
     expected: dict[str, tuple[int, int]] = {}
     for keys in batches:

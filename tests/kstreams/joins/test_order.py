@@ -39,7 +39,7 @@ def test_each_record_of_a_backlog_is_joined_with_newest_older_row_of_its_key(
 
 
 @pytest.mark.parametrize("each", [True, False])
-def test_deletion_of_unmatched_row_is_forwarded_only_with_each_update(
+def test_table_join_forwards_deletion_of_unmatched_row_only_if_it_emits_each_update(
     each: bool,
 ) -> None:
     builder = TopologyBuilder("t")

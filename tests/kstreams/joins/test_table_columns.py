@@ -200,7 +200,7 @@ def test_table_join_and_following_nodes_run_by_columns() -> None:
     assert executions(made) == ["execution: columns"] * 7
 
 
-def test_table_with_other_readers_runs_by_records() -> None:
+def test_table_and_its_join_run_by_records_if_other_nodes_read_the_table() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
     users = builder.add_table("users", USERS, store=STORE)
@@ -213,7 +213,7 @@ def test_table_with_other_readers_runs_by_records() -> None:
     ]
 
 
-def test_derived_table_with_readers_other_than_look_ups_runs_by_records() -> None:
+def test_derived_table_runs_by_records_if_nodes_other_than_look_ups_read_it() -> None:
     def made(more: str) -> list[str]:
         store = HISTORY if more == "history" else STORE
         builder: Any = TopologyBuilder("t")

@@ -199,7 +199,7 @@ def executions(topology: Topology) -> dict[str, str]:
     return found
 
 
-def test_aggregation_before_merge_with_its_source_runs_by_columns() -> None:
+def test_aggregation_runs_by_columns_if_its_result_is_merged_with_its_source() -> None:
     builder: Any = TopologyBuilder("t")
     source = builder.add_source("left", LEFT)
     store = window_store("counts", key=TEXT, value=INT64)
@@ -229,7 +229,7 @@ def test_table_with_a_reader_by_records_makes_all_its_joins_run_by_records() -> 
     assert found["j12"].endswith("'j12' gets its changes or reads its store)")
 
 
-def test_record_that_reaches_both_tables_is_joined_by_records() -> None:
+def test_table_join_runs_by_records_if_one_record_may_reach_both_tables() -> None:
     builder: Any = TopologyBuilder("t")
     source = builder.add_table("all", LEFT, store=LEFTS)
     one, other = (builder.derive(name, source, lambda _, v: v) for name in ("one", "other"))

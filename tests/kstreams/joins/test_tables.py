@@ -109,7 +109,7 @@ def test_record_that_changes_both_tables_gives_one_result(how: Maker) -> None:
         assert [r.value for r in driver.read(OUT)] == ["a+A+A", "b+B+B"]
 
 
-def test_record_is_joined_with_table_row_that_it_changed() -> None:
+def test_stream_record_that_changed_a_table_row_is_joined_with_changed_row() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     counted = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), stream)

@@ -154,7 +154,7 @@ def test_aggregate_result_none_is_rejected() -> None:
             run(reducing(nothing, PAIR), [rows], execution)
 
 
-def test_build_rejects_execution_columns_for_each_update_of_python_objects() -> None:
+def test_build_rejects_execution_by_columns_of_object_aggregation_that_emits_each_update() -> None:
     store = timestamped_store("states", key=TEXT, value=PAIR)
     made: Any = reduce(max, store=store, emit=each_update(), execution="columns")
     builder = TopologyBuilder("t")

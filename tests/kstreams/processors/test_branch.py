@@ -46,7 +46,7 @@ def test_branch_ignores_later_changes_of_given_mapping() -> None:
     assert (context.forwarded, context.dropped) == ([], ["no-branch"])
 
 
-def test_pass_through_processes_records_by_forward_of_context() -> None:
+def test_pass_through_processor_forwards_records_unchanged_without_own_method() -> None:
     record = Record("k", 1)
     processor, context = opened(PassThrough)
     assert processor.process == context.forward

@@ -120,7 +120,7 @@ def failing(number: int) -> int:
     return 1 // (number - 2)
 
 
-def test_failing_operator_names_its_record_as_by_records() -> None:
+def test_error_of_failing_operator_names_same_record_by_columns_as_by_records() -> None:
     builder = TopologyBuilder("t")
     numbers = Topic("numbers", TEXT, INT64)
     mapped = builder.add_processor(

@@ -54,7 +54,7 @@ def test_serde_without_column_type_uses_column_of_bytes() -> None:
     assert serde.from_arrow(column) is column
 
 
-def test_from_arrow_of_default_serde_rejects_text_column() -> None:
+def test_default_serde_rejects_column_of_another_type() -> None:
     with pytest.raises(SerializationError, match="expected a point"):
         PointSerde().from_arrow(pa.array(["a"]))
 
@@ -65,7 +65,7 @@ def test_bulk_method_raises_error_of_first_failing_value() -> None:
         serde.deserialize_many(pa.array([b"1", b"22", b"333"]))
 
 
-def test_serde_is_by_default_mutable_unhashed_and_ordered_by_itself() -> None:
+def test_serde_by_default_declares_mutable_values_and_orders_values_by_itself() -> None:
     serde = PointSerde()
     assert (serde.immutable, serde.hashes_by_bytes) == (False, False)
     assert serde.ordered is serde

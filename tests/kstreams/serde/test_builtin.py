@@ -115,7 +115,7 @@ def test_any_bytes_are_read_or_rejected_equally_by_all_methods(name: str, data: 
 
 @pytest.mark.parametrize("name", ORDERED)
 @given(data=st.data())
-def test_ordered_bytes_have_order_of_objects(name: str, data: st.DataObject) -> None:
+def test_bytes_of_ordered_serde_sort_like_objects(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     ordered = serde.ordered
     if name == "double":
@@ -127,7 +127,7 @@ def test_ordered_bytes_have_order_of_objects(name: str, data: st.DataObject) -> 
         assert (one == other) == (ordered.serialize(one) == ordered.serialize(other))
 
 
-def test_ordered_doubles_have_total_order() -> None:
+def test_bytes_of_ordered_double_serde_sort_infinities_zeros_and_nans() -> None:
     rising = [-math.nan, -math.inf, -1.5, -5e-324, -0.0, 0.0, 5e-324, 1.5, math.inf, math.nan]
     written = [
         DOUBLE.ordered.serialize(math.copysign(v, s))
@@ -137,7 +137,7 @@ def test_ordered_doubles_have_total_order() -> None:
 
 
 @each
-def test_ordered_of_ordered_serde_is_itself(name: str) -> None:
+def test_ordered_serde_is_its_own_ordered_serde(name: str) -> None:
     serde, _ = VALUES[name]
     assert serde.ordered.ordered is serde.ordered
 

@@ -30,7 +30,7 @@ def test_framed_serde_writes_and_reads_after_its_frame() -> None:
     assert FRAMED.name == "versioned(text)"
 
 
-def test_plain_of_composite_serde_removes_frames_of_inner_serdes() -> None:
+def test_plain_serde_of_composite_serde_has_inner_serdes_without_frames() -> None:
     assert FRAMED.plain is TEXT
     assert INT64.plain is INT64
     assert TupleSerde(INT64, FRAMED).plain == TupleSerde(INT64, TEXT)
@@ -39,7 +39,7 @@ def test_plain_of_composite_serde_removes_frames_of_inner_serdes() -> None:
     assert unframed.plain is unframed
 
 
-def test_to_plain_of_composite_serde_removes_frames_from_bytes() -> None:
+def test_composite_serde_removes_frames_of_inner_values_from_bytes() -> None:
     framed: TupleSerde[tuple[int, str]] = TupleSerde(INT64, FRAMED)
     plain: TupleSerde[tuple[int, str]] = TupleSerde(INT64, TEXT)
     data = framed.serialize_many([(1, "ab"), None])
@@ -67,5 +67,5 @@ def test_windowed_key_has_frame_of_inner_key() -> None:
     assert list(framed_in(key)) == [FRAMED]
 
 
-def test_plain_of_returns_value_that_is_no_serde_unchanged() -> None:
+def test_value_that_is_no_serde_is_its_own_plain_form() -> None:
     assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # the invalid argument

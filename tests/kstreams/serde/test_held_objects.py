@@ -64,7 +64,7 @@ def test_objects_of_column_are_created_on_access(data: st.DataObject) -> None:
     assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
 
 
-def test_parts_of_column_not_made_of_parts_is_none() -> None:
+def test_object_column_that_was_not_made_of_parts_has_no_parts() -> None:
     held = HeldObjects()
     for values in (["a"], [["a"]], [None]):
         assert parts_of(pa.chunked_array([held.column(values)])) is None

@@ -25,7 +25,9 @@ _COLUMNS = {
 
 @pytest.mark.parametrize("kind", _COLUMNS)
 @given(data=st.data())
-def test_objects_of_column_equal_to_pylist(kind: str, data: st.DataObject) -> None:
+def test_objects_of_arrow_column_equal_its_to_pylist_values_and_types(
+    kind: str, data: st.DataObject
+) -> None:
     arrow_type, items = _COLUMNS[kind]
     values = data.draw(st.lists(st.none() | items))
     start = data.draw(st.integers(0, len(values)))

@@ -29,7 +29,7 @@ BOTH: tuple[Execution, ...] = ("records", "columns")
 SUMS = combine(count(), over(field("x", INT64), sum_(INT64)), over(field("y", INT64), sum_(INT64)))
 
 
-def test_struct_column_is_carried_as_bytes_and_number_column_as_numbers(
+def test_struct_column_stays_bytes_between_nodes_and_number_column_has_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = POINTS.serialize_many([Point(1, 2, b"more"), None])

@@ -115,7 +115,7 @@ def test_class_unknown_to_driver_is_reduced_to_text() -> None:
     assert CHANNEL.find(RuntimeError("no mark")) is None
 
 
-def test_typed_converts_any_other_exception_to_execution_error() -> None:
+def test_exception_of_no_library_class_is_converted_to_execution_error() -> None:
     own = SerializationError("x")
     assert typed(own) is own
     found = CHANNEL.find(RuntimeError(str(CHANNEL.wrap(own))))

@@ -52,7 +52,7 @@ def ticking(clock: PunctuationType) -> Topology:
     return builder.build()
 
 
-def test_stream_time_ticks_only_with_records(bench: Bench) -> None:
+def test_stream_time_punctuator_fires_only_with_records(bench: Bench) -> None:
     bench.create(NUMBERS, partitions=1)
     topology = ticking(PunctuationType.STREAM_TIME)
     with bench.app(topology) as app:
@@ -64,7 +64,7 @@ def test_stream_time_ticks_only_with_records(bench: Bench) -> None:
     assert bench.records(TICKS) == [("0", 100), ("0", 2_500), ("0", 3_000)]
 
 
-def test_wall_clock_ticks_without_input_and_after_restart(bench: Bench) -> None:
+def test_wall_clock_punctuator_fires_without_input_and_after_restart(bench: Bench) -> None:
     bench.create(NUMBERS, partitions=2)
     topology = ticking(PunctuationType.WALL_CLOCK_TIME)
     clock = FakeClock(10_000)

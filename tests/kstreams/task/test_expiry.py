@@ -54,7 +54,7 @@ def test_store_values_expire_by_configured_clock(clock: TtlClock) -> None:
     assert seen == expected
 
 
-def test_task_provides_its_times_to_its_stores() -> None:
+def test_stores_of_task_use_its_stream_time_and_wall_clock_time() -> None:
     overlay = Overlay(MemoryStore(["last"]))
     group = remembering("stream", []).groups[0]
     Task(group, 0, overlay, TaskMeta(stream_time=7), wall_ms=9)

@@ -26,7 +26,7 @@ def stops(limits: TaskLimits) -> bool:
     return limits.stops
 
 
-def test_admit_returns_number_of_records_up_to_limit() -> None:
+def test_limit_admits_records_only_up_to_its_number() -> None:
     meta = TaskMeta()
     limits = TaskLimits(group(5), meta)
     assert [limits.admit("first", count) for count in (1, 3)] == [1, 3]
@@ -38,7 +38,7 @@ def test_admit_returns_number_of_records_up_to_limit() -> None:
     assert meta.passed == {"first": 5}
 
 
-def test_back_restores_limit_count_of_mark() -> None:
+def test_rollback_restores_limit_count_of_earlier_mark() -> None:
     limits = TaskLimits(group(2), TaskMeta())
     limits.admit("first", 1)
     mark = limits.mark()
@@ -70,7 +70,7 @@ def test_lower_limit_at_a_restart_keeps_the_number_of_passed_records() -> None:
     assert meta.passed == {"first": 6}
 
 
-def test_meta_has_counts_of_limits_as_json() -> None:
+def test_limit_counts_in_task_meta_survive_conversion_to_json() -> None:
     meta = TaskMeta(passed={"first": 6})
     assert TaskMeta.from_json(meta.to_json()) == meta
     assert TaskMeta.from_json({}).passed == {}

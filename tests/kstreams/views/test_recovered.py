@@ -14,7 +14,7 @@ from tests.support.apps.committing_app import Committing
 from tests.support.apps.counts_store import COUNTS
 
 
-def test_recovered_needs_all_partitions_at_newest_commit(tmp_path: Path) -> None:
+def test_view_is_recovered_when_all_partitions_are_at_newest_commit(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     with View(tmp_path, COUNTS) as empty:
         before = empty.recovered  # no partition was read yet
@@ -34,7 +34,7 @@ def test_recovered_needs_all_partitions_at_newest_commit(tmp_path: Path) -> None
         assert view.version == 1
 
 
-def test_recovered_of_fixed_version_depends_on_its_partitions(tmp_path: Path) -> None:
+def test_view_of_fixed_version_stays_recovered_after_later_commits(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with View(tmp_path, COUNTS, as_of=0) as view:

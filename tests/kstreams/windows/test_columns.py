@@ -206,7 +206,7 @@ def test_late_records_are_forwarded_equally_by_columns_and_by_records(
         SlidingWindows(milliseconds(5)),
     ],
 )
-def test_stored_and_new_final_results_have_common_order(
+def test_final_results_of_stored_and_new_windows_have_same_order_by_columns_and_records(
     windows: Any, key: Any, keys: list[Any]
 ) -> None:
     found = []

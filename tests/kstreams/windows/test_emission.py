@@ -66,14 +66,14 @@ def cut(data: st.DataObject, count: int) -> list[int]:
     return sorted(data.draw(places))
 
 
-def test_every_forwards_changed_windows_once_at_end_of_interval() -> None:
+def test_emission_every_interval_forwards_changed_windows_once_at_its_end() -> None:
     rows = [("b", 1, 1), ("a", 2, 3), ("b", 3, 9), ("a", 4, 10), ("a", 5, 11), ("b", 6, 35)]
     batches, _, _ = run(TUMBLING, every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
     assert found == [[], [], [], [("a", (2,), 3), ("b", (1, 3), 9)], [], [("a", (2, 4, 5), 11)]]
 
 
-def test_at_most_every_forwards_first_change_at_once_and_last_after_interval() -> None:
+def test_emission_at_most_every_interval_forwards_first_change_immediately_and_last_later() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 4), ("a", 3, 9), ("b", 0, 11), ("a", 4, 30)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
@@ -182,7 +182,7 @@ def test_key_is_not_forwarded_again_within_interval(
 @pytest.mark.long
 @settings(max_examples=80)
 @given(time_windows(), intervals, rows_of, st.data())
-def test_every_equals_model_that_forwards_last_update_at_end_of_interval(
+def test_emission_every_interval_equals_model_that_forwards_last_update_at_its_end(
     windows: Any, interval: int, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, *FAR]

@@ -51,7 +51,7 @@ def test_window_closes_exactly_at_its_close_time(end: int, delay: int) -> None:
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 20))
-def test_refusing_window_of_late_record_contains_its_time(time: int, span: int) -> None:
+def test_window_reported_for_late_record_contains_its_time(time: int, span: int) -> None:
     start, end = refusing_window(time, span)
     assert 0 <= start <= time <= end == start + span
 

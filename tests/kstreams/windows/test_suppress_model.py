@@ -168,7 +168,7 @@ def test_suppressed_updates_equal_model_by_both_engines(
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @settings(max_examples=60)
 @given(windows=any_windows, rows=rows_of, cuts=CUTS, closes=st.booleans())
-def test_until_window_closes_releases_final_results_of_batches_once(
+def test_suppress_until_window_closes_releases_final_result_of_each_window_once(
     execution: Any, windows: Any, rows: list[Row], cuts: set[int], closes: bool
 ) -> None:
     """A batch forwards its results at its end, after stream time has advanced."""
@@ -190,14 +190,16 @@ def test_until_window_closes_releases_final_results_of_batches_once(
 
 
 @pytest.mark.parametrize("emit", [every(milliseconds(60)), at_most_every(milliseconds(60))])
-def test_build_rejects_until_window_closes_after_delayed_results(emit: Any) -> None:
+def test_build_rejects_suppress_until_window_closes_after_results_that_are_forwarded_later(
+    emit: Any,
+) -> None:
     with pytest.raises(TopologyError, match="node 'windows' forwards this result later, by"):
         aggregating(TUMBLING, emit, "auto", until_window_closes(TUMBLING))
     driver, _ = aggregating(TUMBLING, emit, "auto", until_time_limit(milliseconds(5)))
     driver.close()
 
 
-def test_until_window_closes_stops_at_its_limit_at_end_of_batch() -> None:
+def test_suppress_until_window_closes_raises_error_above_its_limit_at_end_of_batch() -> None:
     until = until_window_closes(TUMBLING, max_records=1)
     driver, sink = aggregating(TUMBLING, once_per_batch(), "records", until)
     with driver:

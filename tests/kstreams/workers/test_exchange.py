@@ -104,7 +104,7 @@ def test_records_above_the_memory_limit_are_kept_in_a_file(tmp_path: Path) -> No
         assert peers.exchanges[0]._held == 0
 
 
-def test_refusal_of_one_worker_reaches_all(peers: Peers) -> None:
+def test_batch_refused_by_one_worker_is_refused_by_all_workers(peers: Peers) -> None:
     peers.begin()
     for sender in range(3):
         peers.finish(sender, refused=sender == 1)

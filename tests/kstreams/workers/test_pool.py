@@ -47,7 +47,7 @@ def names(result: Any) -> set[str]:
     return {name for each in result for name in each.arrived}
 
 
-def test_each_slot_has_its_worker_and_results_are_those_of_all(make: Any) -> None:
+def test_pool_sends_tasks_of_each_slot_to_its_worker_and_returns_all_results(make: Any) -> None:
     stand = make(2)
     puppets = [stand.puppet(1), stand.puppet(0)]
     assert [puppet.number() for puppet in puppets] == [1, 0]
@@ -73,7 +73,7 @@ def test_settings_of_a_stage_are_sent_once_to_each_worker(make: Any) -> None:
         assert running.end() == []
 
 
-def test_worker_without_calls_of_a_single_stage_gets_no_order(make: Any) -> None:
+def test_worker_without_tasks_in_batch_of_one_stage_gets_no_order(make: Any) -> None:
     stand = make(2)
     first, second = stand.puppet(0), stand.puppet(1)
     assert (first.number(), second.number()) == (0, 1)
@@ -136,7 +136,7 @@ def test_grown_pool_accepts_more_workers(make: Any) -> None:
     assert stand.pool.members.size == 2
 
 
-def test_process_that_connects_again_gets_its_number(make: Any) -> None:
+def test_worker_process_that_connects_again_gets_its_earlier_number(make: Any) -> None:
     stand = make(2)
     first = stand.puppet(0, "a process")
     assert (first.number(), stand.puppet(0, "another").number()) == (0, 1)
@@ -254,7 +254,7 @@ def test_released_workers_finish_their_runs_and_the_next_batch_waits_for_new_one
     assert names(following.end()) == {"new"}
 
 
-def test_worker_that_was_started_before_a_release_leaves(make: Any) -> None:
+def test_worker_started_before_a_release_ends_when_it_connects(make: Any) -> None:
     stand = make(1)
     endpoint = stand.pool.members.endpoint
     stand.pool.members.release()

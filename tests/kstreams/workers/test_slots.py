@@ -12,7 +12,7 @@ from kstreams.workers.slots import assigned_slots
 WORKERS = st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True).map(sorted)
 
 
-def test_slots_of_first_batch_have_workers_of_same_number() -> None:
+def test_first_batch_assigns_each_slot_to_worker_of_same_number() -> None:
     assert assigned_slots(3, [0, 1, 2, 3], ()) == (0, 1, 2)
 
 

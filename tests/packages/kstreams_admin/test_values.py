@@ -157,7 +157,7 @@ class Shown(Serde[Any]):
 
 def test_serde_can_define_parser_and_text_form() -> None:
     assert isinstance(parser_of(Shown())('"good"'), Hostile)
-    with pytest.raises(ValueError, match="no shown: 'bad'"):
+    with pytest.raises(ValueError, match="not a value of serde shown: 'bad'"):
         parser_of(Shown())('"bad"')
     assert shown_by(Shown())(Hostile()) == '{"is": "hostile"}'
     assert shown_by(Shown())("text") == "text"

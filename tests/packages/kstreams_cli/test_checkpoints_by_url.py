@@ -84,7 +84,7 @@ def taking_checkpoints() -> set[str]:
     return set(walk(root, ()))
 
 
-def test_each_command_with_a_checkpoint_is_in_the_table() -> None:
+def test_table_of_tested_commands_has_each_command_that_opens_a_checkpoint() -> None:
     assert taking_checkpoints() == {*COMMANDS}
 
 

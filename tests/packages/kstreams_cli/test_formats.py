@@ -94,7 +94,7 @@ def test_installed_package_provides_serdes_by_name(package: None) -> None:
         ("broken", "No module named 'no_such_module'"),
         ("cent", "there is no serde 'cent'; did you mean 'cents'?"),
         ("unheard-of", "expected text, json, int64"),
-        ("text:UTF-16", "expected nothing after the name, got 'UTF-16'; usage: text"),
+        ("text:UTF-16", "serde text takes no text after its name, got 'UTF-16'; usage: text"),
         ("gzip:jsn", "there is no serde 'jsn'; did you mean 'json'?"),
         ("no_such_module:ORDERS", "there is no module 'no_such_module'"),
     ],
@@ -251,7 +251,7 @@ def test_objects_are_produced_and_shown_as_json(name: str) -> None:
     assert row["value"] == json.loads(line)
     wrong = kstreams("topics", "produce", "t", *serde, given='a\t{"id": "one"}\n')
     assert wrong.exit_code == 1
-    assert "line 1: no " in wrong.stderr
+    assert "line 1: not a value of serde " in wrong.stderr
 
 
 def test_serdes_command_lists_all_serdes(package: None) -> None:

@@ -25,7 +25,7 @@ def rendered(found: Progress) -> list[str]:
     return console.export_text().splitlines()[1].split("  ")
 
 
-def test_progress_sums_batches() -> None:
+def test_progress_table_shows_sums_of_batches() -> None:
     assert [part.strip() for part in rendered(progress()) if part.strip()] == [
         "clicks",
         "2",

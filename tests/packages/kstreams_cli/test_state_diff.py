@@ -42,7 +42,7 @@ def test_diff_shows_changed_deleted_and_new_rows(versions: tuple[str, ...]) -> N
 
 
 @pytest.mark.usefixtures("app")
-def test_state_diff_works_backwards_between_equal_versions_and_with_limit() -> None:
+def test_state_diff_accepts_reversed_or_equal_versions_and_a_limit() -> None:
     assert rows("1", "0")[:2] == [["-", "a", "5"], ["+", "a", "1"]]
     assert rows("1", "1") == []
     found = kstreams("state", "diff", "viewed", "counts", "0", "--limit", "1", *WHERE)

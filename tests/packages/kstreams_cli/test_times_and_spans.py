@@ -20,12 +20,12 @@ from kstreams_cli.usage import WrongUsageError
         ("0", timedelta(0)),
     ],
 )
-def test_parse_span_reads_units(text: str, span: timedelta) -> None:
+def test_time_span_is_parsed_in_each_unit(text: str, span: timedelta) -> None:
     assert parse_span(text) == span
 
 
 @pytest.mark.parametrize("text", ["", "5", "-1s", "1 day", "s"])
-def test_parse_span_refuses_invalid_text(text: str) -> None:
+def test_time_span_of_invalid_text_is_refused(text: str) -> None:
     with pytest.raises(WrongUsageError, match="such as 100ms"):
         parse_span(text)
 
@@ -41,11 +41,11 @@ def test_parse_span_refuses_invalid_text(text: str) -> None:
         ("@12", 12),
     ],
 )
-def test_parse_moment_assumes_utc_without_a_zone(text: str, ms: int) -> None:
+def test_time_without_a_zone_is_parsed_as_utc(text: str, ms: int) -> None:
     assert parse_moment(text) == ms
 
 
-def test_parse_point_reads_offsets_and_times() -> None:
+def test_start_position_is_parsed_from_offset_or_time() -> None:
     found = [parse_start(t) for t in ("beginning", "end", "7", "-7", "@7")]
     assert found == [
         Start("beginning"),

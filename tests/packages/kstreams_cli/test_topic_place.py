@@ -71,7 +71,7 @@ def test_topic_place_does_not_print_secrets(tmp_path: Path) -> None:
     assert "hunter2" not in "".join(r.output for r in results)
     assert "number 1 is not name=value" in results[0].stderr
     assert "line 2 of options is not name=value" in results[1].stderr
-    assert "partitioner in options is set by the engine" in results[2].stderr
+    assert "partitioner in options is set by kstreams" in results[2].stderr
 
 
 def test_client_options_are_split_at_first_equals_sign() -> None:

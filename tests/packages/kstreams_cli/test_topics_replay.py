@@ -20,7 +20,7 @@ def topics() -> Embedded:
     return made
 
 
-def test_replay_sends_nothing_in_dry_run_then_selected_and_then_remaining_letters(
+def test_replay_sends_nothing_in_dry_run_then_selected_and_then_remaining_dead_letters(
     topics: Embedded,
 ) -> None:
     dry = kstreams("topics", "replay", "dead", "--dry-run")

@@ -21,7 +21,7 @@ def _words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("target", ["words:topology", "words:build", "words", "words.py:build"])
-def test_topology_is_found_as_topology_builder_function_or_the_only_one(target: str) -> None:
+def test_topology_is_loaded_by_its_name_or_as_only_one_of_its_module(target: str) -> None:
     assert load_topology(target).name == "word-count"
 
 

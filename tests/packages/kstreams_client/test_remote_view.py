@@ -190,7 +190,7 @@ def test_remote_view_reads_each_kind_of_store_like_local_view(tmp_path: Path, ki
         assert look(view) == look(local)
 
 
-def test_remote_view_read_read_key_and_scan_call_given_functions(tmp_path: Path) -> None:
+def test_remote_view_methods_read_read_key_and_scan_call_given_functions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:03}", n) for n in range(300))
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:

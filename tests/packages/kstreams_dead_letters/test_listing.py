@@ -41,7 +41,7 @@ def topics(tmp_path: Path) -> Embedded:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 100])
-def test_pages_list_each_dead_letter_once(topics: Embedded, count: int) -> None:
+def test_pages_of_dead_letters_list_each_dead_letter_once(topics: Embedded, count: int) -> None:
     found: list[Place] = []
     before = None
     while before != {}:

@@ -75,7 +75,7 @@ CASES: list[Any] = [
 
 
 @pytest.mark.parametrize(("topology", "store", "key", "batches", "expected"), CASES)
-def test_records_of_an_explanation_give_the_value_on_the_test_driver(
+def test_test_driver_computes_explained_value_from_records_of_the_explanation(
     tmp_path: Path,
     topology: Any,
     store: StoreSpec[Any],

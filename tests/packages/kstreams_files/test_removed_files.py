@@ -71,7 +71,9 @@ def test_move_target_inside_source_folder_is_refused(to: str) -> None:
         MoveTo(to)
 
 
-def test_when_read_option_is_refused_for_place_without_removal(tmp_path: Path) -> None:
+def test_option_that_removes_read_files_is_refused_for_place_without_removal(
+    tmp_path: Path,
+) -> None:
     index = Directory(str(tmp_path))
     with pytest.raises(CompileError, match="cannot be deleted or moved"):
         FileLog("lines", Bare(), Lines(TEXT), index=index, when_read="delete")  # type: ignore[arg-type]

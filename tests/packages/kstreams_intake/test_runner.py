@@ -195,7 +195,7 @@ def test_bad_value_is_skipped_rejected_or_dead_lettered_by_policy(tmp_path: Path
     assert values(tmp_path, "numbers") == [ONE]
 
 
-def test_intake_that_replies_to_its_sender_rejects_by_default(tmp_path: Path) -> None:
+def test_intake_that_replies_to_senders_rejects_bad_values_by_default(tmp_path: Path) -> None:
     class Telling(Scripted):
         tells_sender: ClassVar[bool] = True
 

@@ -19,7 +19,7 @@ from tests.support.kafka.sample_records import read_all, sasl
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_topics_are_created_and_listed_through_protocol(
+def test_kafka_connection_creates_lists_and_deletes_topics(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     connection: Connection = Kafka(broker.bootstrap)

@@ -94,7 +94,7 @@ def test_address_with_host_and_port_is_accepted(bootstrap: str) -> None:
 
 @pytest.mark.parametrize("name", ["auto.offset.reset", "bootstrap.servers", "partitioner"])
 def test_client_option_set_by_library_is_refused(name: str) -> None:
-    with pytest.raises(KafkaOptionsError, match=f"{name} in consumer is set by the engine"):
+    with pytest.raises(KafkaOptionsError, match=f"{name} in consumer is set by kstreams"):
         Kafka("one:9092", consumer={name: "x"})
 
 

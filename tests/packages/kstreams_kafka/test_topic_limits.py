@@ -129,7 +129,7 @@ def test_record_rejected_by_broker_is_named_and_not_other_records_of_batch(
     assert caught.value.code in {"INVALID_RECORD", "INVALID_TIMESTAMP"}
 
 
-def test_write_apart_returns_row_numbers_of_rejected_records_and_writes_others(
+def test_separate_writes_return_row_numbers_of_rejected_records_and_write_other_records(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"message.timestamp.after.max.ms": str(HOUR_MS)})
@@ -149,7 +149,7 @@ def writing(topic: str, on_refused: Any) -> PartitionGroup:
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["skip", "dead letter"])
-def test_limit_lowered_after_check_applies_error_policy_of_sink(
+def test_records_above_limit_lowered_after_check_are_handled_by_policy_of_sink(
     broker: KafkaBroker, topic_name: str, aside: bool
 ) -> None:
     broker.create_topic(topic_name)

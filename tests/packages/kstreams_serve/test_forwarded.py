@@ -79,7 +79,7 @@ def test_wrong_tokens_are_limited_per_client_and_not_per_proxy(tmp_path: Path) -
         assert [status(f"7.7.7.{n}", "6.6.6.6") for n in range(3)] == [401, 401, 429]
 
 
-def test_log_of_app_commands_has_address_of_client(tmp_path: Path) -> None:
+def test_stored_author_of_app_command_has_address_of_client(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     settings = {
         "forwarded_allow_ips": ("10.0.0.1",),

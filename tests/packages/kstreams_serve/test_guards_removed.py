@@ -14,7 +14,7 @@ from tests.packages.kstreams_serve import request_probes as what_is_asked
 from tests.packages.kstreams_serve.guards import GUARDS
 
 
-def test_all_guard_probes_are_registered() -> None:
+def test_each_security_guard_has_a_registered_probe() -> None:
     own = [name for module in (who_asks, what_is_asked) for name in vars(module)]
     assert {name for name in GUARDS if not name.startswith("limit_of_")} <= set(own)
     assert len(GUARDS) > 30
@@ -22,13 +22,13 @@ def test_all_guard_probes_are_registered() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", GUARDS)
-def test_security_guard_passes_its_probe(name: str, tmp_path: Path) -> None:
+def test_probe_of_security_guard_passes_with_the_guard(name: str, tmp_path: Path) -> None:
     GUARDS[name].probe(tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", GUARDS)
-def test_security_probe_fails_without_its_guard(
+def test_probe_of_security_guard_fails_without_the_guard(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = GUARDS[name]

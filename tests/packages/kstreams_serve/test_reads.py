@@ -307,7 +307,7 @@ def test_app_and_store_requests_return_their_descriptions(tmp_path: Path) -> Non
         assert "/v1/apps/{app}/stores/{store}/key" in document["paths"]
 
 
-def test_reset_is_detected_and_a_removed_checkpoint_reported(tmp_path: Path) -> None:
+def test_server_detects_reset_and_reports_removed_checkpoint(tmp_path: Path) -> None:
     Committing(tmp_path / "c", COUNTS).put([("a", 1)])
     with serving((tmp_path / "c", COUNTS)) as served:
         assert served.get(f"{STORE}/key?key=a").json["rows"] == [{"value": 1}]

@@ -173,7 +173,7 @@ def test_view_of_missing_store_raises() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_fill_puts_rows_into_partitions_of_their_keys(partitions: int) -> None:
+def test_driver_fill_puts_rows_into_partitions_of_their_keys(partitions: int) -> None:
     with TopologyTestDriver(counting(), partitions=partitions) as driver:
         rows = {f"k{n}": (n, 10 * n) for n in range(1, 10)}
         driver.fill(COUNTS, rows)
@@ -183,7 +183,7 @@ def test_fill_puts_rows_into_partitions_of_their_keys(partitions: int) -> None:
         assert driver.read_values(TOTALS) == {key: n + 1 for key, (n, _) in rows.items()}
 
 
-def test_fill_makes_version_for_views_and_keeps_direct_puts() -> None:
+def test_driver_fill_makes_a_version_for_views_and_keeps_direct_puts() -> None:
     with TopologyTestDriver(counting()) as driver, driver.view(COUNTS) as view:
         driver.store(COUNTS).put("zoe", 7, 5)
         driver.fill(COUNTS, {"ann": (4, 9)})
@@ -203,7 +203,7 @@ _ROWS: list[tuple[Any, dict[Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("spec", "rows"), _ROWS, ids=lambda x: getattr(x, "kind", x) and "")
-def test_fill_accepts_pairs_yielded_by_stores(spec: Any, rows: dict[Any, Any]) -> None:
+def test_driver_fill_accepts_pairs_yielded_by_stores(spec: Any, rows: dict[Any, Any]) -> None:
     builder = TopologyBuilder("kinds")
     source = builder.add_source("clicks", CLICKS)
     builder.add_processor("keep", filter_(lambda k, v: True), source, stores=[spec])
@@ -217,7 +217,7 @@ def test_fill_accepts_pairs_yielded_by_stores(spec: Any, rows: dict[Any, Any]) -
         assert found == rows
 
 
-def test_fill_needs_partition_argument_if_partition_of_keys_is_unknown() -> None:
+def test_driver_fill_requires_partition_argument_if_partition_of_keys_is_unknown() -> None:
     spec = key_value_store("s", key=INT64, value=INT64)
     builder = TopologyBuilder("other-keys")
     source = builder.add_source("clicks", CLICKS)

@@ -196,7 +196,7 @@ def counting(checkpoint: Path) -> Topology:
     return builder.build()
 
 
-def test_fill_simulates_table_of_another_app(tmp_path: Path) -> None:
+def test_driver_fill_simulates_table_of_another_app(tmp_path: Path) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     put(app, a=9)
     with TopologyTestDriver(counting(tmp_path / "app"), partitions=2) as driver:
@@ -210,7 +210,7 @@ def test_fill_simulates_table_of_another_app(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("partitions", [1, 3])
 @pytest.mark.parametrize("execution", ["records", "auto"])
-def test_fill_puts_rows_into_global_table(partitions: int, execution: Execution) -> None:
+def test_driver_fill_puts_rows_into_global_table(partitions: int, execution: Execution) -> None:
     with TopologyTestDriver(joining(TABLE, execution=execution), partitions=partitions) as driver:
         driver.pipe(TEXTS, 1, "a")
         driver.fill(TABLE, {key: (key.upper(), 0) for key in "abcdef"})
@@ -221,7 +221,7 @@ def test_fill_puts_rows_into_global_table(partitions: int, execution: Execution)
         assert values(driver) == ["a=None", "a=A", "b=BB", "f=F"]
 
 
-def test_fill_puts_versions_into_global_table() -> None:
+def test_driver_fill_puts_versions_into_global_table() -> None:
     topology = joining(RATES)
     with TopologyTestDriver(topology, partitions=2) as driver:
         driver.fill(RATES, {"a": VersionedValue("A", 50, None)})
@@ -231,7 +231,7 @@ def test_fill_puts_versions_into_global_table() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "auto"])
-def test_fill_puts_rows_into_joined_table(execution: Execution) -> None:
+def test_driver_fill_puts_rows_into_joined_table(execution: Execution) -> None:
     builder = TopologyBuilder("orders")
     names = Topic("names", TEXT, TEXT)
     orders = Topic("orders", TEXT, TEXT)

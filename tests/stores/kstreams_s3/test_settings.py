@@ -95,7 +95,7 @@ def test_s3_prefix_may_have_any_path_character() -> None:
     assert S3("s3://bucket/a@b/c:d").prefix == "a@b/c:d/"
 
 
-def test_secrets_of_returns_secrets_found_by_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_s3_client_include_those_found_by_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "make_client", make_client)  # not the shared client of the tests
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "public")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden-1/+")
@@ -104,7 +104,7 @@ def test_secrets_of_returns_secrets_found_by_boto3(monkeypatch: pytest.MonkeyPat
     assert set(secrets_of(opened._client)) == {"hidden-1/+", "hidden-2"}
 
 
-def test_without_secrets_removes_plain_and_encoded_secrets() -> None:
+def test_plain_and_encoded_secrets_are_removed_from_text() -> None:
     text = "for a/+b: http://u:p@proxy/?X-Amz-Security-Token=a%2F%2Bb 'https://u@h'"
     assert without_secrets(text, ["a/+b"]) == (
         "for ***: http://***@proxy/?X-Amz-Security-Token=*** 'https://***@h'"

@@ -127,20 +127,20 @@ def read_block(data: bytes) -> Block:
     if data[:1] != bytes((_HEADERS_TAG,)):
         return _read_plain(data)
     if len(data) < _LONG.size:
-        raise DeserializationError(f"a block of a join is cut short: {data[:40]!r}")
+        raise DeserializationError(f"a block of buffered join records is truncated: {data[:40]!r}")
     begin = _LONG.size + _LONG.unpack_from(data)[1]
     block = _read_plain(data[_LONG.size : begin])
     count = len(block.times)
     end = begin + _ENDS.itemsize * count
     if len(data) < end:
-        raise DeserializationError(f"a block of a join is cut short: {data[:40]!r}")
+        raise DeserializationError(f"a block of buffered join records is truncated: {data[:40]!r}")
     ends = np.frombuffer(data, _ENDS, count, begin).astype(np.int64)
     return replace(block, headers=_binary_column(ends, data[end:]))
 
 
 def _read_plain(data: bytes) -> Block:
     if len(data) < _HEAD.size or data[0] != _TAG:
-        raise DeserializationError(f"expected a block of a join, got {data[:40]!r}")
+        raise DeserializationError(f"expected a block of buffered join records, got {data[:40]!r}")
     _, count, settled, key_bytes, value_bytes = _HEAD.unpack_from(data)
     kinds = (
         (_TIMES, count),
@@ -152,7 +152,7 @@ def _read_plain(data: bytes) -> Block:
     )
     place = _HEAD.size
     if len(data) != place + sum(kind.itemsize * n for kind, n in kinds) + key_bytes + value_bytes:
-        raise DeserializationError(f"a block of a join is cut short: {data[:40]!r}")
+        raise DeserializationError(f"a block of buffered join records is truncated: {data[:40]!r}")
     columns = []
     for kind, length in kinds:
         columns.append(np.frombuffer(data, kind, length, place).astype(np.int64))
@@ -174,7 +174,7 @@ def _binary_column(ends: Ints, data: bytes) -> pa.Array:
     offsets[1:] = ends
     if int(offsets[-1]) != len(data) or (np.diff(offsets) < 0).any():
         raise DeserializationError(
-            "a block of a join is damaged: positions do not match its length"
+            "a block of buffered join records is damaged: positions do not match its length"
         )
     return pa.Array.from_buffers(
         pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)]

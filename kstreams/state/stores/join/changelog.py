@@ -51,8 +51,8 @@ class JoinForm(PlainForm):
             place = len(rest) - head + 1
             if place < 0:
                 raise DeserializationError(
-                    f"a key of a join is cut short: expected {head} bytes or more, "
-                    f"got {record.key!r}"
+                    f"a changelog key of a join store is truncated: expected {head} bytes "
+                    f"or more, got {record.key!r}"
                 )
             rebuild(tag + rest[place:] + ordered(read(rest[:place])), record.value)
 

@@ -136,7 +136,7 @@ class JoinKeySerde(CompositeSerde[Any]):
         if tag == BLOCK and len(data) == 18 and data[1] < 2:
             return 3, data[1], read_int64(data, 2), read_int64(data, 10)
         if tag != NUMBERS or len(data) != 2:
-            raise DeserializationError(f"expected the key of a join's row, got {data[:40]!r}")
+            raise DeserializationError(f"expected the key of a join store's row, got {data[:40]!r}")
         return 0, data[1]
 
 
@@ -178,7 +178,9 @@ class JoinRowSerde(CompositeSerde[Any]):
                 pieces.append(ELEMENT.pack(time, number, fate, len(content)))
             return b"".join((*pieces, *contents))
         except struct.error as exc:
-            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+            raise SerializationError(
+                f"expected a row of a join store with int64 times, got {value!r}"
+            ) from exc
 
     @override
     def deserialize(self, data: bytes) -> tuple[Any, ...] | bytes:
@@ -199,7 +201,7 @@ class JoinRowSerde(CompositeSerde[Any]):
                 accumulate((head[3] for head in heads), initial=end + ELEMENT.size * count)
             )
             if len(bounds) != chunks or len(heads) != count or places[-1] != len(data):
-                raise DeserializationError(f"a row of a join is cut short: {data[:40]!r}")
+                raise DeserializationError(f"a row of a join store is truncated: {data[:40]!r}")
             read = self._read[side]
             return (
                 side,
@@ -210,4 +212,6 @@ class JoinRowSerde(CompositeSerde[Any]):
                 ),
             )
         except (struct.error, IndexError) as exc:
-            raise DeserializationError(f"a row of a join is cut short: {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"a row of a join store is truncated: {data[:40]!r}"
+            ) from exc

@@ -37,14 +37,15 @@ class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
     def serialize(self, value: tuple[int, VL | VR]) -> bytes:
         side, content = value
         if side not in (0, 1):
-            raise SerializationError(f"expected side 0 (left) or 1 (right), got {side!r}")
+            raise SerializationError(f"expected join side 0 (left) or 1 (right), got {side!r}")
         return bytes((side,)) + self.parts[side].serialize(content)
 
     @override
     def deserialize(self, data: bytes) -> tuple[int, VL | VR]:
         if data[:1] not in (b"\x00", b"\x01"):
             raise DeserializationError(
-                f"expected byte 0 (left) or 1 (right) and a value, got {data[:40]!r}"
+                f"expected a byte for the join side, 0 (left) or 1 (right), and a value, got "
+                f"{data[:40]!r}"
             )
         return data[0], self.parts[data[0]].deserialize(data[1:])
 

@@ -48,7 +48,8 @@ class QueueForm(PlainForm):
             place = len(key) - _HEAD
             if place < 0:
                 raise DeserializationError(
-                    f"a key of a queue is cut short: expected {_HEAD} bytes or more, got {key!r}"
+                    f"a changelog key of a queue store is truncated: expected {_HEAD} "
+                    f"bytes or more, got {key!r}"
                 )
             rebuild(QUEUED + key[place:-1] + ordered(read(key[:place])), record.value)
 

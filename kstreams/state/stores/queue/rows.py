@@ -188,7 +188,9 @@ class _KeySerde(CompositeSerde[Any]):
         if data == b"\x00":
             return _NUMBERS
         if data[:1] != QUEUED:
-            raise DeserializationError(f"expected the key of a queue's row, got {data[:40]!r}")
+            raise DeserializationError(
+                f"expected the key of a queue store's row, got {data[:40]!r}"
+            )
         return 1, read_int64(data, 1), read_int64(data, 9), self._key.deserialize(data[17:])
 
 
@@ -216,5 +218,6 @@ class _RowSerde(CompositeSerde[Any]):
             return _THREE.unpack(data[1:])
         except struct.error as exc:
             raise DeserializationError(
-                f"expected three int64 numbers of a queue, got {data[:40]!r}"
+                "expected three int64 numbers of a queue store (newest time, next record "
+                f"number, released time), got {data[:40]!r}"
             ) from exc

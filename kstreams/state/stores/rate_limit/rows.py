@@ -107,7 +107,9 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             pieces = [pack(start, end) + write(item) for start, end, item in value[1]]
             return _TIME.pack(value[0]) + joined(pieces)
         except struct.error as exc:
-            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+            raise SerializationError(
+                f"expected a row of a rate limit with int64 times, got {value!r}"
+            ) from exc
 
     @override
     def deserialize(self, data: bytes) -> _Row[V]:

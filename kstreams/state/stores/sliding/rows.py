@@ -117,7 +117,9 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             pieces = [_TIME.pack(time) + write(content) for time, content in value[1]]
             return _TIME.pack(value[0]) + joined(pieces)
         except struct.error as exc:
-            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+            raise SerializationError(
+                f"expected slices of a sliding window with int64 times, got {value!r}"
+            ) from exc
 
     @override
     def deserialize(self, data: bytes) -> _Row[V]:

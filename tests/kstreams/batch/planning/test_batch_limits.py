@@ -25,7 +25,7 @@ from tests.kstreams.batch.embedded_planner import (
 
 
 @given(lags=LAGS, total=st.integers(1, 2_000))
-def test_share_is_proportional_to_lag_and_does_not_exceed_available_records(
+def test_share_of_partition_is_proportional_to_its_lag_and_at_most_its_available_records(
     lags: dict[str, int], total: int
 ) -> None:
     shares = share(lags, total)

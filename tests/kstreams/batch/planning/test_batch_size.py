@@ -15,7 +15,7 @@ MEANS = st.fixed_dictionaries({place: st.floats(0.1, 1e7) for place in "abcd"})
 
 
 @given(COUNTS, MEANS, st.integers(1, 1 << 30), st.integers(0, 9))
-def test_fitting_returns_selection_within_byte_limit_or_one_record(
+def test_selection_of_records_is_within_byte_limit_or_one_record(
     counts: dict[str, int], means: dict[str, float], limit: int, turn: int
 ) -> None:
     taken = fitting(counts, means, limit, turn=turn)
@@ -27,7 +27,7 @@ def test_fitting_returns_selection_within_byte_limit_or_one_record(
 
 
 @given(COUNTS, MEANS, st.integers(1, 1 << 30))
-def test_fitting_reduces_selection_above_limit(
+def test_selection_of_records_above_byte_limit_is_reduced(
     counts: dict[str, int], means: dict[str, float], limit: int
 ) -> None:
     too_large = sum(count * means[place] for place, count in counts.items()) > limit
@@ -36,11 +36,11 @@ def test_fitting_reduces_selection_above_limit(
         assert sum(fitting(counts, means, limit).values()) < total
 
 
-def test_fitting_takes_partitions_in_proportion() -> None:
+def test_reduced_selection_takes_records_of_each_partition_in_proportion() -> None:
     assert fitting({"a": 300, "b": 100}, {"a": 10.0, "b": 10.0}, 400) == {"a": 30, "b": 10}
 
 
-def test_fitting_alternates_partitions_whose_share_is_below_one_record() -> None:
+def test_reduced_selections_alternate_between_partitions_whose_share_is_below_one_record() -> None:
     counts, means = {"a": 1_000, "b": 1, "c": 1}, {"a": 1.0, "b": 90.0, "c": 90.0}
     seen: Counter[str] = Counter()
     for turn in range(4):

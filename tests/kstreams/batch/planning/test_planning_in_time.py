@@ -80,7 +80,7 @@ def with_an_edge(topic: str) -> tuple[PartitionGroup, ...]:
     return builder.build().pipelines()[0]
 
 
-def test_planner_reads_partitions_of_topic_before_repartition_in_common_time_order(
+def test_planner_merges_partitions_of_repartitioned_topic_in_order_of_time(
     tmp_path: Path,
 ) -> None:
     log = new_log(tmp_path, "bursts")
@@ -183,7 +183,9 @@ def test_plan_log_stores_horizon_and_delayed_partitions_of_plan(tmp_path: Path) 
     assert plans.at(4) == bare
 
 
-def test_records_behind_a_record_with_time_in_future_are_held_until_settled(tmp_path: Path) -> None:
+def test_plan_delays_records_after_a_record_with_time_in_future_by_settle_time(
+    tmp_path: Path,
+) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL * 3)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))

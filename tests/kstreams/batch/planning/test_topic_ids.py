@@ -85,7 +85,7 @@ def test_recreated_topic_is_detected_by_topic_ids_of_commit_without_plan(tmp_pat
         )
 
 
-def test_plan_from_positions_without_topic_id_records_present_topic_id(tmp_path: Path) -> None:
+def test_plan_stores_present_topic_id_if_its_start_positions_have_none(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
     planner = planner_on(log, groups_of("a"), a__0=5)

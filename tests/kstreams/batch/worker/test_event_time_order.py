@@ -182,7 +182,7 @@ TIMES = st.lists(st.integers(0, 9), max_size=12).map(
 
 
 @given(st.lists(st.tuples(TIMES, st.booleans()), min_size=1, max_size=4))
-def test_passed_returns_all_rows_that_no_unread_row_can_precede(
+def test_rows_that_no_unread_row_can_precede_are_processed(
     queues: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], bool]],
 ) -> None:
     times, more = [each for each, _ in queues], [is_open for _, is_open in queues]
@@ -197,7 +197,7 @@ def test_passed_returns_all_rows_that_no_unread_row_can_precede(
 
 
 @pytest.mark.parametrize(("before", "expected"), [(0, [0, 0]), (5, [1, None]), (99, [None, None])])
-def test_passed_leaves_out_rows_younger_than_settle_time(
+def test_rows_younger_than_settle_time_are_not_processed(
     before: int, expected: list[int | None]
 ) -> None:
     times = [np.array([1, 5, 6]), np.array([2, 3])]

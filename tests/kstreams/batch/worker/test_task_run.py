@@ -79,7 +79,7 @@ def test_task_status_has_counts_and_sizes_of_records_read_and_due_time() -> None
     assert size > 0
 
 
-def test_state_and_results_are_visible_only_after_keep_and_publish() -> None:
+def test_state_is_visible_only_after_keep_and_results_only_after_publish() -> None:
     scene = Scene(keeps_processors=True)
     scene.batch("a")
     assert (scene.working.count("counts"), scene.topics.read("out")) == (0, [])

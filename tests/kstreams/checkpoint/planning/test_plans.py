@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_find_returns_written_plan_and_none_for_other_batch(tmp_path: Path) -> None:
+def test_plan_log_finds_written_plan_and_none_for_other_batch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(3, PLAN)
     again = PlanLog(DirectoryObjectStore(tmp_path / "plans"))
     assert again.find(3) == PLAN
@@ -52,7 +52,9 @@ def test_plan_log_rejects_second_plan_of_same_number(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*.json")] == ["000000000000.json"]
 
 
-def test_begin_returns_start_positions_of_first_start(tmp_path: Path) -> None:
+def test_plan_log_begin_returns_start_positions_of_first_start_at_each_restart(
+    tmp_path: Path,
+) -> None:
     decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
     assert (
         PlanLog(DirectoryObjectStore(tmp_path)).begin(
@@ -129,7 +131,7 @@ def test_plan_log_removes_revisions_with_their_plan(tmp_path: Path) -> None:
     ]
 
 
-def test_slice_until_ends_at_given_offset() -> None:
+def test_slice_of_topic_is_cut_at_given_offset() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0

@@ -10,7 +10,7 @@ import pytest
 from kstreams.checkpoint.storage.finished_batches import NO_NOTES, DoneNotes
 
 
-def test_done_notes_last_is_newest_batch_and_older_notes_are_removed(tmp_path: Path) -> None:
+def test_done_notes_return_newest_finished_batch_and_remove_older_notes(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     assert notes.last() == -1
     notes.begin(-1)
@@ -24,7 +24,7 @@ def test_done_notes_last_is_newest_batch_and_older_notes_are_removed(tmp_path: P
     assert DoneNotes(tmp_path / "q" / "done").last() == 13
 
 
-def test_note_of_finished_batch_does_not_recreate_removed_checkpoint(tmp_path: Path) -> None:
+def test_done_note_does_not_recreate_removed_checkpoint(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     notes.begin(-1)
     shutil.rmtree(tmp_path / "q")
@@ -34,7 +34,7 @@ def test_note_of_finished_batch_does_not_recreate_removed_checkpoint(tmp_path: P
 
 
 @pytest.mark.parametrize("last", [-1, 3])
-def test_begin_removes_notes_of_batches_after_last_commit(tmp_path: Path, last: int) -> None:
+def test_begin_removes_done_notes_of_batches_after_last_commit(tmp_path: Path, last: int) -> None:
     notes = DoneNotes(tmp_path)
     notes.begin(-1)
     notes.note(4)
@@ -50,7 +50,7 @@ def test_done_notes_ignore_files_whose_name_is_no_number(tmp_path: Path) -> None
     assert notes.last() == 7
 
 
-def test_notes_of_older_folder_are_read_until_begin(tmp_path: Path) -> None:
+def test_done_notes_of_older_folder_are_read_until_begin(tmp_path: Path) -> None:
     older = tmp_path / "older"
     older.mkdir()
     (older / "5").touch()
@@ -60,7 +60,7 @@ def test_notes_of_older_folder_are_read_until_begin(tmp_path: Path) -> None:
     assert notes.last() == 4
 
 
-def test_no_notes_stores_no_batch() -> None:
+def test_placeholder_without_done_notes_stores_no_batch() -> None:
     NO_NOTES.begin(3)
     NO_NOTES.note(4)
     assert NO_NOTES.last() == -1

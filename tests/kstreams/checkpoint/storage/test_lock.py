@@ -70,7 +70,7 @@ def test_checkpoint_lock_does_not_block_locks_of_other_checkpoints(tmp_path: Pat
     other.release()
 
 
-def test_check_raises_fenced_error_after_takeover_where_file_locks_do_not_work(
+def test_lock_check_after_takeover_raises_fenced_error_although_file_locks_do_not_work(
     tmp_path: Path,
 ) -> None:
     older, newer = CheckpointLock(tmp_path), CheckpointLock(tmp_path)

@@ -32,7 +32,9 @@ def test_replace_overwrites_telemetry_document(files: TelemetryFiles) -> None:
     assert files.read("live.json") == b"2"
 
 
-def test_lines_returns_requested_number_of_last_lines_oldest_first(files: TelemetryFiles) -> None:
+def test_requested_number_of_last_telemetry_lines_is_returned_oldest_first(
+    files: TelemetryFiles,
+) -> None:
     for n in range(5):
         files.append("reports/q.jsonl", [b"%d" % n, b"%d'" % n])
     assert files.lines("reports/q.jsonl", 3) == [b"3'", b"4", b"4'"]

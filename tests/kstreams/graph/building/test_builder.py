@@ -59,7 +59,7 @@ def test_valid_topology_name_is_accepted(name: str) -> None:
     assert TopologyBuilder(name).name == name
 
 
-def test_source_has_policy_of_builder_unless_given_its_own() -> None:
+def test_source_has_error_policy_of_builder_unless_given_its_own() -> None:
     builder = TopologyBuilder("policies", on_error="skip")
     builder.add_sink("out", to_stdout(), source(builder, "a"))
     own = builder.add_source("b", LINES, on_error=DeadLetter("dead"), start="latest")
@@ -150,7 +150,7 @@ def test_merge_node_has_all_parents_in_order() -> None:
     assert builder.build().nodes["all"].parents == ("b", "a")
 
 
-def test_mirror_adds_sink_and_returns_parent_of_sink() -> None:
+def test_mirror_adds_sink_and_returns_node_before_sink() -> None:
     builder = TopologyBuilder("mirror")
     lines = builder.add_source("lines", LINES)
     copy = Topic("copy", key=LINES.key, value=LINES.value)

@@ -152,7 +152,7 @@ def test_unequal_counts_error_names_smaller_topic_and_code_to_add() -> None:
     assert "Or create the topics with one partition count." in text
 
 
-def test_smaller_topic_is_chosen_by_partitions_if_sizes_are_unknown() -> None:
+def test_unequal_counts_error_compares_partition_counts_if_topic_sizes_are_unknown() -> None:
     text = hint(meeting(CLICKS, USERS), COUNTS_OF)
     assert "Topic 'clicks-topic' is the smaller side (4 partitions, against 12 partitions" in text
 

@@ -143,7 +143,7 @@ def reading() -> Callable[[int], int]:
         (len, ""),
     ],
 )
-def test_lost_change_finds_change_of_object_in_source_of_function(
+def test_lost_change_check_finds_function_that_changes_its_object_or_an_outer_variable(
     function: Callable[..., Any], change: str
 ) -> None:
     assert lost_change(function) == change

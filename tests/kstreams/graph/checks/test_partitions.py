@@ -92,7 +92,7 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
-def test_error_of_unequal_partition_counts_before_store_names_its_node(
+def test_error_of_unequal_partition_counts_before_store_names_node_of_store(
     wire: Callable[[TopologyBuilder, Any, Any], None], expected_text: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:
@@ -142,7 +142,7 @@ def test_driver_reads_each_partition_of_topics_of_unequal_counts() -> None:
     assert found == [("s", 0), ("s", 1), *(("l", n) for n in range(5))]
 
 
-def test_driver_counts_by_key_after_smaller_of_two_topics() -> None:
+def test_driver_counts_keys_of_smaller_of_two_topics_in_its_partitions() -> None:
     builder = TopologyBuilder("t")
     totals = builder.add_processor("count", Count, builder.add_source("w", WORDS), stores=[COUNTS])
     builder.add_sink("out", OUT, totals, builder.add_source("l", LARGE))

@@ -62,7 +62,7 @@ def chain(*suppliers: Any) -> TopologyBuilder:
     return builder
 
 
-def test_column_form_with_need_records_runs_by_columns_below_source() -> None:
+def test_column_form_that_needs_source_records_runs_by_columns_after_source() -> None:
     assert execution(chain(_Passing(Need.RECORDS)).build(), "n0") == "columns"
 
 
@@ -71,13 +71,13 @@ def test_node_with_reason_against_columns_runs_by_records_and_describe_shows_rea
     assert execution(topology, "n0") == "records (it is no weather for columns)"
 
 
-def test_column_form_with_need_columns_runs_by_columns_below_output_columns() -> None:
+def test_column_form_that_needs_columns_runs_by_columns_after_node_that_outputs_columns() -> None:
     topology = chain(_Passing(Need.RECORDS), _Passing(Need.COLUMNS)).build()
     assert execution(topology, "n1") == "columns"
 
 
 @pytest.mark.parametrize("above", [_ByRecords, _Passing(Need.RECORDS, Output.RESULTS)])
-def test_column_form_with_need_columns_below_other_output_has_no_execution(above: Any) -> None:
+def test_column_form_that_needs_columns_has_no_execution_after_other_nodes(above: Any) -> None:
     assert execution(chain(above, _Passing(Need.COLUMNS)).build(), "n1") is None
 
 
@@ -89,7 +89,7 @@ def test_column_form_that_accepts_records_or_columns_uses_output_of_its_parent()
     assert execution(chain(_ByRecords, _Passing(either)).build(), "n1") == reason
 
 
-def test_operator_below_form_with_output_results_runs_by_columns() -> None:
+def test_operator_after_column_form_with_output_results_runs_by_columns() -> None:
     builder = TopologyBuilder("t")
     node: Any = builder.add_source("clicks", CLICKS)
     node = builder.add_processor("n0", _Passing(Need.RECORDS, Output.RESULTS), node)
@@ -98,7 +98,7 @@ def test_operator_below_form_with_output_results_runs_by_columns() -> None:
     assert execution(builder.build(), "n1") == "columns"
 
 
-def test_build_rejects_execution_columns_of_form_whose_need_is_not_met() -> None:
+def test_build_rejects_execution_by_columns_of_form_that_gets_no_required_input() -> None:
     builder = chain(_ByRecords, _Passing(Need.RECORDS, execution="columns"))
     with pytest.raises(TopologyError) as caught:
         builder.build()
@@ -112,6 +112,6 @@ def test_column_form_of_plain_class_or_function_is_none() -> None:
     assert column_form_of(_Passing) is None
 
 
-def test_input_of_need_columns_rejects_access_to_source_records() -> None:
-    with pytest.raises(TypeError, match="has no source of records"):
+def test_column_input_without_source_records_rejects_access_to_records() -> None:
+    with pytest.raises(TypeError, match="the input has no serdes of records"):
         _ = Input(Need.COLUMNS).records

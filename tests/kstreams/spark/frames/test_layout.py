@@ -29,7 +29,7 @@ def test_checkpoint_of_another_query_is_rejected(other: Layout, says: str) -> No
         other.check(LAYOUT.to_text())
 
 
-def test_task_of_group_key_is_task_the_key_was_made_for() -> None:
+def test_group_key_made_for_a_task_is_read_as_that_task() -> None:
     assert [task_of(key_of(task)) for task in range(5_000)] == list(range(5_000))
 
 

@@ -26,7 +26,7 @@ def test_store_without_backend_uses_no_disk(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_branch_of_memory_store_takes_over_its_contents(tmp_path: Path) -> None:
+def test_branch_of_closed_memory_store_gets_its_contents_only_once(tmp_path: Path) -> None:
     store = Memory().open(tmp_path / "a", ["s"])
     store.write({"s": StoreChanges([(b"k", b"v")])})
     store.close()

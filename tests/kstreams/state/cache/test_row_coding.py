@@ -57,7 +57,7 @@ def refuse(*_: object) -> Any:
 
 
 @pytest.mark.parametrize("serde", [BYTES, TEXT], ids=["bytes", "text"])
-def test_rows_beyond_one_array_are_encoded_one_by_one(
+def test_rows_too_large_for_one_array_are_encoded_one_by_one(
     serde: Serde[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [BYTES, TEXT].index(serde)

@@ -29,7 +29,7 @@ def _contents(*batches: dict[str, StoreChanges]) -> list[list[tuple[bytes, bytes
 
 
 @given(_BATCHES, _BATCHES)
-def test_merged_changes_lead_to_same_contents(
+def test_merged_store_changes_give_same_contents_as_separate_changes(
     before: list[dict[str, StoreChanges]], batches: list[dict[str, StoreChanges]]
 ) -> None:
     merged = dict(merged_changes(batches))
@@ -37,7 +37,7 @@ def test_merged_changes_lead_to_same_contents(
 
 
 @given(_BATCHES, st.data())
-def test_merged_changes_may_overlap_applied_ones(
+def test_merged_store_changes_may_be_applied_after_some_of_their_changes(
     batches: list[dict[str, StoreChanges]], data: st.DataObject
 ) -> None:
     seen = data.draw(st.integers(0, len(batches)))
@@ -46,7 +46,7 @@ def test_merged_changes_may_overlap_applied_ones(
 
 
 @given(_BATCHES)
-def test_merged_keys_and_ranges_are_sorted_and_disjoint(
+def test_merged_store_changes_have_sorted_keys_and_disjoint_ranges(
     batches: list[dict[str, StoreChanges]],
 ) -> None:
     for changed in merged_changes(batches).values():

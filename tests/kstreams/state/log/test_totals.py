@@ -26,7 +26,10 @@ def test_record_totals_survive_conversion_to_json() -> None:
     [
         ([], r"expected a JSON object, got \[\]"),
         ({"nodes": {}}, "field 'sources' is missing"),
-        ({"nodes": {"in": [1, 2, 3]}, "sources": {}}, "expected the four counts of a node, got"),
+        (
+            {"nodes": {"in": [1, 2, 3]}, "sources": {}},
+            r"expected the four counts of a node \(records in",
+        ),
         (
             {"nodes": {"in": [1, 2, -3, {}]}, "sources": {}},
             "a count of a node is -3, expected 0 to",
@@ -41,11 +44,11 @@ def test_record_totals_survive_conversion_to_json() -> None:
         ),
         (
             {"nodes": {}, "sources": {"in": {"lines/0": [1]}}},
-            "expected the two counts of a partition, got",
+            r"expected the two counts of a partition \(processed and held records\), got",
         ),
         (
             {"nodes": {}, "sources": {}, "topics": {"lines": [1, 2, 3]}},
-            "expected the four counts of topic 'lines', got",
+            r"expected the four counts of topic 'lines' \(records and bytes in",
         ),
     ],
 )
@@ -77,6 +80,6 @@ def test_number_of_reasons_made_by_records_is_bounded() -> None:
     assert counts.dropped[OTHERS] == 500 - 64
 
 
-def test_totals_of_waiting_count_records_in_loops() -> None:
+def test_new_record_totals_count_records_that_wait_in_loops() -> None:
     begun = Totals.of_waiting({"again": 3, "empty": 0})
     assert begun == Totals({"again": NodeCounts(3, held=3)})

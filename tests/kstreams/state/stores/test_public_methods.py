@@ -245,5 +245,6 @@ def test_rows_of_another_kind_are_rejected() -> None:
     store: Any = opened(window_store("s", key=TEXT, value=INT64))
     assert isinstance(WindowRows.of(store), WindowRows)
     for rows in (SessionRows, KeyValueRows):
-        with pytest.raises(TypeError, match=f"a store with {rows.__name__}, got WindowStore"):
+        expected = f"a store whose rows are {rows.__name__}, got a WindowStore with WindowRows"
+        with pytest.raises(TypeError, match=expected):
             rows.of(store)

@@ -60,7 +60,7 @@ def test_headers_and_key_too_large_are_left_out_after_value() -> None:
     assert found.key == b"in/0/9"
 
 
-def test_dead_letter_for_compacted_topic_has_its_place_as_key() -> None:
+def test_dead_letter_without_key_has_topic_partition_and_offset_as_key_if_required() -> None:
     assert fitted(letter(key=None), TopicLimits(needs_key=True), WALL_MS).key == b"in/0/9"
 
 
@@ -87,7 +87,7 @@ def test_any_dead_letter_is_fitted_to_limits(
     limits.check(fitted(made, limits, WALL_MS), WALL_MS)
 
 
-def test_dead_letter_is_fitted_in_its_task() -> None:
+def test_task_fits_dead_letter_to_limits_of_its_topic() -> None:
     def fail(*_: object) -> None:
         raise ValueError("x" * 2_000)
 

@@ -174,7 +174,7 @@ def test_key_rejected_by_partitioner_counts_as_misplaced(misplaced: Any) -> None
     assert caught.value.where.offset == 1
 
 
-def test_topic_with_one_partition_and_unchecked_task_accept_any_key() -> None:
+def test_any_key_is_accepted_by_topic_with_one_partition_and_without_key_check() -> None:
     task(joined(), partitions=1).run(queue_of(by(crc32), entry="left"))
     OneTask(joined().build()).run(queue_of(by(crc32), entry="left"))
 

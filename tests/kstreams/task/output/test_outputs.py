@@ -140,7 +140,7 @@ def test_first_interceptor_wraps_second_one() -> None:
     assert log == ["one>node@in/2", "two>node@in/2", "process", "two<node", "one<node"]
 
 
-def test_task_meta_survives_json_and_is_independent_of_it() -> None:
+def test_task_meta_survives_conversion_to_json_and_ignores_later_changes_of_the_json() -> None:
     meta = TaskMeta(5, {TopicPartition("in", 0): 3}, {"node/0": -1})
     data = meta.to_json()
     assert TaskMeta.from_json(data) == meta

@@ -23,7 +23,7 @@ def filled() -> ResultCollector:
     return collector
 
 
-def test_collected_records_and_tables_have_order_of_forwarding() -> None:
+def test_collected_records_and_tables_keep_order_in_which_they_were_forwarded() -> None:
     found = filled().drain()
     assert found is not None
     assert len(found) == 4

@@ -28,7 +28,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "cut"]), st.integers(0, 40)),
 
 
 @given(STEPS)
-def test_drain_returns_all_rows_that_cut_has_not_removed(
+def test_drain_of_output_rows_returns_all_rows_that_were_not_cut(
     steps: list[tuple[str, int]],
 ) -> None:
     held, model, number = OutputRows(most=500), OUTPUT_SCHEMA.empty_table(), 0

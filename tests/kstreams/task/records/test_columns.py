@@ -43,7 +43,7 @@ def test_records_survive_conversion_to_columns(made: list[Record[Any, Any]]) -> 
     ],
     ids=str,
 )
-def test_column_types_follow_from_type_tokens(token: object, expected: object) -> None:
+def test_column_type_is_derived_from_type_token(token: object, expected: object) -> None:
     assert arrow_type_of(token) == expected
 
 
@@ -64,6 +64,6 @@ def test_record_table_without_timestamps_is_rejected(table: dict[str, Any]) -> N
         whole(pa.table(table))
 
 
-def test_numbers_of_different_width_use_wider_type() -> None:
+def test_concatenated_number_columns_of_different_width_have_wider_type() -> None:
     narrow, wide = (pa.table({"x": pa.array([1], kind)}) for kind in (pa.int32(), pa.int64()))
     assert concat([narrow, wide]).schema.field("x").type == pa.int64()

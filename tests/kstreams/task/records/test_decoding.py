@@ -113,7 +113,7 @@ def test_dead_letters_have_record_and_reason() -> None:
     assert output.dropped == {"dead-letter-DeserializationError": 3}
 
 
-def test_dead_letters_have_order_of_records_whatever_their_failure() -> None:
+def test_dead_letters_keep_order_of_records_whatever_their_failure() -> None:
     def fail_on_two(_: Any, record: Record[Any, Any]) -> None:
         if record.value == 2:
             raise ValueError("two")

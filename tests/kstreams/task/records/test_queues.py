@@ -26,7 +26,7 @@ def test_queue_with_earliest_first_record_is_next(queues: list[list[int]]) -> No
     assert list(zip(numbers.tolist(), rows.tolist(), strict=True)) == expected
 
 
-def test_queue_since_offset_leaves_out_earlier_records_and_accepts_gaps() -> None:
+def test_queue_since_an_offset_has_only_later_records_and_accepts_offset_gaps() -> None:
     queue = queue_of([("a", n, 0) for n in range(4)], offsets=[3, 7, 8, 20])
     assert queue.since(0) is queue
     assert queue.since(3) is queue

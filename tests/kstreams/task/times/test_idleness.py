@@ -149,7 +149,7 @@ def test_last_windows_of_quiet_stream_close(windows: Any, execution: Any) -> Non
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_buffered_result_of_interval_is_forwarded_on_quiet_stream(execution: Any) -> None:
+def test_result_buffered_until_end_of_interval_is_forwarded_on_quiet_stream(execution: Any) -> None:
     driver, sink = windows_driver(TumblingWindows(seconds(60)), every(seconds(10)), execution)
     with driver:
         driver.pipe(IN, "a", 1, timestamp=0)

@@ -102,7 +102,7 @@ def test_store_page_selects_windows_by_time(app: Showcase, served: Served) -> No
     refused = html(served, f"{windows}?since=soon", status=400)
     assert "expected a time in UTC, such as 2026" in refused.text
     both = html(served, f"{windows}?since={text}&from=1", status=400)
-    assert "exclude each other" in both.text
+    assert "are both given" in both.text
     assert not html(served, paths_of(app)["store"]).all("input", id="since")
     then = iso(app.now_ms - 5_000)
     assert "an earlier version" in html(served, f"{windows}?at={quote(then)}").text

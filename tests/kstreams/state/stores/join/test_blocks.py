@@ -237,5 +237,5 @@ def test_block_of_sliced_columns_contains_only_the_slice() -> None:
 
 
 def test_block_of_unknown_side_is_rejected() -> None:
-    with pytest.raises(DeserializationError, match="expected the key of a join's row"):
+    with pytest.raises(DeserializationError, match="expected the key of a join store's row"):
         JoinKeySerde(TEXT).deserialize(b"\x03\x02" + bytes(16))

@@ -71,7 +71,7 @@ def test_find_sessions_returns_sessions_within_bounds(
 
 
 @given(changes_of)
-def test_next_timer_is_no_later_than_first_end_of_session(changes: list[Any]) -> None:
+def test_next_timer_of_session_store_is_no_later_than_first_session_end(changes: list[Any]) -> None:
     store, model = filled(changes)
     timer = SessionRows.of(store).next_timer()
     ends = [end for _, _, end in model]
@@ -81,7 +81,7 @@ def test_next_timer_is_no_later_than_first_end_of_session(changes: list[Any]) ->
     assert list(store.fetch_all(reverse=True)) == list(store.fetch_all())[::-1]
 
 
-def test_take_of_ended_sessions_returns_each_once() -> None:
+def test_session_store_returns_each_ended_session_once() -> None:
     store, _ = filled([("a", (0, 5), 7), ("a", (9, 9), 3)])
     rows: SessionRows[str, int] = SessionRows.of(store)
     assert rows.take_ended(5) == [("a", 0, 5, 7)]

@@ -23,7 +23,7 @@ def stores() -> tuple[SlidingRows[str, int], SlidingColumns]:
     return rows, SlidingColumns(rows)
 
 
-def test_sliding_columns_read_rows_put_singly() -> None:
+def test_sliding_store_rows_put_singly_are_read_by_columns() -> None:
     store, columns = stores()
     store.put("a", ((3, 30), (5, 50)), done_ms=2, timer_ms=9)
     store.put("c", ((7, 70),), done_ms=4, timer_ms=11)
@@ -36,7 +36,7 @@ def test_sliding_columns_read_rows_put_singly() -> None:
     assert columns.due(9) == [b"a"]
 
 
-def test_sliding_rows_written_by_columns_are_read_singly() -> None:
+def test_sliding_store_rows_written_by_columns_are_read_singly() -> None:
     store, columns = stores()
     store.put("b", ((1, 1),), done_ms=0, timer_ms=5)
     slices = SliceRows(np.array([0, 0]), np.array([3, 5]), (np.array([30, 50]),))

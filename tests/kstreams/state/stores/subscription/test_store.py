@@ -71,7 +71,7 @@ def test_rows_of_many_foreign_keys_equal_rows_of_each(made: Any, fresh: Any, ask
 
 
 @pytest.mark.parametrize("step", [1, 10, 60])
-def test_few_of_many_foreign_keys_are_found(step: int) -> None:
+def test_rows_of_each_requested_foreign_key_among_many_are_found(step: int) -> None:
     """Short gaps between keys are scanned, and long ones skipped."""
     base = MemoryStore(["s"])
     overlay = Overlay(base)

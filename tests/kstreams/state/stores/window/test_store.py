@@ -121,7 +121,7 @@ def test_window_that_the_definition_does_not_have_is_rejected() -> None:
     assert list(store.fetch_all()) == []
 
 
-def test_store_without_windows_returns_keys_without_end() -> None:
+def test_window_store_without_window_definition_returns_keys_without_end() -> None:
     store = window_store("w", key=BYTES, value=INT64).open(Overlay(MemoryStore(["w"])))
     store.put(Windowed(b"k", 5, 12), 1)
     assert list(store.fetch(b"k")) == [(Windowed(b"k", 5, NEVER_ENDS), 1)]
