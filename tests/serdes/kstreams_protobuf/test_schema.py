@@ -188,7 +188,10 @@ def test_base64_descriptor_is_read_as_a_schema() -> None:
         (Schema("AVRO", "{}"), "was written as AVRO"),
         (Schema("PROTOBUF", 'syntax = "proto3";'), "a message that its schema does not have"),
         (Schema("PROTOBUF", "message Other {}"), "got data of message Other"),
-        (Schema("PROTOBUF", MONEY, message_indexes=(3,)), "a message that its schema does not have"),
+        (
+            Schema("PROTOBUF", MONEY, message_indexes=(3,)),
+            "a message that its schema does not have",
+        ),
         (Schema("PROTOBUF", "package x;", "shapes.v1.Money"), "has no message shapes.v1.Money"),
         (Schema("PROTOBUF", "message Money {"), "ends too early"),
         (Schema("PROTOBUF", "message Money { string a = b; }"), "expected a field number, got 'b'"),
