@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ WAIT, SECONDS = "wait", 60
 
 @dataclass(frozen=True)
 class Look:
-    """Makes processors that look up a word, and log it; the first attempt at `wait` fails late."""
+    """Makes processors that look up a word, and log it; the first attempt at `wait` fails."""
 
     folder: Path
 
@@ -62,10 +63,22 @@ class Looking(Processor[int, str, int, str]):
         found = f"{self.words.get(word)}/{self.names.get(word)}"
         if word != record.value:
             (self.folder / f"saw-{uuid4().hex}").write_text(found)
-            if not (self.folder / "moved").exists():
-                wait_for((self.folder / "moved").exists)
+            if not (self.folder / "failed").exists():
+                (self.folder / "failed").touch()
                 raise RuntimeError("this attempt fails")
         self.context.forward(record.with_value(f"{record.value}:{found}"))
+
+
+class HoldRetry(logging.Handler):
+    """Holds a query between two attempts at a batch, while no task runs, until a file exists."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "the batch runs again" in record.getMessage():
+            wait_for(self.file.exists)
 
 
 def wait_for(happened: Callable[[], object]) -> None:
@@ -109,7 +122,7 @@ def looking(folder: Path, other: Path) -> Topology:
 
 @pytest.mark.engines("spark", "group-state")
 def test_batch_reads_one_version_on_every_attempt_and_next_batch_a_newer_one(
-    bench: Bench,
+    bench: Bench, request: pytest.FixtureRequest
 ) -> None:
     folder, other = bench.home / "seen", bench.home / "other"
     folder.mkdir()
@@ -131,9 +144,13 @@ def test_batch_reads_one_version_on_every_attempt_and_next_batch_a_newer_one(
     first = {text for _, text in bench.records(SEEN)}
     assert first == {f"{w}:old/{'Ann' if w == 'a' else None}+old" for w in "abcdef"}
 
+    hold = HoldRetry(folder / "moved")
+    retries = logging.getLogger("kstreams.execution.batch_attempts")
+    retries.addHandler(hold)
+    request.addfinalizer(lambda: retries.removeHandler(hold))
     bench.emit(TEXTS, [(1, f"{WAIT}a")])
     wait_for(lambda: list(folder.glob("saw-*")))
-    for _ in range(3):  # while the first attempt runs, both tables change
+    for _ in range(3):  # between the attempts, both tables change
         before = _fills(bench)
         bench.emit(WORDS, [("a", "new")])
         wait_for(partial(_has_filled, bench, before))
