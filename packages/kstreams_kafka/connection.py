@@ -21,7 +21,13 @@ from kstreams.errors import (
 )
 from kstreams_kafka.client_log import ClientLog
 from kstreams_kafka.client_options import ClientOptions
-from kstreams_kafka.librdkafka import AdminClient, KafkaError, KafkaException
+from kstreams_kafka.librdkafka import (
+    OFFSET_INVALID,
+    AdminClient,
+    KafkaError,
+    KafkaException,
+    ListOffsetsResultInfo,
+)
 
 __all__ = ("AdminConnection",)
 
@@ -117,7 +123,15 @@ class AdminConnection:
     def _result(self, future: Future[T], topic: str) -> T:
         """Wait for one answer about a topic, and return the answer; failures are typed errors."""
         # The client keeps to its own time-out; this one guards against waiting forever.
-        return self.attempt(lambda: future.result(self.timeout_s + 5), topic)
+        answer = self.attempt(lambda: future.result(self.timeout_s + 5), topic)
+        if isinstance(answer, ListOffsetsResultInfo) and answer.offset == OFFSET_INVALID:
+            # While a broker starts, the client may return this number without an error.
+            raise BrokerUnavailableError(
+                self.bootstrap,
+                f"the cluster returned no offset for a partition of topic {topic!r}",
+                KafkaError(KafkaError.OFFSET_NOT_AVAILABLE).name(),
+            )
+        return answer
 
     def attempt(self, step: Callable[[], T], topic: str | None = None) -> T:
         """Call a function of the client, and return its result; failures are typed errors."""

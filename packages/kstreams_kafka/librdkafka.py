@@ -8,6 +8,7 @@ from __future__ import annotations
 
 try:
     from confluent_kafka import (
+        OFFSET_INVALID,
         Consumer,
         IsolationLevel,
         KafkaError,
@@ -20,6 +21,7 @@ try:
     from confluent_kafka.admin import (
         AdminClient,
         ConfigResource,  # pyright: ignore[reportPrivateImportUsage] # public by its documentation
+        ListOffsetsResultInfo,  # pyright: ignore[reportPrivateImportUsage] # likewise
         NewTopic,  # pyright: ignore[reportPrivateImportUsage] # likewise
         OffsetSpec,  # pyright: ignore[reportPrivateImportUsage] # likewise
     )
@@ -31,12 +33,14 @@ except ImportError as exc:
 __all__ = (
     "EARLIEST",
     "LATEST",
+    "OFFSET_INVALID",
     "AdminClient",
     "ConfigResource",
     "Consumer",
     "IsolationLevel",
     "KafkaError",
     "KafkaException",
+    "ListOffsetsResultInfo",
     "Message",
     "NewTopic",
     "OffsetSpec",
