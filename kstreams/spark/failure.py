@@ -21,23 +21,19 @@ from dataclasses import dataclass, field
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from kstreams.batch.messages.error_json import from_json, to_json
-from kstreams.errors import ExecutionError, KStreamsError, ProcessingError
-from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
+from kstreams.batch.messages.error_json import to_json
+from kstreams.errors import ExecutionError, KStreamsError
+from kstreams.quoting import kind_of, one_line, safe_text, text_of
+from kstreams.workers.failure import MAX_CHARS, WorkerFailure, read_error, untyped
 
-__all__ = ("ErrorChannel", "WorkerFailure", "jvm_is_gone", "translated", "typed")
+__all__ = ("ErrorChannel", "jvm_is_gone", "translated", "typed")
 
 _LOG = logging.getLogger(__name__)
 _BEGIN = "<<kstreams-error:"
 _MARK = re.compile(_BEGIN + r"([A-Za-z0-9+/=]{1,2000000}):([0-9a-f]{64})>>")
-_MAX_CHARS = 30_000
 _BRIEF_CHARS = 300
 _MAX_TEXT = 1_000_000
 _FRAMES = re.compile(r"\n[ \t]+at [^\n(]{1,300}\(.*|\n[ \t]+\.\.\. \d+ more|\nDriver stacktrace:.*")
-
-
-class WorkerFailure(Exception):
-    """The exception of a worker: readable text with the typed error inside."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +51,14 @@ class ErrorChannel:
     def wrap(self, exc: BaseException) -> WorkerFailure:
         """Wrap an error in an exception that Spark passes to the driver."""
         try:
-            return self._wrapped(exc if isinstance(exc, KStreamsError) else _in_worker(exc))
+            return self._wrapped(exc if isinstance(exc, KStreamsError) else untyped(exc))
         except Exception:  # noqa: BLE001  # the user's error class may fail
-            return self._wrapped(_in_worker(exc))
+            return self._wrapped(untyped(exc))
 
     def _wrapped(self, error: KStreamsError) -> WorkerFailure:
-        text = safe_text(text_of(error), _MAX_CHARS).replace(_BEGIN, "<< kstreams-error:")
+        text = safe_text(text_of(error), MAX_CHARS).replace(_BEGIN, "<< kstreams-error:")
         # The brief form is for a text that is cut; the last that is whole counts.
-        brief, whole = self._mark(error, _BRIEF_CHARS), self._mark(error, _MAX_CHARS)
+        brief, whole = self._mark(error, _BRIEF_CHARS), self._mark(error, MAX_CHARS)
         return WorkerFailure(f"{one_line(text, _BRIEF_CHARS)}\n{brief}\n{text}\n{whole}")
 
     def find(self, exc: BaseException) -> KStreamsError | None:
@@ -74,12 +70,9 @@ class ErrorChannel:
             if not hmac.compare_digest(self._signature(data), signature):
                 continue
             try:
-                error = from_json(json.loads(base64.b64decode(data)))
+                return read_error(json.loads(base64.b64decode(data)))
             except (ValueError, KeyError, TypeError):  # written by another version of the library
                 continue
-            if isinstance(error, ProcessingError) and error.cause_traceback:
-                error.__cause__ = WorkerFailure(error.cause_traceback.rstrip())
-            return error
         return None
 
     def _mark(self, error: KStreamsError, limit: int) -> str:
@@ -141,8 +134,3 @@ def _without_frames(text: str) -> str:
     """Remove the Java stack from a text, and the middle of a text that is still long."""
     short = _FRAMES.sub("", text[:_MAX_TEXT])
     return short if len(short) <= 2_000 else f"{short[:800]}\n…\n{short[-1_000:]}"
-
-
-def _in_worker(exc: BaseException) -> ExecutionError:
-    message = f"{kind_of(exc)} in a worker: {safe_text(text_of(exc), _MAX_CHARS // 3)}"
-    return ExecutionError(f"{message}\n{traceback_of(exc, _MAX_CHARS // 3)}")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO
 
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.messages.envelope import Envelope
 from kstreams.workers.channel import Address, Channel, Listener, connect
 
@@ -134,14 +135,14 @@ class Exchange:
         for key in keys:
             self._check(key)
 
-    def put(self, run: int, envelope: Envelope, size: int = 0) -> None:
+    def put(self, run: int, envelope: Envelope) -> None:
         """Add an envelope for a task of this worker.
 
         Args:
             run: The id of the run.
-            envelope: A task call or records. Dropped if the run has ended.
-            size: The number of bytes of the records; 0 for a call, which is never spilled to disk.
+            envelope: A call, which stays in memory, or records. Dropped if the run has ended.
         """
+        size = _size(envelope)
         with self._lock:
             if run in self._canceled:
                 return
@@ -225,7 +226,7 @@ class Exchange:
                 run, stage, sender, refused = _HEAD.unpack(channel.receive())
                 if sender == _RECORDS:
                     envelope = Envelope.unpack(channel.receive())
-                    self.put(run, envelope, _size(envelope))
+                    self.put(run, envelope)
                 else:
                     self._finished((run, stage), sender, refused=refused)
         channel.close()
@@ -249,5 +250,6 @@ class Exchange:
 
 
 def _size(envelope: Envelope) -> int:
-    body = getattr(envelope.content, "body", None)
-    return 0 if body is None else body.size
+    """Return the bytes of records; 0 for other messages."""
+    content = envelope.content
+    return content.body.size if isinstance(content, EdgeRecords) else 0

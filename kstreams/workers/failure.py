@@ -1,4 +1,4 @@
-"""The errors of tasks, as JSON between a worker and the driver."""
+"""The typed errors of tasks, on their way from a worker to the driver."""
 
 from __future__ import annotations
 
@@ -9,37 +9,48 @@ from kstreams.batch.messages.error_json import from_json, to_json
 from kstreams.errors import ExecutionError, KStreamsError, ProcessingError
 from kstreams.quoting import kind_of, safe_text, text_of, traceback_of
 
-__all__ = ("WorkerFailure", "error_from", "error_json")
+__all__ = ("MAX_CHARS", "WorkerFailure", "error_from", "error_json", "read_error", "untyped")
 
-_MAX_CHARS = 30_000
+MAX_CHARS = 30_000
+"""The maximum characters of a text of an error."""
 
 
 class WorkerFailure(Exception):
-    """The cause of an error in a worker, as text."""
+    """The exception of a worker, as text."""
 
 
 def error_json(exc: BaseException) -> dict[str, Any]:
     """Return any exception as JSON-compatible data of a typed error."""
     try:
-        return to_json(exc if isinstance(exc, KStreamsError) else _untyped(exc), _MAX_CHARS)
+        return to_json(exc if isinstance(exc, KStreamsError) else untyped(exc), MAX_CHARS)
     except Exception:  # noqa: BLE001  # the user's error class may fail
-        return to_json(_untyped(exc), _MAX_CHARS)
+        return to_json(untyped(exc), MAX_CHARS)
 
 
 def error_from(data: Mapping[str, Any]) -> KStreamsError:
-    """Return the error from the result of `error_json`."""
+    """Return the error from the result of `error_json`, or an error that says it is unreadable."""
     try:
-        error = from_json(data)
+        return read_error(data)
     except (ValueError, KeyError, TypeError) as exc:
         return ExecutionError(
             f"the driver cannot read the error of a worker: {exc}",
             hint="all machines must run the same version of kstreams.",
         )
+
+
+def read_error(data: Mapping[str, Any]) -> KStreamsError:
+    """Return the error from the result of `to_json`, with the traceback of user code as its cause.
+
+    Raises:
+        ValueError, KeyError, TypeError: The data is damaged, or of another version of the library.
+    """
+    error = from_json(data)
     if isinstance(error, ProcessingError) and error.cause_traceback:
         error.__cause__ = WorkerFailure(error.cause_traceback.rstrip())
     return error
 
 
-def _untyped(exc: BaseException) -> ExecutionError:
-    message = f"{kind_of(exc)} in a worker: {safe_text(text_of(exc), _MAX_CHARS // 3)}"
-    return ExecutionError(f"{message}\n{traceback_of(exc, _MAX_CHARS // 3)}")
+def untyped(exc: BaseException) -> ExecutionError:
+    """Return a typed error for an exception of a worker that is not one of the library's."""
+    message = f"{kind_of(exc)} in a worker: {safe_text(text_of(exc), MAX_CHARS // 3)}"
+    return ExecutionError(f"{message}\n{traceback_of(exc, MAX_CHARS // 3)}")

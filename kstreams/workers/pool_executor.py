@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from kstreams.batch.messages.envelope import Content
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.execution.executor import BatchAttempt
-from kstreams.workers.messages import LoadStage, StageTurn
-from kstreams.workers.pickling import pickled
 from kstreams.workers.pool import WorkerPool
+from kstreams.workers.query_stages import QueryStages
 from kstreams.workers.runs import RunRequest
 
 __all__ = ("PoolExecutor",)
@@ -31,8 +29,7 @@ class PoolExecutor:
         self._pool = pool
         self._settings = settings
         self._import_path = import_path
-        self._stages: tuple[LoadStage, ...] = ()
-        self._reads = [{spec.name for spec in group.global_stores} for group in settings.groups]
+        self._stages: QueryStages | None = None
 
     def open(self) -> None:
         """Pickle the settings of the stages.
@@ -40,25 +37,20 @@ class PoolExecutor:
         Raises:
             CompileError: The settings of a stage cannot be pickled.
         """
-        self._stages = tuple(map(self._loaded, map(pickled, self._settings.stages())))
-
-    def _loaded(self, settings: bytes) -> LoadStage:
-        return LoadStage(hashlib.sha256(settings).hexdigest(), settings, self._import_path)
+        self._stages = QueryStages(self._settings, self._import_path)
 
     def run(self, attempt: BatchAttempt) -> Sequence[Content]:
         """Run all stages of a batch; see `Executor.run`."""
-        turns = tuple(
-            StageTurn(
-                stage.stage,
-                dict(attempt.plan.cuts),
-                {store: version for store, version in attempt.versions.items() if store in reads},
-            )
-            for stage, reads in zip(self._stages, self._reads, strict=True)
-        )
+        if self._stages is None:
+            raise RuntimeError("the executor is not open: call open() first")
         request = RunRequest(
-            attempt.batch, attempt.attempt, turns, attempt.calls, self._settings.width
+            attempt.batch,
+            attempt.attempt,
+            self._stages.turns(attempt),
+            attempt.calls,
+            self._settings.width,
         )
-        return self._pool.run(request, self._stages, owner=self)
+        return self._pool.run(request, self._stages.loads, owner=self)
 
     def idle(self) -> None:
         """Keep the workers; the engine decides when others need their cores.
@@ -74,4 +66,5 @@ class PoolExecutor:
 
     def close(self) -> None:
         """Release the settings of the stages in all workers."""
-        self._pool.forget(self._stages)
+        if self._stages is not None:
+            self._pool.forget(self._stages.loads)

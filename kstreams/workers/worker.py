@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.batch.messages.envelope import DRIVER, Envelope
 from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.batch.worker.stage_run import StageRun
@@ -261,9 +260,7 @@ class Worker:
         order = running.order
         number = order.slots[envelope.task % len(order.slots)]
         if number == running.number:
-            content = envelope.content
-            size = content.body.size if isinstance(content, EdgeRecords) else 0
-            self._exchange.put(order.run, envelope, size)
+            self._exchange.put(order.run, envelope)
         else:
             self._exchange.send((number, order.peers[number]), order.run, envelope)
 

@@ -37,7 +37,7 @@ class QuerySettings:
             a stage gets its own group, so the sent data grows with the number of stages, not with
             its square.
         counts: The number of tasks, by stage.
-        width: The number of Spark partitions of each stage; task `t` is in partition `t % width`.
+        width: The number of slots of each stage; task `t` of a later stage is in slot `t % width`.
         io: Reads source topics, and writes the output of sinks.
         changelogs: By store, the topic id and end offsets of its changelog at the start of the app.
         checkpoint_id: The checkpoint id, which is also the prefix of copies of global tables.
@@ -77,7 +77,7 @@ class QuerySettings:
             opened: The checkpoint of the query.
             io: Reads source topics, and writes the output of sinks.
             tasks: Number of tasks by group.
-            width: The maximum number of Spark partitions of a stage.
+            width: The maximum number of slots of a stage.
             fingerprint: The fingerprint of the topology.
             changelogs: By store, the topic id and end offsets of its changelog at the start of the
                 app.

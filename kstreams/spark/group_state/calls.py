@@ -15,15 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.worker.stage_run import Cuts
-from kstreams.global_tables.versions import Versions
+from kstreams.execution.executor import BatchAttempt
 from kstreams.workers.channel import Address, Channel, Listener, connect
-from kstreams.workers.messages import LoadStage
+from kstreams.workers.messages import LoadStage, StageTurn
 
 __all__ = (
     "CallServer",
     "ServerAddress",
-    "StageCalls",
+    "TaskCalls",
     "calls_of_task",
     "settings_of",
     "task_is_done",
@@ -41,27 +40,20 @@ class ServerAddress:
 
 
 @dataclass(frozen=True)
-class StageCalls:
-    """The task calls of one stage in one attempt at a batch.
+class TaskCalls:
+    """The calls of one task in one attempt at a batch.
 
     Attributes:
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        cuts: `Plan.cuts` of the batch: the plan revision that reduced the input of a task.
-        versions: The versions of global tables that the stage reads.
-        calls: The packed envelopes with the calls of each task, by task number.
+        turn: The data of the batch for the task's stage.
+        calls: The packed envelopes with the calls; empty if the task is not called.
     """
 
     batch: int
     attempt: int
-    cuts: Cuts
-    versions: Versions
-    calls: Mapping[int, Sequence[bytes]]
-
-    def of_task(self, task: int) -> StageCalls:
-        """Return a copy that contains only the calls of one task."""
-        own = {task: self.calls[task]} if task in self.calls else {}
-        return StageCalls(self.batch, self.attempt, self.cuts, self.versions, own)
+    turn: StageTurn
+    calls: Sequence[bytes] = field(repr=False)
 
 
 class CallServer:
@@ -75,29 +67,43 @@ class CallServer:
 
     def __init__(self, address: Address, secret: bytes, stages: Sequence[LoadStage]) -> None:
         self._stages = stages
-        self._lock = threading.Lock()
-        self._calls: tuple[StageCalls, ...] = ()
+        self._changed = threading.Condition()
+        self._attempt: BatchAttempt | None = None
+        self._turns: Sequence[StageTurn] = ()
+        self._calls: Sequence[Mapping[int, Sequence[bytes]]] = ()
         self._lost: Counter[tuple[int, int]] = Counter()
         self._listener = Listener(address, secret, self._serve)
         self.address = ServerAddress(self._listener.address, secret)
 
-    def begin(self, calls: Sequence[StageCalls]) -> None:
-        """Begin an attempt at a batch: send these calls to tasks from now on.
+    def begin(
+        self,
+        attempt: BatchAttempt,
+        turns: Sequence[StageTurn],
+        calls: Sequence[Mapping[int, Sequence[bytes]]],
+    ) -> None:
+        """Begin an attempt at a batch: send its calls to tasks from now on.
 
         Args:
-            calls: The calls of each stage, in the order of the stages.
+            attempt: The attempt.
+            turns: The data of the batch for each stage, in the order of the stages.
+            calls: The packed calls of each stage, by task.
         """
-        with self._lock:
-            self._calls = tuple(calls)
+        with self._changed:
+            self._attempt, self._turns, self._calls = attempt, turns, calls
             self._lost.clear()
 
-    def lost(self) -> dict[tuple[int, int], int]:
+    def lost(self, timeout_s: float) -> dict[tuple[int, int], int]:
         """Return the tasks whose process ended most often while they ran, and how often.
 
         The keys are the numbers of stage and task. When Spark gives up a batch, it also ends the
         processes of other tasks.
+
+        Args:
+            timeout_s: The maximum time to wait for the end of a process, in seconds: Spark may
+                report it before the connection of the process ends here.
         """
-        with self._lock:
+        with self._changed:
+            self._changed.wait_for(lambda: self._lost, timeout_s)
             most = max(self._lost.values(), default=0)
             return {task: deaths for task, deaths in self._lost.items() if deaths == most}
 
@@ -117,14 +123,21 @@ class CallServer:
                         channel.send(pickle.dumps(self._stages[stage]))
                     case "calls":
                         running.add((stage, task))
-                        with self._lock:
-                            found = self._calls[stage].of_task(task) if self._calls else None
-                        channel.send(pickle.dumps(found))
+                        channel.send(pickle.dumps(self._calls_of(stage, task)))
                     case "done":
                         running.discard((stage, task))
-        with self._lock:
+        with self._changed:
             self._lost.update(running)
+            self._changed.notify_all()
         channel.close()
+
+    def _calls_of(self, stage: int, task: int) -> TaskCalls | None:
+        """Return the calls of a task in the current attempt; None before the first attempt."""
+        with self._changed:
+            if self._attempt is None:
+                return None
+            own = self._calls[stage].get(task, ())
+            return TaskCalls(self._attempt.batch, self._attempt.attempt, self._turns[stage], own)
 
 
 # ------------------------------------------------------------ in a worker
@@ -139,9 +152,9 @@ def settings_of(server: ServerAddress, stage: int) -> LoadStage:
     return found
 
 
-def calls_of_task(server: ServerAddress, stage: int, task: int) -> StageCalls | None:
+def calls_of_task(server: ServerAddress, stage: int, task: int) -> TaskCalls | None:
     """Return the calls of a task; None if no batch runs, as the query ends."""
-    found: StageCalls | None = _request(server, {"kind": "calls", "stage": stage, "task": task})
+    found: TaskCalls | None = _request(server, {"kind": "calls", "stage": stage, "task": task})
     return found
 
 

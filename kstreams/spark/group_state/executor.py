@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import queue
 import secrets
 import shutil
@@ -26,17 +25,18 @@ from kstreams.execution.executor import (
 )
 from kstreams.scratch import scratch_directory
 from kstreams.spark.failure import ErrorChannel, typed
-from kstreams.spark.group_state.calls import CallServer, StageCalls
+from kstreams.spark.group_state.calls import CallServer
 from kstreams.spark.group_state.query import GroupQuery
 from kstreams.spark.group_state.stage import GroupStage
 from kstreams.spark.session import is_local
 from kstreams.workers.channel import Address, local_addresses
-from kstreams.workers.messages import LoadStage
-from kstreams.workers.pickling import pickled
+from kstreams.workers.query_stages import QueryStages
 
 __all__ = ("GroupStateExecutor",)
 
 _POLL_S = 0.2
+_LOST_S = 1.0
+"""The time after which an error without a typed error is not the end of a worker process."""
 _LOCATION = "spark.sql.streaming.checkpointLocation"
 
 
@@ -60,7 +60,7 @@ class GroupStateExecutor:
         self._settings = settings
         self._import_path = import_path
         self._errors = ErrorChannel()
-        self._reads = [{spec.name for spec in group.global_stores} for group in settings.groups]
+        self._stages: QueryStages | None = None
         self._counts = tuple(settings.counts)
         self._requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[list[Content] | BaseException] = queue.SimpleQueue()
@@ -77,10 +77,7 @@ class GroupStateExecutor:
             CompileError: The settings of a stage cannot be pickled; or the executors do not share a
                 folder for Spark's checkpoint.
         """
-        loaded = [
-            LoadStage(hashlib.sha256(data).hexdigest(), data, self._import_path)
-            for data in map(pickled, self._settings.stages())
-        ]
+        self._stages = QueryStages(self._settings, self._import_path)
         local = is_local(self._session)
         address: Address = (
             self._session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1",
@@ -88,11 +85,11 @@ class GroupStateExecutor:
         )
         if local:
             address, _ = local_addresses(self._opened.enter_context(scratch_directory()))
-        server = self._server = CallServer(address, secrets.token_bytes(32), loaded)
+        server = self._server = CallServer(address, secrets.token_bytes(32), self._stages.loads)
         self._opened.callback(server.close)
         stages = [
             GroupStage(server.address, number, each.stage, self._counts, self._errors)
-            for number, each in enumerate(loaded)
+            for number, each in enumerate(self._stages.loads)
         ]
         self._group_query = GroupQuery(
             self._session,
@@ -129,10 +126,10 @@ class GroupStateExecutor:
 
         Spark repeats failed tasks, so a task that failed is not a `TaskFailedError`.
         """
-        server, group_query = self._server, self._group_query
-        if server is None or group_query is None:
+        stages, server, group_query = self._stages, self._server, self._group_query
+        if stages is None or server is None or group_query is None:
             raise RuntimeError("the executor is not open: call open() first")
-        server.begin(self._stage_calls(attempt))
+        server.begin(attempt, stages.turns(attempt), self._calls(attempt.calls))
         try:
             if self._query is None or not self._query.isActive:
                 self._query = group_query.start()
@@ -147,7 +144,7 @@ class GroupStateExecutor:
         error = self._errors.find(outcome)
         if error is not None:
             raise error
-        lost = server.lost()
+        lost = server.lost(_LOST_S)
         if lost:
             (stage, task), deaths = min(lost.items())
             slots = self._slots(lost, attempt.calls)
@@ -177,22 +174,14 @@ class GroupStateExecutor:
             raise
         self._outcomes.put([Envelope.unpack(bytes(row["payload"])).content for row in rows])
 
-    def _stage_calls(self, attempt: BatchAttempt) -> list[StageCalls]:
+    def _calls(self, parts: Parts) -> list[dict[int, list[bytes]]]:
+        """Return the packed calls of a batch for each stage, by task."""
         calls: list[dict[int, list[bytes]]] = [{} for _ in self._counts]
-        for payloads in attempt.calls.values():
+        for payloads in parts.values():
             for _, payload in payloads:
                 envelope = Envelope.unpack(payload)
                 calls[envelope.stage].setdefault(envelope.task, []).append(payload)
-        return [
-            StageCalls(
-                attempt.batch,
-                attempt.attempt,
-                dict(attempt.plan.cuts),
-                {store: each for store, each in attempt.versions.items() if store in reads},
-                own,
-            )
-            for own, reads in zip(calls, self._reads, strict=True)
-        ]
+        return calls
 
     def _slots(self, lost: Iterable[tuple[int, int]], calls: Parts) -> list[int]:
         """Return the slots of lost tasks, for `WorkerLostError`.

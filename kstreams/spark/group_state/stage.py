@@ -93,13 +93,13 @@ class GroupStage:
         if calls is not None:
             try:
                 if not refused:
-                    own += map(Envelope.unpack, calls.calls.get(task, ()))
+                    own += map(Envelope.unpack, calls.calls)
                     run = StageRun(
                         self._settings(),
                         this_worker(),
                         calls.batch,
-                        calls.cuts,
-                        calls.versions,
+                        calls.turn.cuts,
+                        calls.turn.versions,
                         calls.attempt,
                     )
                     with gc_pauses():

@@ -42,7 +42,7 @@ class Peers:
     def send(self, sender: int, receiver: int, text: str) -> None:
         exchange, envelope = self.exchanges[sender], records(receiver, text)
         if sender == receiver:
-            exchange.put(RUN, envelope, len(text))
+            exchange.put(RUN, envelope)
         else:
             exchange.send((receiver, self.addresses[receiver]), RUN, envelope)
 

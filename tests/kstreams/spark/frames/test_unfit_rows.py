@@ -16,11 +16,11 @@ from kstreams.aggregators import sum_
 from kstreams.emit import each_update
 from kstreams.frames import Operator, ResultFrames, transform_frames
 from kstreams.operators import aggregate, map_values
-from kstreams.spark.failure import WorkerFailure
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.stores import timestamped_store
 from kstreams.topology import OnError
+from kstreams.workers.failure import WorkerFailure
 from tests.kstreams.spark.frames.test_typed_columns import (
     CLIMATE,
     PLACE,
