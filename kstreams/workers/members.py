@@ -114,7 +114,7 @@ class Members:
                 if self._is_closed:
                     raise BatchCanceledError
                 self.check()
-                free = {n: each for n, each in self._members.items() if not each.canceled_run}
+                free = self.available()
                 slow = sum(each.is_slow for each in self._members.values())
                 if free and len(free) >= wanted - slow:
                     return free
@@ -129,6 +129,11 @@ class Members:
                         hint="see the output of the worker processes, and the free cores.",
                     )
                 self._changed.wait(_POLL_S)
+
+    def available(self) -> dict[int, Member]:
+        """Return the workers that are not still busy with a canceled run, by number."""
+        with self._changed:
+            return {n: each for n, each in self._members.items() if not each.canceled_run}
 
     def check(self) -> None:
         """Raise the error of `fail`, if it was called."""

@@ -23,6 +23,7 @@ __all__ = (
     "Leave",
     "LoadStage",
     "Order",
+    "ReportCurrent",
     "RunStages",
     "StageTurn",
     "Welcome",
@@ -133,7 +134,18 @@ class Leave:
     at_once: bool = False
 
 
-Order = Welcome | LoadStage | RunStages | CancelRun | ForgetStages | Leave
+@dataclass(frozen=True)
+class ReportCurrent:
+    """Makes a worker report the run whose code it executes, also while that code blocks.
+
+    Attributes:
+        run: The id of the attempt that waits for the worker.
+    """
+
+    run: int
+
+
+Order = Welcome | LoadStage | RunStages | CancelRun | ForgetStages | Leave | ReportCurrent
 """The messages from the driver to a worker."""
 
 
@@ -143,8 +155,8 @@ class WorkerReport:
 
     Attributes:
         kind: "hello", "stage" (a later stage begins), "task" (a task begins), "sent" (a stage
-            before the last one has ended), "done", "failed", "lost" (another worker cannot be
-            reached) or "canceled".
+            before the last one has ended), "current" (the answer to `ReportCurrent`), "done",
+            "failed", "lost" (another worker cannot be reached) or "canceled".
         fields: JSON-compatible data that belong to the kind, such as the id of a run.
         payloads: Packed envelopes for the driver.
     """

@@ -18,7 +18,7 @@ from kstreams.workers.channel import Address
 from kstreams.workers.failure import error_from
 from kstreams.workers.launcher import Launcher
 from kstreams.workers.members import Members
-from kstreams.workers.messages import LoadStage, RunStages, WorkerReport
+from kstreams.workers.messages import LoadStage, ReportCurrent, RunStages, WorkerReport
 from kstreams.workers.runs import Event, Member, Run, RunRequest
 from kstreams.workers.slots import assigned_slots
 from kstreams.workers.slow_workers import SlowWorkers, SlowWorkersError, Speculation
@@ -26,6 +26,8 @@ from kstreams.workers.slow_workers import SlowWorkers, SlowWorkersError, Specula
 __all__ = ("WorkerPool",)
 
 _LOG = logging.getLogger(__name__)
+_BLOCKED_S = 5.0
+"""The time after which code of another query blocks a worker, if another worker is idle."""
 
 
 class WorkerPool:
@@ -78,7 +80,8 @@ class WorkerPool:
         """Run all stages of a batch, and return the results of its tasks.
 
         If some workers are slow, the batch runs again without them, while they finish their part;
-        the results of only one of both runs are used.
+        the results of only one of both runs are used. The same happens if a worker does not begin
+        its part for 5 s because it runs code of another query, while another worker is idle.
 
         Args:
             request: The attempt at the batch, with its task calls.
@@ -96,9 +99,10 @@ class WorkerPool:
                 return self._run(request, stages, owner)
             except SlowWorkersError as slow:
                 _LOG.warning(
-                    "batch %d: workers %s are slow: the batch runs again without them",
+                    "batch %d: workers %s %s: the batch runs again without them",
                     request.batch,
                     sorted(slow.workers),
+                    slow.reason,
                 )
                 request = request._replace(attempt=request.attempt + 1)
 
@@ -195,6 +199,8 @@ class WorkerPool:
                     run.tasks.pop(event.worker, None)
                 case "task":
                     run.tasks[event.worker] = int(report.fields["task"])
+                case "current":
+                    self._check_blocked(run, event.worker, report)
                 case "lost":
                     raise self._lost(run, int(report.fields["worker"]))
                 case "failed":
@@ -202,14 +208,35 @@ class WorkerPool:
         return results
 
     def _next_event(self, run: Run) -> Event:
-        if run.progress is None:
-            return run.events.get()
+        check_at = time.monotonic() + _BLOCKED_S
         while True:
+            interval_s = _BLOCKED_S if run.progress is None else run.progress.interval_s
             with suppress(queue.Empty):
-                return run.events.get(timeout=run.progress.interval_s)
-            slow = run.progress.find()
-            if slow:
-                raise SlowWorkersError(slow)
+                return run.events.get(timeout=interval_s)
+            if run.progress is not None and (slow := run.progress.find()):
+                raise SlowWorkersError(slow, "are slow")
+            if time.monotonic() >= check_at:
+                self._request_current(run)
+                check_at += _BLOCKED_S
+
+    def _request_current(self, run: Run) -> None:
+        """Make the workers that delay a run report which run they execute."""
+        if self._has_idle_worker():
+            for number in run.left:
+                with suppress(OSError):  # the end of a worker is an event
+                    run.members[number].send(ReportCurrent(run.number))
+
+    def _check_blocked(self, run: Run, worker: int, report: WorkerReport) -> None:
+        """Raise `SlowWorkersError` if code of another run blocks a worker and another is idle."""
+        current, seconds = int(report.fields["current"]), float(report.fields["seconds"])
+        is_blocked = current not in (-1, run.number) and seconds >= _BLOCKED_S
+        if is_blocked and worker in run.left and self._has_idle_worker():
+            raise SlowWorkersError(frozenset({worker}), "run blocking code of another query")
+
+    def _has_idle_worker(self) -> bool:
+        with self._lock:
+            busy = {number for run in self._runs.values() for number in run.left}
+        return not self.members.available().keys() <= busy
 
     def _lost(self, run: Run, worker: int) -> WorkerLostError:
         self.members.remove(run.members[worker])

@@ -1,4 +1,4 @@
-"""Finds the workers that are much slower than the other workers of a batch."""
+"""Workers that delay a batch: they are slow, or run blocking code of another query."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ class Speculation:
 
 
 class SlowWorkersError(Exception):
-    """Workers are much slower than the other workers of a run.
+    """Workers delay a run that other workers can finish.
 
     Attributes:
-        workers: The numbers of the slow workers.
+        workers: The numbers of these workers.
+        reason: Why they delay the run.
     """
 
-    def __init__(self, workers: frozenset[int]) -> None:
-        super().__init__(workers)
+    def __init__(self, workers: frozenset[int], reason: str) -> None:
+        super().__init__(workers, reason)
         self.workers = workers
+        self.reason = reason
 
 
 class SlowWorkers:

@@ -9,6 +9,7 @@ import queue
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from kstreams.workers.messages import (
     Leave,
     LoadStage,
     Order,
+    ReportCurrent,
     RunStages,
     Welcome,
     WorkerReport,
@@ -103,6 +105,7 @@ class Worker:
         self._runs: dict[int, _Running] = {}
         self._ran: set[str] = set()  # stages that have not read ahead since
         self._current = -1  # the run whose code is running
+        self._current_since = 0.0
         self._interrupting = threading.Lock()
         self._ended = threading.Event()
         self._collections = count(1)
@@ -129,10 +132,13 @@ class Worker:
             self._exchange.close()
 
     def _receive(self) -> None:
-        """Receive the driver's orders; a canceled run ends at once."""
+        """Receive the driver's orders; those that cannot wait for code of the user run here."""
         with suppress(*_CLOSED):
             while True:
                 order: Order = pickle.loads(self._driver.receive())  # noqa: S301  # the driver's
+                if isinstance(order, ReportCurrent):
+                    self._report_current(order.run)
+                    continue
                 if isinstance(order, CancelRun):
                     self._exchange.end(order.run)
                     if order.interrupt:
@@ -146,6 +152,13 @@ class Worker:
         with self._interrupting:
             if self._current == run:
                 signal.pthread_kill(threading.main_thread().ident or 0, _INTERRUPT)
+
+    def _report_current(self, waiting: int) -> None:
+        """Report the run whose code is running, and for how long, to the driver."""
+        with self._interrupting:
+            current, seconds = self._current, time.monotonic() - self._current_since
+        fields = {"run": waiting, "current": current, "seconds": seconds}
+        self._report(WorkerReport("current", fields))
 
     def _obey(self) -> None:
         idle, leaves = True, False
@@ -194,7 +207,7 @@ class Worker:
             return
         try:
             with self._interrupting:
-                self._current = run
+                self._current, self._current_since = run, time.monotonic()
             try:
                 work()
             finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -35,6 +36,7 @@ from kstreams.workers.query_stages import QueryStages
 __all__ = ("GroupStateExecutor",)
 
 _POLL_S = 0.2
+_CHECK_S = 1.0
 _LOST_S = 1.0
 """The time after which an error without a typed error is not the end of a worker process."""
 _LOCATION = "spark.sql.streaming.checkpointLocation"
@@ -69,6 +71,7 @@ class GroupStateExecutor:
         self._group_query: GroupQuery | None = None
         self._query: StreamingQuery | None = None
         self._is_canceled = False
+        self._checked_at = 0.0
 
     def open(self) -> None:
         """Pickle the settings of the stages, and start the streaming query.
@@ -201,10 +204,12 @@ class GroupStateExecutor:
     # ------------------------------------------------------------ ending
 
     def idle(self) -> None:
-        """Check that Spark runs; between batches, the query runs no Spark job."""
+        """Check once a second that Spark runs; between batches, the query runs no Spark job."""
+        if self._query is None or time.monotonic() - self._checked_at < _CHECK_S:
+            return
+        self._checked_at = time.monotonic()
         try:
-            if self._query is not None:
-                self._query.isActive  # noqa: B018  # asks the JVM
+            self._query.isActive  # noqa: B018  # asks the JVM
         except (Py4JError, ConnectionError) as exc:
             raise typed(exc) from exc
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -20,8 +18,6 @@ from kstreams import (
     TEXT,
     App,
     Embedded,
-    FixedKeyProcessor,
-    ProcessorContext,
     Record,
     TopologyBuilder,
     key_value_store,
@@ -30,7 +26,7 @@ from kstreams.app import AppState
 from kstreams.errors import CompileError, ExecutionError, ProcessingError, WorkerDiedError
 from kstreams.local_workers import engine
 from kstreams.workers.pool import WorkerPool
-from tests.kstreams.spark.failing_processors import Trap
+from tests.kstreams.spark.failing_processors import KillingCount, Sleeping, StrictCount, Trap
 from tests.support.spark.bench import (
     COUNTS,
     TOTALS,
@@ -66,25 +62,13 @@ def test_records_are_counted_once_after_repartitions(bench: Bench, workers: int)
     assert Counter(bench.records(TOTALS)) == repartitioned_totals([*RECORDS, *RECORDS[:50]])
 
 
-class Fatal(Count):
-    """Counts, and kills its process at a record while a trap is armed."""
-
-    def __init__(self, trap: Trap) -> None:
-        self.trap = trap
-
-    def process(self, record: Record[str, str]) -> None:
-        if record.value.endswith("2") and self.trap.spring():
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().process(record)
-
-
 @pytest.mark.kill
 def test_batch_runs_again_after_the_death_of_a_worker(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=2)
     bench.create(WORDS, partitions=3)
     bench.emit(WORDS, RECORDS)
     trap.arm()
-    bench.run(repartitioned_twice(lambda: Fatal(trap)))
+    bench.run(repartitioned_twice(lambda: KillingCount(trap)))
     assert trap.sprung == 2
     assert Counter(bench.records(TOTALS)) == repartitioned_totals(RECORDS)
 
@@ -95,7 +79,7 @@ def test_third_death_in_a_batch_is_an_error_with_group_and_records(bench: Bench)
     bench.create(WORDS, partitions=2)
     bench.emit(WORDS, RECORDS)
     trap.arm()
-    topology = repartitioned_twice(lambda: Fatal(trap))
+    topology = repartitioned_twice(lambda: KillingCount(trap))
     with pytest.raises(WorkerDiedError) as caught:
         bench.run(topology)
     error = caught.value
@@ -107,34 +91,14 @@ def test_third_death_in_a_batch_is_an_error_with_group_and_records(bench: Bench)
     assert Counter(bench.records(TOTALS)) == repartitioned_totals(RECORDS)
 
 
-class Failing(Count):
-    """Counts, and fails at a value."""
-
-    def process(self, record: Record[str, str]) -> None:
-        if record.value == "bad":
-            raise ValueError("a bad record")
-        super().process(record)
-
-
 def test_error_of_a_processor_is_raised_with_its_place(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, [("a", "good"), ("a", "bad")])
     with pytest.raises(ProcessingError, match="a bad record") as caught:
-        bench.run(counting(Failing))
+        bench.run(counting(StrictCount))
     where = caught.value.where
     assert (where.node, where.topic, where.offset) == ("count", "words", 1)
     assert "raise ValueError" in str(caught.value.__cause__)
-
-
-class Sleeping(FixedKeyProcessor[str, str, str]):
-    """Sleeps for a minute at each record."""
-
-    def init(self, context: ProcessorContext[str, str]) -> None:
-        self.context = context
-
-    def process(self, record: Record[str, str]) -> None:
-        Path(record.value).touch()
-        time.sleep(60)
 
 
 def test_close_interrupts_a_batch_after_its_timeout(bench: Bench) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +67,38 @@ class FailingCount(Count):
         super().process(record)
         if record.key == "bad" and self.trap.spring():
             raise RuntimeError("this record is bad")
+
+
+class KillingCount(Count):
+    """Counts, and kills its process at a value that ends with 2."""
+
+    def __init__(self, trap: Trap) -> None:
+        self.trap = trap
+
+    def process(self, record: Record[str, str]) -> None:
+        if record.value.endswith("2") and self.trap.spring():
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().process(record)
+
+
+class StrictCount(Count):
+    """Counts, and raises at the value `bad`."""
+
+    def process(self, record: Record[str, str]) -> None:
+        if record.value == "bad":
+            raise ValueError("a bad record")
+        super().process(record)
+
+
+class Sleeping(FixedKeyProcessor[str, str, str]):
+    """Creates the file that is the value of a record, and sleeps for a minute."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        self.context = context
+
+    def process(self, record: Record[str, str]) -> None:
+        Path(record.value).touch()
+        time.sleep(60)
 
 
 class WrongCount(Count):

@@ -10,7 +10,18 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.spark.bench import TOTALS, WORDS, Bench, counting, expected_totals
+from kstreams import TEXT, Topic, TopologyBuilder
+from kstreams.workers import pool
+from tests.kstreams.spark.failing_processors import Sleeping
+from tests.support.spark.bench import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    Count,
+    counting,
+    expected_totals,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -81,3 +92,36 @@ def test_three_apps_run_at_the_same_time(bench: Bench) -> None:
         app.close()
     expected = expected_totals(RECORDS)
     assert Counter(bench.records(TOTALS)) == Counter({key: 3 * n for key, n in expected.items()})
+
+
+FILES = Topic("files", TEXT, TEXT)
+
+
+@pytest.mark.engines("spark", "embedded")
+def test_query_continues_on_other_worker_while_code_of_another_query_blocks_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_BLOCKED_S", 1.0)
+    builder = TopologyBuilder("one-blocks")
+    builder.add_processor("sleep", Sleeping, builder.add_source("files", FILES))
+    words = builder.add_source("words", WORDS)
+    builder.add_sink(
+        "totals", TOTALS, builder.add_processor("count", Count, words, stores=[COUNTS])
+    )
+    topology = builder.build()
+    assert len(topology.pipelines()) == 2
+    bench.create(FILES, WORDS, TOTALS)
+    app = bench.app(topology)
+    app.start()
+    began = bench.home / "began"
+    bench.emit(FILES, [("a", str(began))])
+    end = time.monotonic() + 50
+    while not began.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    for number in (1, 2, 3):
+        bench.emit(WORDS, RECORDS)
+        while len(bench.records(TOTALS)) < number * len(RECORDS) and time.monotonic() < end:
+            time.sleep(0.05)
+    assert time.monotonic() < end
+    assert Counter(bench.records(TOTALS)) == expected_totals(3 * RECORDS)
+    app.close(timedelta(seconds=0.5))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,15 +18,14 @@ from pyspark.sql.streaming.listener import (
 )
 from typing_extensions import override
 
-from kstreams import FixedKeyProcessor, ProcessorContext, Record, TopologyBuilder
+from kstreams import TopologyBuilder
 from kstreams.app import AppState
 from kstreams.errors import ProcessingError, WorkerDiedError
-from tests.kstreams.spark.failing_processors import Trap
+from tests.kstreams.spark.failing_processors import KillingCount, Sleeping, StrictCount, Trap
 from tests.support.spark.bench import (
     TOTALS,
     WORDS,
     Bench,
-    Count,
     counting,
     expected_totals,
 )
@@ -115,24 +111,12 @@ def test_spark_shows_one_stateful_operator_per_group_with_one_row_per_task(
     assert not query.isActive
 
 
-class Fatal(Count):
-    """Counts, and kills its process at a record while a trap is armed."""
-
-    def __init__(self, trap: Trap) -> None:
-        self.trap = trap
-
-    def process(self, record: Record[str, str]) -> None:
-        if record.value.endswith("2") and self.trap.spring():
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().process(record)
-
-
 def test_death_of_a_worker_loses_and_repeats_nothing(grouped: Bench) -> None:
     trap = Trap(grouped.home / "trap", times=2)
     grouped.create(WORDS, partitions=3)
     grouped.emit(WORDS, RECORDS)
     trap.arm()
-    grouped.run(repartitioned_twice(lambda: Fatal(trap)))
+    grouped.run(repartitioned_twice(lambda: KillingCount(trap)))
     assert trap.sprung == 2
     assert Counter(grouped.records(TOTALS)) == repartitioned_totals(RECORDS)
 
@@ -144,7 +128,7 @@ def test_record_that_always_kills_its_worker_fails_the_app_and_names_the_group(
     grouped.create(WORDS, partitions=2)
     grouped.emit(WORDS, RECORDS)
     trap.arm()
-    topology = repartitioned_twice(lambda: Fatal(trap))
+    topology = repartitioned_twice(lambda: KillingCount(trap))
     with pytest.raises(WorkerDiedError) as caught:
         grouped.run(topology)
     assert caught.value.where.group == topology.group_of_store("counts").name
@@ -154,39 +138,19 @@ def test_record_that_always_kills_its_worker_fails_the_app_and_names_the_group(
     assert Counter(grouped.records(TOTALS)) == repartitioned_totals(RECORDS)
 
 
-class Failing(Count):
-    """Counts, and fails at a value."""
-
-    def process(self, record: Record[str, str]) -> None:
-        if record.value == "bad":
-            raise ValueError("a bad record")
-        super().process(record)
-
-
 def test_error_of_a_processor_names_the_record_and_the_next_start_continues(
     grouped: Bench,
 ) -> None:
     grouped.create(WORDS)
     grouped.emit(WORDS, [("a", "good")])
-    grouped.run(counting(Failing))
+    grouped.run(counting(StrictCount))
     grouped.emit(WORDS, [("a", "bad")])
     with pytest.raises(ProcessingError, match="a bad record") as caught:
-        grouped.run(counting(Failing))
+        grouped.run(counting(StrictCount))
     where = caught.value.where
     assert (where.node, where.topic, where.offset) == ("count", "words", 1)
     grouped.run(counting())
     assert Counter(grouped.records(TOTALS)) == expected_totals([("a", "")] * 2)
-
-
-class Sleeping(FixedKeyProcessor[str, str, str]):
-    """Sleeps for a minute at each record."""
-
-    def init(self, context: ProcessorContext[str, str]) -> None:
-        self.context = context
-
-    def process(self, record: Record[str, str]) -> None:
-        Path(record.value).touch()
-        time.sleep(60)
 
 
 def test_close_with_a_timeout_interrupts_the_micro_batch(

@@ -41,6 +41,7 @@ def keeping() -> Topology:
     return builder.build()
 
 
+@pytest.mark.engines("spark", "embedded")  # as an operator, the next batch may use another process
 def test_object_kept_from_batch_is_rejected_in_next_batch(bench: Bench) -> None:
     bench.create(WORDS, partitions=1)
     bench.emit(WORDS, [("a", "x")])

@@ -125,6 +125,7 @@ for times in (2, 1_000):
     app = App(
         counting(lambda: DyingCount(trap, killed=True)), Embedded(home / f"topics-{times}"),
         checkpoint=home / f"checkpoint-{times}", parallelism=2, trigger=timedelta(0), spark=spark,
+        stage=sys.argv[2],
     )
     try:
         app.run(until="end")
@@ -138,14 +139,16 @@ for times in (2, 1_000):
 @pytest.mark.spark
 @pytest.mark.kill
 @pytest.mark.timeout(300)
+@pytest.mark.engines("spark")
+@pytest.mark.parametrize("stage", ["workers", "group-state"])
 def test_batch_is_retried_up_to_three_deaths_if_spark_does_not_retry(
-    bench: Bench,
+    bench: Bench, stage: str
 ) -> None:
     for times in (2, 1_000):
         bench.connection = Embedded(bench.home / f"topics-{times}", durable=False)
         bench.create(WORDS)
         bench.emit(WORDS, GOOD + MORE)
-    command = [sys.executable, "-c", _RUN, str(bench.home)]
+    command = [sys.executable, "-c", _RUN, str(bench.home), stage]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout.splitlines() == ["ended 2", f"died 3 3 {BAD_PARTITION}"]
     assert done.stderr.count("the batch runs again") == 2 + 2
