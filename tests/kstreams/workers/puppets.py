@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kstreams.batch.messages.envelope import Content
+from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
+from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.errors import ExecutionError
 from kstreams.workers.channel import connect
 from kstreams.workers.launcher import DriverEndpoint
@@ -137,3 +138,13 @@ class Running:
         self.thread.join(20)
         assert not self.thread.is_alive()
         return self.result
+
+
+def answer(name: str) -> bytes:
+    """Return a packed result with a name, for `Puppet.tell`."""
+    return Envelope(DRIVER, 0, Refusal((), arrived={name: {0: 1}})).pack()
+
+
+def names(result: Any) -> set[str]:
+    """Return the names of the results of a batch."""
+    return {name for each in result for name in each.arrived}

@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kstreams.batch.messages.envelope import DRIVER, Envelope
-from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.errors import ExecutionError, ProcessingError
 from kstreams.execution.executor import BatchCanceledError, TaskFailedError, WorkerLostError
-from kstreams.workers import members, pool
+from kstreams.workers import members
 from kstreams.workers.failure import error_json
 from kstreams.workers.messages import (
     CancelRun,
     Leave,
     LoadStage,
     Order,
-    ReportCurrent,
     RunStages,
 )
-from tests.kstreams.workers.puppets import Puppet, Puppets, Running, Stand
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[[int], Stand]]:
-    made: list[Stand] = []
-
-    def make(size: int) -> Stand:
-        made.append(Stand(tmp_path, size))
-        return made[-1]
-
-    yield make
-    for stand in made:
-        stand.close()
-
-
-def answer(name: str) -> bytes:
-    return Envelope(DRIVER, 0, Refusal((), arrived={name: {0: 1}})).pack()
-
-
-def names(result: Any) -> set[str]:
-    return {name for each in result for name in each.arrived}
+from tests.kstreams.workers.puppets import Puppet, Puppets, Running, answer, names
 
 
 def test_pool_sends_tasks_of_each_slot_to_its_worker_and_returns_all_results(make: Any) -> None:
@@ -325,79 +300,3 @@ def test_failed_pool_raises_its_error_in_current_and_later_runs(make: Any) -> No
     assert running.end() is error
     assert puppet.order() == CancelRun(run, interrupt=True)
     assert Running(stand.pool, {0: [b"a"]}, width=1).end() is error
-
-
-class BlockedWorker:
-    """Two workers: one of them runs code of another query, the other one has finished its part."""
-
-    def __init__(self, stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pool, "_BLOCKED_S", 0.1)
-        self.blocked, self.other = stand.puppet(0), stand.puppet(1)
-        for puppet in (self.blocked, self.other):
-            puppet.number()
-        self.blocking = Running(stand.pool, {0: [b"a"]})
-        self.blocking_run = self.blocked.runs().run
-        self.waiting = Running(stand.pool, {0: [b"b"], 1: [b"c"]})
-        self.waiting_run = self.blocked.runs().run
-        assert self.other.runs().run == self.waiting_run
-
-    def finish_other(self) -> None:
-        self.other.tell("done", [answer("unused")], run=self.waiting_run)
-
-    def report(self, current: int, seconds: float) -> None:
-        order = self.blocked.order()
-        while order == ReportCurrent(self.blocking_run):
-            order = self.blocked.order()
-        assert order == ReportCurrent(self.waiting_run)
-        self.blocked.tell("current", run=self.waiting_run, current=current, seconds=seconds)
-
-
-def test_batch_runs_again_without_worker_that_code_of_another_query_blocks(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stand = make(2)
-    case = BlockedWorker(stand, monkeypatch)
-    case.finish_other()
-    case.report(case.blocking_run, 6.0)
-    assert CancelRun(case.waiting_run, interrupt=False) in iter(case.blocked.order, None)
-    assert case.other.order() == CancelRun(case.waiting_run, interrupt=True)
-    again = case.other.runs()
-    assert (sorted(again.calls), again.attempt) == ([b"b", b"c"], 2)
-    case.other.tell("done", [answer("used")], run=again.run)
-    assert names(case.waiting.end()) == {"used"}
-    case.blocked.tell("done", run=case.blocking_run)
-    case.blocked.tell("canceled", run=case.waiting_run)
-    assert case.blocking.end() == []
-    while len(stand.pool.members.available()) < 2:
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize(
-    ("of_blocking_run", "seconds"), [(False, 60.0), (True, 0.0)], ids=["own code", "short time"]
-)
-def test_batch_waits_for_worker_that_no_other_query_blocks(
-    make: Any, monkeypatch: pytest.MonkeyPatch, of_blocking_run: bool, seconds: float
-) -> None:
-    case = BlockedWorker(make(2), monkeypatch)
-    case.finish_other()
-    for _ in range(2):
-        case.report(case.blocking_run if of_blocking_run else case.waiting_run, seconds)
-    for run in (case.blocking_run, case.waiting_run):
-        case.blocked.tell("done", [answer("used")], run=run)
-    assert names(case.waiting.end()) == {"unused", "used"}
-    assert names(case.blocking.end()) == {"used"}
-
-
-def test_worker_reports_no_current_run_while_no_worker_is_idle(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stand = make(2)
-    case = BlockedWorker(stand, monkeypatch)
-    time.sleep(0.5)
-    for run in (case.blocking_run, case.waiting_run):
-        case.blocked.tell("done", run=run)
-    case.finish_other()
-    assert names(case.waiting.end()) == {"unused"}
-    assert case.blocking.end() == []
-    stand.pool.members.release()
-    assert case.blocked.order() == Leave()

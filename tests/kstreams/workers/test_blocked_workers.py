@@ -1,0 +1,88 @@
+"""A batch that waits for a worker, while code of another query runs there."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from kstreams.workers import pool
+from kstreams.workers.messages import CancelRun, Leave, ReportCurrent
+from tests.kstreams.workers.puppets import Running, Stand, answer, names
+
+
+class BlockedWorker:
+    """Two workers: one of them runs code of another query, the other one has finished its part."""
+
+    def __init__(self, stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(pool, "_BLOCKED_S", 0.1)
+        self.blocked, self.other = stand.puppet(0), stand.puppet(1)
+        for puppet in (self.blocked, self.other):
+            puppet.number()
+        self.blocking = Running(stand.pool, {0: [b"a"]})
+        self.blocking_run = self.blocked.runs().run
+        self.waiting = Running(stand.pool, {0: [b"b"], 1: [b"c"]})
+        self.waiting_run = self.blocked.runs().run
+        assert self.other.runs().run == self.waiting_run
+
+    def finish_other(self) -> None:
+        self.other.tell("done", [answer("unused")], run=self.waiting_run)
+
+    def report(self, current: int, seconds: float) -> None:
+        order = self.blocked.order()
+        while order == ReportCurrent(self.blocking_run):
+            order = self.blocked.order()
+        assert order == ReportCurrent(self.waiting_run)
+        self.blocked.tell("current", run=self.waiting_run, current=current, seconds=seconds)
+
+
+def test_batch_runs_again_without_worker_that_code_of_another_query_blocks(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand = make(2)
+    case = BlockedWorker(stand, monkeypatch)
+    case.finish_other()
+    case.report(case.blocking_run, 6.0)
+    assert CancelRun(case.waiting_run, interrupt=False) in iter(case.blocked.order, None)
+    assert case.other.order() == CancelRun(case.waiting_run, interrupt=True)
+    again = case.other.runs()
+    assert (sorted(again.calls), again.attempt) == ([b"b", b"c"], 2)
+    case.other.tell("done", [answer("used")], run=again.run)
+    assert names(case.waiting.end()) == {"used"}
+    case.blocked.tell("done", run=case.blocking_run)
+    case.blocked.tell("canceled", run=case.waiting_run)
+    assert case.blocking.end() == []
+    while len(stand.pool.members.available()) < 2:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("of_blocking_run", "seconds"), [(False, 60.0), (True, 0.0)], ids=["own code", "short time"]
+)
+def test_batch_waits_for_worker_that_no_other_query_blocks(
+    make: Any, monkeypatch: pytest.MonkeyPatch, of_blocking_run: bool, seconds: float
+) -> None:
+    case = BlockedWorker(make(2), monkeypatch)
+    case.finish_other()
+    for _ in range(2):
+        case.report(case.blocking_run if of_blocking_run else case.waiting_run, seconds)
+    for run in (case.blocking_run, case.waiting_run):
+        case.blocked.tell("done", [answer("used")], run=run)
+    assert names(case.waiting.end()) == {"unused", "used"}
+    assert names(case.blocking.end()) == {"used"}
+
+
+def test_worker_reports_no_current_run_while_no_worker_is_idle(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand = make(2)
+    case = BlockedWorker(stand, monkeypatch)
+    time.sleep(0.5)
+    for run in (case.blocking_run, case.waiting_run):
+        case.blocked.tell("done", run=run)
+    case.finish_other()
+    assert names(case.waiting.end()) == {"unused"}
+    assert case.blocking.end() == []
+    stand.pool.members.release()
+    assert case.blocked.order() == Leave()
