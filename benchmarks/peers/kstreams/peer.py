@@ -30,7 +30,7 @@ class KStreams:
         master: The Spark master; by default one process on all cores.
         delivery: The delivery guarantee on Kafka.
         engine: The engine of the app.
-        stage: The form of partition groups on Spark.
+        stage: How stages run on Spark: `workers` or `group-state`; see `App(stage=...)`.
     """
 
     name: str
