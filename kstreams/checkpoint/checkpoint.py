@@ -46,10 +46,7 @@ _APART = frozenset({"home", "removal", "revision", "uneven"})
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint, with the content of its app description.
-
-    The app description is a JSON document: the file `app.json` in a directory, or the newest object
-    `description/<revision>.json` in an object store.
+    """A checkpoint, with the content of its app description; see `Description`.
 
     Attributes:
         home: The storage of the checkpoint: a directory or an object store.
