@@ -32,8 +32,8 @@ class SparkEngine:
     Args:
         settings: The settings of the app.
         spark: The session of the user; by default the running session, or a new one.
-        stage: How stages run: `workers`, in the tasks of one long Spark job; or `group-state`, as
-            stateful operators of a streaming query.
+        stage: The mode in which stages run: `workers`, in the tasks of one long Spark job; or
+            `group-state`, as stateful operators of a streaming query.
     """
 
     name = "spark"

@@ -60,7 +60,7 @@ class Launcher(Protocol):
         ...
 
     def stop(self) -> None:
-        """Wait for the processes, and end those that do not end by themselves.
+        """Wait for the processes; kill processes that do not end in time.
 
         The driver has already closed their connections, upon which workers end.
         """

@@ -102,7 +102,7 @@ class Members:
     # ------------------------------------------------------------ runs
 
     def free(self, width: int) -> dict[int, Member]:
-        """Wait for free workers, and return them by number.
+        """Wait for free workers, and return the free workers by number.
 
         A worker is free unless it still runs code of a canceled run. Missing workers are started.
 
@@ -201,8 +201,8 @@ class Members:
     def _welcome(self, channel: Channel, hello: WorkerReport) -> Member | None:
         """Assign a number to a worker that has connected.
 
-        The result is None, and the worker is told to end, if all numbers are assigned, if it was
-        started before the last `release`, or if the pool is closed.
+        The result is None, and the worker must end, if all numbers are assigned, if it was started
+        before the last `release`, or if the pool is closed.
         """
         fields = hello.fields
         process, wanted = str(fields["process"]), int(fields["wanted"])

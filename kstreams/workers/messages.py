@@ -34,7 +34,7 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True)
 class Welcome:
-    """Tells a worker that the driver has accepted it.
+    """Notifies a worker that the driver has accepted its connection.
 
     Attributes:
         number: The number of the worker.

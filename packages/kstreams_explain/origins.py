@@ -111,7 +111,7 @@ class Edges:
         Args:
             edge: The name of the edge.
             task: The task that wrote the record.
-            place: The number of the record among those that the task wrote to the edge, from 0.
+            place: The number of the record among the task's records in the edge, from 0.
         """
         rows = self._rows.get((edge, task), ())
         return rows[place] if place < len(rows) else None

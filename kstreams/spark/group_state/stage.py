@@ -46,7 +46,7 @@ class GroupStage:
     """The tasks of one partition group: their function for Spark's stateful operator.
 
     Attributes:
-        server: The address of the driver's `CallServer`.
+        server: The address of the `CallServer` on the driver.
         number: The number of the stage.
         digest: The digest of the stage's settings.
         counts: The number of tasks of each stage.

@@ -1,10 +1,11 @@
 """Versions that stay open from batch to batch, with the changes of small batches in memory.
 
-An open version is a directory like that of an attempt: a copy of a closed version, its
-base, locked by this process and invisible to other processes. A small batch writes nothing there.
-Its changes are kept until the next batch starts from the batch's pointer, which proves that the
-batch was committed; then they are added to buffers in memory on top of the base. A retry starts
-from the previous pointer and finds the previous version; any other pointer finds no version.
+An open version has a working store in its own directory, which is locked by this process: the base,
+copied from a closed version. A small batch writes nothing to the base. Its changes are kept
+separately until the next batch starts from the pointer of the small batch, which proves that the
+small batch was committed; then the changes are added to buffers in memory. A retry of the small
+batch starts from the previous pointer, so its changes are dropped. A batch with any other pointer
+does not use the open version.
 """
 
 from __future__ import annotations
