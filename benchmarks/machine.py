@@ -1,4 +1,4 @@
-"""Description of the machine that runs a benchmark."""
+"""The properties of the machine that runs a benchmark."""
 
 from __future__ import annotations
 

@@ -82,9 +82,12 @@ class FakeClock:
 
 
 class WatchedClock:
-    """A clock that detects when its wall time was set.
+    """A clock that detects that somebody has set the machine's clock.
 
-    If the clock has no steady time, only a jump backward is detected.
+    At each `now_ms`, the class compares the time that has passed on the wall clock with that on the
+    monotonic clock: a difference of 10 s or more means that the wall clock was set. A clock that
+    is not a `SteadyClock` has no monotonic time: then only a wall clock that goes back by 10 s or
+    more counts as set.
 
     Args:
         clock: The clock whose times are returned.

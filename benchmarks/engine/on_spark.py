@@ -50,7 +50,7 @@ class Nothing(BatchProcessor[bytes, bytes, bytes, bytes]):
 
 
 class Idle(FixedKeyProcessor[str, int, int]):
-    """Processor that does nothing with each record: the stage of `Count` without its work."""
+    """Processor that ignores each record; measures the cost of `Count` without counting."""
 
     def process(self, record: Record[str, int]) -> None:
         pass

@@ -119,7 +119,7 @@ def keep_most(_: str, value: int) -> bool:
 
 
 def chain(*suppliers: Callable[[], Processor[Any, Any, Any, Any]]) -> Topology:
-    """Build in -> three nodes -> out."""
+    """Build a source, three processors and a sink, one below the other."""
     builder = TopologyBuilder("chain")
     node: Any = builder.add_source("in", IN)
     for number, supplier in enumerate(suppliers):
@@ -129,7 +129,7 @@ def chain(*suppliers: Callable[[], Processor[Any, Any, Any, Any]]) -> Topology:
 
 
 def blocks() -> Topology:
-    """Build in -> map_values -> filter_ -> map_values -> out."""
+    """Build a source, `map_values`, `filter_`, `map_values` and a sink, one below the other."""
     builder = TopologyBuilder("blocks")
     node = builder.add_source("in", IN)
     node = builder.add_processor("first", map_values(add_one), node)
@@ -140,7 +140,7 @@ def blocks() -> Topology:
 
 
 def counting(node: Any) -> Topology:
-    """Build in -> count -> out."""
+    """Build a source, a counting node and a sink, one below the other."""
     builder = TopologyBuilder("counting")
     source = builder.add_source("in", IN)
     builder.add_sink("out", OUT, builder.add_processor("count", node, source, stores=[COUNTS]))

@@ -1,4 +1,7 @@
-"""The command `frames`: a windowed count with one final result, by several contenders."""
+"""The command `frames`: the cost of a windowed count in several implementations.
+
+A contender is one implementation: the library's on DataFrames, `App`, or Spark's own operators.
+"""
 
 from __future__ import annotations
 
@@ -150,10 +153,10 @@ class _Suite:
 
         query = CONTENDERS.get(name)
         if query is None:
-            run = run_app(session, given, given.batches(), self._fresh())
+            run = run_app(session, given, given.batches(), self._next_home())
         else:
             seconds = self._options.seconds
-            run = query.run(session, given, given.files, self._fresh(), seconds=seconds)
+            run = query.run(session, given, given.files, self._next_home(), seconds=seconds)
         expected = given.results() if query is None or query.is_counted else 0
         if run.failure is None and run.results != expected:
             run.failure = f"{run.results:,} results, not {expected:,}"
@@ -175,12 +178,14 @@ class _Suite:
         query = CONTENDERS.get(name)
         seconds = self._options.seconds
         if query is None:
-            run = run_app(session, given, given.few(), self._fresh())
+            run = run_app(session, given, given.few(), self._next_home())
         else:
-            run = query.run(session, given, given.nothing, self._fresh(), seconds=seconds)
+            run = query.run(session, given, given.nothing, self._next_home(), seconds=seconds)
         yield self._fixed(name, TASKS, run)
         if query is not None and query.with_timers is not None:
-            run = query.idle(session, given, self._fresh(), batches=_IDLE_BATCHES, seconds=seconds)
+            run = query.idle(
+                session, given, self._next_home(), batches=_IDLE_BATCHES, seconds=seconds
+            )
             yield self._fixed(name, 0, run)
 
     def _fixed(self, name: str, batch: int, run: Run) -> _Figures:
@@ -190,7 +195,7 @@ class _Suite:
         times = _percentiles(run, slice(_WARM_UP, None))
         return _Figures(name, batch, float("nan"), cpu, *times, run.results)
 
-    def _fresh(self) -> Path:
+    def _next_home(self) -> Path:
         self._runs += 1
         return self._home / f"run-{self._runs}"
 

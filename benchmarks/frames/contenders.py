@@ -1,4 +1,4 @@
-"""The contenders: queries on the same files, and an `App` on topics with the same records."""
+"""The compared implementations: queries on the same files, and an `App` on topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The lower bound: a Spark query of the library's shape, with functions that do nothing.
+"""A Spark query with the same operators as the library's, whose functions do nothing.
+
+Its cost is a lower bound for the library.
 
 Workers get the same two optimizations as in the library: no Spark archives on the Python path, and
 no garbage collection of imported modules. Without them, the query takes several times as long.

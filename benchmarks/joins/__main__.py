@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _remembered(home: Path, windows: int) -> dict[str, Any]:
-    """Print and return the size of the state of W6o."""
+    """Print and return the size of the state of W6o, the outer interval join."""
     found = remembered(home, windows)
     stored, raw = found["stored"], found["raw"]
     print(f"\nW6o must retain {raw / 1e6:.1f} MB of raw rows, except rows emitted without a pair.")

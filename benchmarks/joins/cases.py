@@ -250,7 +250,7 @@ def of_rounds(rounds: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
 
 
 def nothing(_feeds: Feeds, _sizes: Sizes) -> Iterator[Batch]:
-    """Store nothing."""
+    """Return no batches of initial state."""
     return iter(())
 
 

@@ -1,4 +1,4 @@
-"""State size of W6o, window by window; checks that state does not grow."""
+"""State size of W6o (an outer interval join), window by window; checks that it does not grow."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from kstreams_s3 import S3
 
 
 def say(**found: object) -> None:
-    """Print the given figures."""
+    """Print figures as a line of JSON."""
     sys.stdout.write(f"{json.dumps({'at': time.monotonic(), **found})}\n")
     sys.stdout.flush()
 

@@ -134,7 +134,7 @@ def _memory(runs: Outcome) -> Iterator[str]:
 
 
 def _past(runs: Outcome) -> Iterator[str]:
-    """Yield the comparison of early and late batches: does a batch slow down as windows pass?"""
+    """Yield a comparison of early and late batches, which shows whether old windows add cost."""
     rounds = by_partitions(runs).get(4, [])
     seconds = [batch_seconds(figures)[:-1] for figures in rounds]  # the last batch is not full
     third = min((len(each) for each in seconds), default=0) // 3

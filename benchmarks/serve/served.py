@@ -71,10 +71,12 @@ class Served:
                 connection.close()
 
     def answers_s(self, path: str, *, reads: int = 1) -> float:
-        """Send `reads` requests one after another until all are answered: partitions are restored.
+        """Send requests one after another until `reads` requests are answered.
+
+        The server restores partitions for its first responses.
 
         Returns:
-            Seconds since the start of the server.
+            Seconds from the start of the server to the last response.
         """
         with closing(Client(self._port, self._token, path, 0)) as client:
             answered = 0

@@ -157,8 +157,8 @@ class Output:
         topic: The topic.
         decode: Decodes a record.
         partitions: The number of partitions.
-        keys_tell: Whether a record's key alone identifies the result, so that only the last of
-            several records with a key is decoded.
+        keys_tell: Whether the key of a record alone identifies the result: then only the last of
+            several records with the same key is decoded.
     """
 
     def __init__(

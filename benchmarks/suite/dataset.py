@@ -1,4 +1,8 @@
-"""A dataset: seeded records, generated once and kept in a topic."""
+"""A dataset: seeded records, generated once and kept in a topic.
+
+Closers are additional records at the end of a topic that only advance stream time, so that all
+windows close.
+"""
 
 from __future__ import annotations
 

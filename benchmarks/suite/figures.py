@@ -100,5 +100,5 @@ class Figures:
 
     @property
     def long_enough(self) -> bool:
-        """Return whether the run was long enough for the rate of a warm peer."""
+        """Return whether the run was long enough to measure the rate after the warm-up."""
         return self.timed_records >= ENOUGH_RECORDS or self.timed_s >= ENOUGH_S

@@ -1,4 +1,4 @@
-"""The second half of queries for the maximum of each window over all keys."""
+"""The last part of some queries: the maximum of each window over the results of all keys."""
 
 from __future__ import annotations
 

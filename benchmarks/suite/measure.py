@@ -158,7 +158,7 @@ def _figures(
 
 
 def _thinned(points: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return a subset of the points, few enough for a plot."""
+    """Return at most as many of the points, evenly chosen, as a plot needs."""
     return points[:: len(points) // _SHOWN_POINTS + 1]
 
 

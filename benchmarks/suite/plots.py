@@ -68,7 +68,7 @@ def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
 
 
 def _batches(cells: list[Cell], title: str, path: Path) -> None:
-    """Draw the time per batch as windows pass; level lines show that past windows add no cost."""
+    """Draw the time per batch over the run; horizontal lines mean that old windows add no cost."""
     drawn, axes = figure(f"{title}: time from commit to commit", 4)
     for cell in cells:
         points = cell.rounds[-1].progress

@@ -74,10 +74,11 @@ class Workload:
         by_record: Whether the topology can also run with one call per record.
         records: The number of records of the first dataset in a full run.
         keys: The number of keys, if it differs from the usual one.
-        settle: Converts the results read back before the comparison; None compares them unchanged.
+        settle: Converts the results that were read back, before they are compared with the expected
+            ones; None: no conversion.
         besides: The datasets of further input topics; all topics have the same partitioning.
         loaded: Indices in `besides` of the topics that Spark's query loads once at its start.
-        apart: Different computations of some peers.
+        apart: The computations of peers that do not support the workload exactly.
         by_clock: Whether the clock triggers results: the measured time ends when all records are
             processed, and results are awaited without counting.
     """
@@ -106,7 +107,7 @@ class Workload:
 
     @property
     def closers(self) -> int:
-        """The number of records that only advance stream time."""
+        """The number of closers: records that only advance stream time; see `Dataset`."""
         return sum(dataset.partitions for dataset in self.datasets)
 
     def topics(self, records: int) -> tuple[str, ...]:

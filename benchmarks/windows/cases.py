@@ -141,7 +141,7 @@ def matrix() -> Iterator[Case]:
 
 
 def topology(case: Case) -> Topology:
-    """Build in -> aggregation -> out."""
+    """Build a source, the aggregation of a case and a sink, one below the other."""
     windows, how = WINDOWS[case.windows], AGGREGATORS[case.aggregator]
     execution: Any = case.execution
     builder = TopologyBuilder("windows")

@@ -48,7 +48,7 @@ def cost_us(found: Figures) -> list[float]:
 
 
 def growth(found: Figures) -> str:
-    """Return the growth of a record's cost as windows pass."""
+    """Return a text with the change of a record's cost from early to late batches."""
     costs = np.array(cost_us(found))
     third = max(len(costs) // 3, 1)
     low, high = float(np.median(costs[:third])), float(np.median(costs[-third:]))

@@ -12,12 +12,12 @@ __all__ = ("Names", "columns_of")
 
 @dataclass(frozen=True)
 class Names:
-    """The names of tables, case-sensitive.
+    """The names of the two tables that a sink writes, as Cassandra stores them (case-sensitive).
 
     Attributes:
-        keyspace: The keyspace of the tables.
-        table: The table of rows.
-        epochs: The table of epochs.
+        keyspace: Name of the keyspace of both tables.
+        table: Name of the table that receives the results.
+        epochs: Name of the table with the query's newest epoch, which rejects older drivers.
     """
 
     keyspace: str

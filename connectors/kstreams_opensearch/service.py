@@ -66,7 +66,7 @@ class Service:
         """
         if self._ask("HEAD", f"/{_quoted(index)}", known={404})[0] == 404:
             raise SinkError(
-                f"there is no index {index!r}",
+                f"there is no index {index!r} in OpenSearch",
                 hint="create it with its mapping, or correct the name.",
             )
         for name in (self._epochs, self._fences):

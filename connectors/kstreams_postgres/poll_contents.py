@@ -113,7 +113,10 @@ class PollContents:
         if self._state is None:
             self._database.retried(self._look)
         if self._state is None:
-            raise SourceError(f"the state of log {self._names.log!r} could not be read")
+            raise SourceError(
+                f"PostgreSQL returned no position for log {self._names.log!r}",
+                hint="start the app again.",
+            )
         return self._state
 
     def _windows(self) -> Iterator[PollPlace]:

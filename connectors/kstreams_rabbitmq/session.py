@@ -179,7 +179,8 @@ class Session:
         tune = self.next()
         if not isinstance(tune, schema.Tune):
             raise OSError(
-                f"expected the broker's limits after the login, got {type(tune).__name__}"
+                f"RabbitMQ at {otherwise[0]}:{otherwise[1]} sent {type(tune).__name__} after the "
+                "login, expected Tune (the limits of the connection)"
             )
         self.frame_bytes = min(tune.frame_max or _FRAME_BYTES, _FRAME_BYTES)
         self.send(schema.Tune(self.frame_bytes, 0))  # no heartbeats between batches
@@ -194,11 +195,13 @@ class Session:
         if found.response_code != _OK:
             raise refused(found.response_code, f"stream {stream!r}")
         if found.leader_ref == _NO_LEADER:
-            raise RefusedError("LeaderNotAvailable", f"stream {stream!r}")
+            raise RefusedError("LeaderNotAvailable", f"stream {stream!r} has no leader now")
         for each in answer.brokers:
             if each.reference == found.leader_ref:
                 return each.host, each.port
-        raise RefusedError("LeaderNotAvailable", f"stream {stream!r}: no broker has its leader")
+        raise RefusedError(
+            "LeaderNotAvailable", f"the leader of stream {stream!r} is on no known broker"
+        )
 
     def _metadata(self, stream: str) -> schema.MetadataResponse:
         return self.request(schema.MetadataResponse, schema.Metadata(self.number(), [stream]))

@@ -157,7 +157,10 @@ class _KeysWriter(Writer[K, V]):
         return Position.of(found.decode()) if found else None
 
     def fitting(self, rows: Sequence[Change[bytes, _Row]], start: int) -> int:
-        """Return the index after the last row for one script: scripts block the server."""
+        """Return the index after the last row that one script writes, beginning with row `start`.
+
+        The size of a script is limited, because the server does nothing else while it runs.
+        """
         return fitting(rows, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
 
     def apply(

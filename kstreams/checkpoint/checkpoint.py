@@ -1,4 +1,4 @@
-"""A checkpoint: the description of an app, and access to its commit logs, plans and state."""
+"""A checkpoint: the stored description of an app, and access to its commit logs, plans, state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _APART = frozenset({"home", "removal", "revision", "uneven"})
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The description of an app in its checkpoint.
+    """A checkpoint, with the content of its app description; see `Description`.
 
     Attributes:
         home: The storage of the checkpoint: a directory or an object store.
@@ -67,7 +67,7 @@ class Checkpoint:
             `kstreams.log.LetsGo`.
         removal: The reset that has started; None without a reset.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
-        revision: The revision of this description; -1 before it is written.
+        revision: The revision number of the app description; -1 before it is written.
     """
 
     home: CheckpointHome
@@ -110,7 +110,7 @@ class Checkpoint:
             NoCheckpointError: A reset of the checkpoint was interrupted.
             CheckpointMismatchError: The checkpoint belongs to another app, or has another format.
             InvalidNameError: The app id together with the name of a query is too long.
-            StateCorruptError: The description is unreadable or missing.
+            StateCorruptError: The app description is unreadable or missing.
         """
         if not home.stamp():
             refuse_remains(home)
@@ -151,7 +151,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, home: CheckpointHome) -> Checkpoint:
-        """Read the description of a checkpoint, also of one whose reset has started.
+        """Read the app description of a checkpoint, even if a reset of the app has started.
 
         Raises:
             NoCheckpointError: There is no checkpoint.
@@ -176,9 +176,9 @@ class Checkpoint:
             found.data,
             found.name,
             lambda fields, _: replace(cls.from_json(home, fields), revision=found.revision),
-            what=f"{f'{home}/{found.name}'!r}, which says what the checkpoint is,",
-            hint="restore it from a copy of the checkpoint. Without one, move it away to start "
-            "fresh, or fork a savepoint of which there is a copy.",
+            what=f"{f'{home}/{found.name}'!r}, the app description of the checkpoint,",
+            hint="restore it from a copy of the checkpoint. Without a copy, move the checkpoint "
+            "away and start with empty state, or fork a copied savepoint.",
             sealed=version != _UNSEALED_FORMAT,
         )
 
@@ -218,14 +218,14 @@ class Checkpoint:
         return made
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON: the description without its storage and revision."""
+        """Return the app description as plain data for JSON, without storage and revision."""
         described = {name: value for name, value in vars(self).items() if name not in _APART}
         removal = {} if self.removal is None else {"removal": self.removal.to_json()}
         uneven = {} if self.uneven == Uneven() else {"uneven": vars(self.uneven)}
         return {"format": _FORMAT, **with_stored_names(described), **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
-        """Return a copy whose `lets_go` describes the sources of a topology."""
+        """Return a copy whose `lets_go` has the texts of a topology's sources."""
         logs: dict[str, object] = {
             node.topic.name: node.log for node in topology.sources if node.log is not None
         }
@@ -233,10 +233,10 @@ class Checkpoint:
         return replace(self, lets_go={name: what for name, what in said.items() if what})
 
     def save(self) -> Checkpoint:
-        """Write the description atomically; return the checkpoint with its new revision.
+        """Write the app description atomically; return the checkpoint with its new revision.
 
         Raises:
-            FencedError: Another driver has saved a description since this description was read.
+            FencedError: Another driver has saved the next revision since this one was read.
         """
         made = replace(self, revision=self.revision + 1)
         document = seal(self.to_json(), self.home.description_name(made.revision), indent=1)
@@ -311,7 +311,7 @@ class Checkpoint:
 
 def _checked_names(home: CheckpointHome, fields: Fields) -> tuple[str, str]:
     """Return the app id and checkpoint id; raises an error if they are invalid in object names."""
-    place = f"the description of checkpoint {str(home)!r}"
+    place = f"the app description of checkpoint {str(home)!r}"
     epoch = check_checkpoint_id(fields.anything(STORED_NAMES["checkpoint_id"]), place)
     return check_step(f"in {place} an app's id", fields.text("app")), epoch
 
@@ -330,7 +330,7 @@ def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
 
 
 def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
-    """Raise an error if a storage without a description has other parts of a checkpoint.
+    """Raise an error if a storage without an app description has other parts of a checkpoint.
 
     Args:
         home: The storage of the checkpoint.
@@ -352,7 +352,7 @@ def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
 
 
 def _format_of(data: bytes) -> object:
-    """Return the format number in a description; None if it has none, or cannot be parsed."""
+    """Return the format number in an app description; None if it has none or cannot be parsed."""
     try:
         return Fields(json.loads(data)).anything("format")
     except (ValueError, RecursionError):

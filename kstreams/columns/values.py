@@ -68,16 +68,20 @@ class ValueColumn:
         return carried_objects(self.serde, self.data)
 
     def parts(self, part: Callable[[Any], Any]) -> PartColumn:
-        """Apply a function to each value, and return the results.
+        """Return the results of a function for each record value.
+
+        Args:
+            part: The function; it may be code of the user.
 
         Raises:
-            RowFailure: The function raised at a row.
+            DeserializationError: The serde cannot read a value.
+            RowFailure: The function raised an exception; the failure has the number of the row.
         """
         return PartColumn(self.data, self.serde, called(part, self.objects()))
 
     @cached_property
     def _fields(self) -> pa.Array:
-        """The decoded data that all fields are read from."""
+        """The Arrow data of the values, decoded once for all calls of `field`."""
         return carried_fields(self.serde, self.data)
 
 

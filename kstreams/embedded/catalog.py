@@ -34,7 +34,7 @@ STAGING = ".staged"
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """The description of a topic.
+    """Name, id, size and settings of a topic, as stored in its file `topic.json`.
 
     Args:
         name: Name of the topic.
@@ -70,13 +70,14 @@ class TopicCatalog:
         return tuple(sorted(f.parent.name for f in files if is_topic(f.parent.name)))
 
     def get(self, topic: str) -> TopicInfo:
-        """Return the description of a topic.
+        """Return the `TopicInfo` of a topic.
 
-        The description is read at each call, so a deleted and recreated topic is detected at once.
+        The file `topic.json` is read at each call, so a deleted and recreated topic is detected at
+        once.
 
         Raises:
             UnknownTopicError: The topic does not exist; the hint suggests a similar name.
-            TopicFormatError: The description has another format, or is damaged.
+            TopicFormatError: The file `topic.json` has another format, or is damaged.
         """
         try:
             raw = self._file(topic).read_bytes()
@@ -144,7 +145,7 @@ class TopicCatalog:
             sync_directory(self._root)
 
     def ensure(self, topic: str, partitions: int) -> TopicInfo:
-        """Return the description of a topic, after creating it if it is missing; see `create`."""
+        """Return the `TopicInfo` of a topic, which is created if missing; see `create`."""
         if not self._file(topic).exists():
             try:
                 return self.create(topic, partitions)

@@ -51,11 +51,11 @@ class EmbeddedLog:
         return self._catalog.names()
 
     def topic(self, name: str) -> TopicInfo:
-        """Return the description of a topic.
+        """Return the `TopicInfo` of a topic.
 
         Raises:
             UnknownTopicError: The topic does not exist; the hint suggests a similar name.
-            TopicFormatError: The description has another format, or is damaged.
+            TopicFormatError: The file `topic.json` has another format, or is damaged.
         """
         return self._catalog.get(name)
 
@@ -71,7 +71,7 @@ class EmbeddedLog:
         return self._catalog.create(topic, partitions, config)
 
     def ensure(self, topic: str, partitions: int) -> TopicInfo:
-        """Return the description of a topic, after creating it if it is missing."""
+        """Return the `TopicInfo` of a topic, which is created if it is missing."""
         return self._catalog.ensure(topic, partitions)
 
     def delete(self, topic: str) -> None:

@@ -193,7 +193,7 @@ class CorruptSegmentError(ExecutionError):
 
 
 class TopicFormatError(ExecutionError):
-    """A topic's description is unreadable, or has a format that this version does not know."""
+    """The file `topic.json` of a topic is unreadable, or has a format of another version."""
 
 
 class InvalidTopicError(ExecutionError, ValueError):

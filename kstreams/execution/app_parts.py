@@ -1,4 +1,4 @@
-"""The objects that an app is made of, in addition to its settings."""
+"""The objects that the queries of an app share, in addition to its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("AppParts", "new_run")
 
 
 def new_run() -> str:
-    """Return a new unique id for a driver."""
+    """Return a new unique id for one run of an app."""
     return uuid4().hex[:12]
 
 
@@ -32,14 +32,15 @@ class AppParts:
         connection: The connection of all topics.
         lock: The lock of the checkpoint; its `check` raises `FencedError` if a newer driver owns
             the checkpoint.
-        clock: The clock for wall-clock work.
-        report: A callback after each commit with the report and the lines for the standard output,
-            in the thread of the query.
+        clock: The clock for wall time.
+        report: Called after each commit, in the thread of the query, with the report of the batch
+            and the lines that its sinks print.
         engine: The engine that runs batches.
-        run: The id of this driver.
+        run: The id of this run of the app.
         changed: Set when a query has committed a batch, or has failed.
-        callers: The identities of the threads that run batches and call `report` and `watchers`.
-        watchers: The watchers of the app.
+        callers: The identifiers (`threading.get_ident`) of the queries' threads, which run batches
+            and call `report` and `watchers`.
+        watchers: The objects that are notified of the app's events, such as telemetry.
     """
 
     topology: Topology

@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.02
 _PATIENCE = timedelta(seconds=60)
 _MARGIN = timedelta(seconds=5)
-"""The additional time for another thread to close the app after its batch has ended."""
+"""The additional time for another thread that closes the app, after its batch has ended."""
 _PROGRESS_MS = 5_000
 
 
@@ -39,10 +39,10 @@ class AppRun:
 
     Attributes:
         state: The state of the app.
-        failure: The error that made the app fail, or None.
-        stop: Set to stop after the current batches.
-        listeners: Called with the old and the new state at each change.
-        paused: Detects whether the app is paused.
+        failure: The error that made the app fail; None without a failure.
+        stop: An event; set it to stop the app after the current batches.
+        listeners: The functions that are called with the old and the new state at each change.
+        paused: Reads the note in the checkpoint which pauses the app.
     """
 
     def __init__(self, settings: AppSettings, parts: AppParts) -> None:
@@ -51,7 +51,7 @@ class AppRun:
         self._queries: tuple[QueryLoop, ...] = ()
         self._background: threading.Thread | None = None
         self._tables_filled = False
-        self._turn = threading.RLock()  # held by the thread that runs, opens or closes the app
+        self._lock = threading.RLock()  # held by the thread that runs, opens or closes the app
         self._holder: int | None = None  # the identity of that thread
         self._patience = _PATIENCE
         self.paused = PauseWatch(settings.checkpoint, settings.app_id)
@@ -61,13 +61,13 @@ class AppRun:
         self.listeners: list[Callable[[AppState, AppState], None]] = []
 
     def open(self) -> None:
-        """Start the queries; on an app that runs, do nothing.
+        """Start the queries; on a running app, do nothing.
 
         Raises:
             ExecutionError: The app has run before, or a callback of the app calls this method.
             KStreamsError: The app cannot start.
         """
-        with self._taking_turn("open"):
+        with self._locked("open"):
             if self.state is AppState.RUNNING:
                 return
             if self.state is not AppState.CREATED:
@@ -87,18 +87,18 @@ class AppRun:
         return start(self._settings, self._parts)
 
     def run(self, timeout: timedelta | None = None, *, close_windows: bool = False) -> None:
-        """Run until the app is stopped, the timeout has passed, or there is no more input.
+        """Run until the app is stopped, the timeout has passed, or all sources have ended.
 
         Args:
             timeout: The maximum time to run.
-            close_windows: Whether to close open windows when there is no more input.
+            close_windows: Whether to close open windows when all sources have ended.
 
         Raises:
             ExecutionError: A callback of the app calls this method.
             KStreamsError: A query failed.
         """
         deadline = _Deadline(self._parts.clock, timeout)
-        with self._taking_turn("run"), self._failing():
+        with self._locked("run"), self._failing():
             self._fill_tables(deadline, must_end=False)
             while not self.stop.is_set() and not deadline.passed():
                 if not self._is_held():
@@ -112,7 +112,10 @@ class AppRun:
                 query.pause()
 
     def _is_finished(self) -> bool:
-        """Return whether no query has more input; the topics of global tables do not count."""
+        """Return whether the sources of all queries have ended.
+
+        Queries that only fill global tables do not count, unless there are no others.
+        """
         fed = [query for query in self._queries if not query.fills_tables]
         return all(query.is_finished() for query in fed or self._queries)
 
@@ -130,7 +133,7 @@ class AppRun:
         return True
 
     def _refuse_pause(self) -> None:
-        """Raise an error if the app is paused, because a run to the end would not end."""
+        """Raise an `ExecutionError` if the app is paused: a run to the end would wait forever."""
         found = self.paused.present()
         if found is not None:
             raise ExecutionError(
@@ -140,9 +143,9 @@ class AppRun:
             )
 
     def run_in_background(self) -> None:
-        """Run in another thread, which also closes the app if a callback requests it.
+        """Call `run` in a new thread, which also closes the app if a callback has called `close`.
 
-        A failure is stored in `failure`.
+        An error of the run is logged and stored in `failure`.
         """
 
         def run() -> None:
@@ -157,10 +160,10 @@ class AppRun:
         self._background.start()
 
     def drain(self, timeout: timedelta | None, *, close_windows: bool) -> None:
-        """Process all current records and their results.
+        """Process all records that the source topics have now, and the records derived from them.
 
         Args:
-            timeout: The maximum time.
+            timeout: The maximum time; None: no limit.
             close_windows: Whether to close the open windows afterwards, query by query.
 
         Raises:
@@ -168,7 +171,7 @@ class AppRun:
             ExecutionError: The timeout has passed, or the app is not open.
         """
         deadline = _Deadline(self._parts.clock, timeout)
-        with self._taking_turn("drain"):
+        with self._locked("drain"):
             if self.state is not AppState.RUNNING:
                 raise ExecutionError(
                     f"drain() needs a running app, but app {self._settings.app_id!r} is "
@@ -247,20 +250,23 @@ class AppRun:
                 query.pause()
 
     def _wait(self) -> None:
-        """Wait until a query needs a plan, or until it is time to check for new records."""
+        """Wait until a query has committed a batch or has failed, for at most `_TICK_SECONDS`."""
         changed = self._parts.changed
         changed.wait(_TICK_SECONDS)
         changed.clear()
 
     def close(self, timeout: timedelta) -> None:
-        """Stop after the current batches; wait for them at most for the timeout.
+        """Stop the app after its current batches.
 
-        In a callback of the app, the call only requests the stop, and returns: the thread that runs
+        In a callback of the app, the call only requests the stop and returns: the thread that runs
         the app closes it after the current batch.
+
+        Args:
+            timeout: The maximum time to wait for the current batches.
 
         Raises:
             ExecutionError: Another thread still uses the app after the timeout.
-            KStreamsError: The app had failed in the background.
+            KStreamsError: The app failed in the thread of `run_in_background`.
         """
         self._patience = timeout  # the thread that runs the app may close it first
         self.stop.set()
@@ -277,13 +283,13 @@ class AppRun:
                 raise self.failure
 
     def finish_if_asked(self) -> None:
-        """Close the app if a callback has requested it, unless a callback calls this method."""
+        """Close the app if `close` was called in a callback; in a callback, do nothing."""
         if self.stop.is_set() and not self._is_in_callback():
             self._finish(self._patience)
 
     def _finish(self, timeout: timedelta) -> None:
-        """Stop the queries and release the checkpoint, unless that is done."""
-        with self._taking_turn("close", timeout=timeout + _MARGIN):
+        """Stop the queries and release the checkpoint, unless the app does not run."""
+        with self._locked("close", timeout=timeout + _MARGIN):
             if self.state in (AppState.STOPPED, AppState.CREATED, AppState.FAILED):
                 return
             self._enter(AppState.STOPPING)
@@ -291,17 +297,20 @@ class AppRun:
             self._enter(AppState.STOPPED)
 
     def _is_in_callback(self) -> bool:
-        """Return whether this thread runs code that the app calls, such as `on_batch`."""
+        """Return whether this thread runs a callback of the app, such as `on_batch`."""
         this = threading.get_ident()
         return this == self._holder or this in self._parts.callers
 
     @contextmanager
-    def _taking_turn(self, call: str, timeout: timedelta | None = None) -> Iterator[None]:
-        """Keep other threads from opening, running and closing the app at the same time.
+    def _locked(self, call: str, timeout: timedelta | None = None) -> Iterator[None]:
+        """Hold the lock with which one thread at a time opens, runs or closes the app.
 
         Args:
-            call: The method that is called, for the error.
-            timeout: Maximum time to wait for another thread; None waits without end.
+            call: The name of the called method, for errors.
+            timeout: Maximum time to wait for the lock; None: no limit.
+
+        Raises:
+            ExecutionError: A callback of the app calls the method, or the timeout has passed.
         """
         if self._is_in_callback():
             raise ExecutionError(
@@ -309,7 +318,7 @@ class AppRun:
                 hint=f"call {call}() outside of callbacks; a callback can stop the app with "
                 "close().",
             )
-        if not self._turn.acquire(timeout=-1 if timeout is None else timeout.total_seconds()):
+        if not self._lock.acquire(timeout=-1 if timeout is None else timeout.total_seconds()):
             raise ExecutionError(
                 f"app {self._settings.app_id!r} has not stopped within {timeout}",
                 hint="a batch or a callback such as on_batch takes longer: call close() with "
@@ -320,11 +329,11 @@ class AppRun:
             yield
         finally:
             self._holder = None
-            self._turn.release()
+            self._lock.release()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Make the app fail if the block raises; the exception is raised as a typed error."""
+        """Make the app fail if the block raises an exception; raise it as a `KStreamsError`."""
         try:
             yield
         except Exception as exc:  # the JVM's end, a full disk, ...
@@ -361,7 +370,7 @@ class AppRun:
 
 
 def shortened(error: KStreamsError) -> KStreamsError:
-    """Return an error without the frames of the library, which are logged at the level DEBUG."""
+    """Return an error without its traceback, which is logged at level DEBUG."""
     _LOG.debug("the app failed here:", exc_info=error)
     return error.with_traceback(None)
 

@@ -1,4 +1,4 @@
-"""Runs a batch on an executor, and runs it again if a worker process ends."""
+"""Runs a batch on an executor, and retries it if a worker process dies or a task fails."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ("BatchAttempts",)
 
 _LOG = logging.getLogger(__name__)
 _PAUSE_S = 0.5
-"""The pause after the death of a worker."""
+"""The pause before a retry after the death of a worker, in seconds."""
 
 
 class BatchAttempts:
     """Runs the batches of one query on its executor.
 
-    A batch needs several attempts if it has too many bytes and is planned smaller, if a worker
-    process ends, or if a task fails and the engine allows further attempts.
+    A batch needs several attempts if its input has too many bytes for a worker, so that it is
+    planned smaller; if a worker process dies; or if a task fails and the engine allows retries.
 
     Args:
         settings: The settings of the query.
         driver: Plans the batches.
         executor: Runs the tasks of a batch on workers.
         most: The maximum number of attempts at a batch whose tasks fail.
-        stopping: Returns whether the query stops: then nothing is retried.
+        stopping: Returns whether the query is being stopped: then no batch is retried.
     """
 
     def __init__(
@@ -62,12 +62,20 @@ class BatchAttempts:
         )
 
     def run(self, batch: int, plan: Plan) -> tuple[Plan, list[TaskStatus]]:
-        """Run the tasks of a batch; return its final plan, and the statuses of its tasks.
+        """Run the tasks of a batch, with retries.
+
+        Args:
+            batch: The number of the batch.
+            plan: The first plan of the batch.
+
+        Returns:
+            The plan that was run, perhaps a smaller revision, and the statuses of its tasks.
 
         Raises:
-            WorkerDiedError: Worker processes have died too often.
+            WorkerDiedError: Worker processes have died `MOST_DEATHS` times in this batch.
+            WorkerLostError: A worker process died while the query is being stopped.
             BatchCanceledError: The executor's `cancel` was called.
-            KStreamsError: A task failed.
+            KStreamsError: A task failed in all of its attempts, or no worker can run.
         """
         deaths = WorkerDeaths(self._name, batch, self._groups, width=self._width)
         attempts = failures = 0

@@ -1,4 +1,4 @@
-"""The contract between the driver and the code that runs the tasks of batches."""
+"""The contract of engines: the code that starts workers and runs the tasks of batches on them."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ __all__ = (
 
 
 class BatchCanceledError(Exception):
-    """The batch was canceled, because its query stops."""
+    """The batch was canceled, because its query is being stopped."""
 
 
 class WorkerLostError(Exception):
-    """A worker process ended during a batch, which may run again.
+    """A worker process died during a batch, which may run again.
 
     Attributes:
         stage: The number of the stage that the worker was running or would run next; None if it is
             unknown.
-        slots: The slots of the worker: a task `t` of a later stage has the slot `t % width`.
+        slots: The slots of the worker. A slot is a share of a stage's tasks that one worker runs:
+            task `t` of a later stage has the slot `t % width`.
         task: The task of the stage that the worker was running; None if it is unknown.
-        deaths: The number of workers that ended one after another in the same stage.
+        deaths: The number of worker processes that died in this attempt, with Spark's own retries.
     """
 
     def __init__(
@@ -112,9 +113,9 @@ class Executor(Protocol):
         ...
 
     def idle(self) -> None:
-        """Release resources that others may need, because no batch may run for a while.
+        """Release resources that other queries or programs may need.
 
-        Called again and again while the query has no batch.
+        The method is called repeatedly while the query has no batch to run.
 
         Raises:
             KStreamsError: No worker can run any more.
@@ -131,7 +132,7 @@ class Executor(Protocol):
 
 
 class Engine(Protocol):
-    """Gives the queries of one app their executors."""
+    """Starts the workers of one app, and creates an executor for each of its queries."""
 
     @property
     def name(self) -> str:
@@ -140,7 +141,10 @@ class Engine(Protocol):
 
     @property
     def width(self) -> int:
-        """The number of workers: the maximum number of slots of a stage."""
+        """The number of workers, and the maximum number of slots of a stage.
+
+        A slot is a share of a stage's tasks that one worker runs.
+        """
         ...
 
     @property
@@ -154,11 +158,11 @@ class Engine(Protocol):
         ...
 
     def begin(self) -> None:
-        """Begin the start of workers, which takes a while, without waiting for it."""
+        """Begin the slow part of the start, such as starting processes, without waiting for it."""
         ...
 
     def start(self, settings: AppSettings) -> None:
-        """Connect to the engine.
+        """Complete the start of the engine.
 
         Raises:
             KStreamsError: The engine cannot be started.
@@ -179,5 +183,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what `begin` and `start` have acquired."""
+        """Release the resources that `begin` and `start` have acquired."""
         ...

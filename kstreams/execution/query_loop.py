@@ -24,9 +24,9 @@ __all__ = ("QueryLoop", "typed")
 
 _LOG = logging.getLogger(__name__)
 _POLL_S = 0.02
-"""The interval of looking for new records."""
+"""The poll interval for new records, in seconds."""
 _IDLE_S = 0.05
-"""The time without a plan after which the executor releases resources."""
+"""The time without a batch, in seconds, after which the executor may release resources."""
 _CANCEL_S = 5.0
 """The maximum time for a canceled batch to end."""
 
@@ -34,8 +34,8 @@ _CANCEL_S = 5.0
 class QueryLoop:
     """Runs one query in a thread of its own.
 
-    The thread plans batches only between `resume` and `pause`; a batch that was planned always
-    runs. Each batch includes all records up to the time of its plan.
+    The thread plans new batches only between `resume` and `pause`; a planned batch also runs after
+    `pause`.
 
     Args:
         settings: The settings of the query.
@@ -94,10 +94,10 @@ class QueryLoop:
     # ------------------------------------------------------------ control, in the app's thread
 
     def resume(self, *, until: Mapping[TopicPartition, int] | None = None) -> None:
-        """Plan batches from now on.
+        """Let the thread plan batches, until `pause`.
 
         Args:
-            until: The end offset of each partition; without it, all records.
+            until: The end offsets of partitions, up to which batches read; None: no limit.
 
         Raises:
             KStreamsError: The query has failed.
@@ -108,7 +108,7 @@ class QueryLoop:
             self._changed.notify_all()
 
     def pause(self) -> None:
-        """Plan no batches until `resume`; a planned batch still runs."""
+        """Plan no further batches until `resume`; a batch that is already planned still runs."""
         with self._changed:
             self._plans = False
 
@@ -117,7 +117,7 @@ class QueryLoop:
         return self.driver.end()
 
     def left(self, end: Mapping[TopicPartition, int]) -> int:
-        """Return the number of records before an end that are not planned."""
+        """Return the number of records before end offsets that no planned batch reads."""
         return self.driver.planner.left(end)
 
     def close_windows(self) -> None:
@@ -125,11 +125,12 @@ class QueryLoop:
         self.driver.close_windows()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
-        """Return whether all records before an end are committed, and no batch runs.
+        """Return whether all records before end offsets are committed, and no batch runs.
 
         Args:
             end: The end offset of each partition.
-            wall_ms: Wall-clock work due by this time must be done, too; ms since the epoch.
+            wall_ms: A wall time, ms since the epoch: wall-clock punctuators that are due by then
+                must have run, too.
 
         Raises:
             KStreamsError: The query has failed.
@@ -137,7 +138,9 @@ class QueryLoop:
         return self._rests_and(lambda: self.driver.reached(end, wall_ms))
 
     def is_finished(self) -> bool:
-        """Return whether the query has no more input, and no batch runs.
+        """Return whether all sources of the query have ended, and no batch runs.
+
+        A source ends if it is bounded and read completely, or if a limit is reached.
 
         Raises:
             KStreamsError: The query has failed.
@@ -186,14 +189,17 @@ class QueryLoop:
             return
 
     def _idle(self) -> None:
-        """Let the executor release resources; fail if no worker can run any more."""
+        """Let the executor release resources; fail the query if no worker can run any more."""
         try:
             self._executor.idle()
         except KStreamsError as exc:
             raise self._noted(self.driver.next_batch, exc) from exc
 
     def _noted(self, batch: int, exc: Exception) -> Exception:
-        """Note the failure of a batch for `check`, unless the query stops; return its error."""
+        """Store the failure of a batch for `check`, and return its error.
+
+        While the query is being stopped, the failure is only logged.
+        """
         if self._stopping:
             if isinstance(exc, KStreamsError):  # otherwise the stop has interrupted the batch
                 _LOG.error("batch %d of query %s: %s", batch, self.name, exc)
@@ -204,9 +210,12 @@ class QueryLoop:
         return failure
 
     def run_batch(self) -> bool:
-        """Run the next batch, if there is a plan or work for one; return whether it has run.
+        """Run the next batch, if there is a stored plan or input for a new one.
 
-        The thread of the query calls it again and again.
+        The thread of the query calls the method repeatedly.
+
+        Returns:
+            Whether a batch has run.
 
         Raises:
             FencedError: A newer driver owns the checkpoint.
@@ -237,7 +246,7 @@ class QueryLoop:
         self._parts.report(report, [line for status in statuses for line in status.lines])
 
     def _plan_of(self, batch: int) -> Plan | None:
-        """Return the stored or a new plan of a batch; None without work."""
+        """Return the stored plan of a batch, or a new one; None if there is no input."""
         known = self.driver.planned(batch)
         if known is not None:
             return known
@@ -245,9 +254,9 @@ class QueryLoop:
         return None if found is None else self.driver.record(batch, found)
 
     def _next_plan(self) -> Plan | None:
-        """Return the next plan, if it is time for it and there is work.
+        """Return a new plan, if the trigger interval has passed and there is input; otherwise None.
 
-        Records in loops do not wait for the next read of topics.
+        If loops have records, a plan is created also before the interval has passed.
         """
         now = time.monotonic()
         is_time = now - self._planned_at >= self._trigger_s
@@ -259,24 +268,24 @@ class QueryLoop:
         return plan
 
     def _plan_ahead(self) -> Plan | None:
-        """Return the next plan during the commit of the current batch."""
+        """Return the plan of the next batch, during the commit of the current one; may be None."""
         is_left = self._until is None or not self.driver.planner.reached(self._until)
         return self._next_plan() if is_left and self._plans and not self._stopping else None
 
     # ------------------------------------------------------------ ending
 
     def begin_stop(self) -> None:
-        """Start no further batch after the current one; `stop` must still be called."""
+        """Start no batch after the current one; `stop` must still be called."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
 
     def stop(self, timeout: timedelta) -> None:
-        """Wait for the current batch, then end the query.
+        """Wait for the current batch, then stop the query.
 
         Args:
-            timeout: The maximum time to wait; the batch is then interrupted, and the next start
-                repeats it.
+            timeout: The maximum time to wait. After it, the batch is interrupted; the next start of
+                the app runs it again.
         """
         self.begin_stop()
         if self._thread.is_alive():
@@ -291,7 +300,7 @@ class QueryLoop:
 
 
 def typed(exc: BaseException) -> KStreamsError:
-    """Return the typed error for any exception that ended a query."""
+    """Return the `KStreamsError` for any exception that ended a query."""
     if isinstance(exc, KStreamsError):
         return exc
     error = ExecutionError(

@@ -91,7 +91,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[QueryLoop, ...]:
 
 
 def _open_query(loop: QueryLoop) -> OpenQuery:
-    """Return the data of a query for watchers of the app, which may be in other threads."""
+    """Return the data of a query for the watchers of the app, which may call it in any thread."""
     driver = loop.driver
 
     def committed() -> int | None:

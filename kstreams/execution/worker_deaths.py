@@ -35,7 +35,8 @@ class WorkerDeaths:
         query: The name of the query.
         batch: The number of the batch.
         groups: The names of the pipeline's groups, by stage.
-        width: The number of slots: task `t` of a later stage has the slot `t % width`.
+        width: The number of slots: the shares into which a stage's tasks are divided. Task `t` of a
+            later stage has the slot `t % width`.
     """
 
     def __init__(
@@ -53,10 +54,10 @@ class WorkerDeaths:
         self._deaths = 0
 
     def add(self, lost: WorkerLostError, plan: Plan, calls: Parts) -> WorkerDiedError:
-        """Count the deaths of an attempt, and return their error.
+        """Count the deaths in an attempt, and return the error to raise if there are too many.
 
         Args:
-            lost: The lost worker.
+            lost: The error with the dead worker.
             plan: The plan of the batch.
             calls: The calls of the batch, by slot.
         """
@@ -100,13 +101,16 @@ class WorkerDeaths:
 
 
 def _called(sent: Sequence[tuple[int, bytes]]) -> list[int]:
-    """Return the tasks of the first stage that are called by messages."""
+    """Return the first-stage tasks for which there are calls, sorted."""
     envelopes = [Envelope.unpack(payload) for _, payload in sent]
     return sorted({each.task for each in envelopes if each.stage == 0})
 
 
 def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[_Span]:
-    """Return the input of dead tasks; below an edge, the input of the whole batch."""
+    """Return the offsets that dead workers were processing, by partition.
+
+    For a stage after the first one these are the offsets of the whole batch.
+    """
     if stage == 0:
         own = [plan.tasks.get((0, task), ()) for task in tasks]
     else:

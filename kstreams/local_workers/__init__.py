@@ -1,5 +1,5 @@
-"""The embedded engine: worker processes on this machine, without Spark and Java.
+"""The embedded engine: it runs an app in worker processes on this machine, without Spark and Java.
 
-`engine.py` is the engine of `App(engine="embedded")`; `launcher.py` starts the processes, each of
-which runs `process.py`.
+`engine.py` has the engine of `App(engine="embedded")`; `launcher.py` starts the processes; each
+process runs `process.py`.
 """

@@ -45,7 +45,7 @@ class EmbeddedEngine:
         """Do nothing: the workers connect when they have started."""
 
     def check(self, settings: AppSettings, query: OpenedQuery) -> None:
-        """Do nothing: workers have the library and the modules of this process."""
+        """Do nothing: the workers import the library and the user's modules from the same paths."""
 
     def executor(self, settings: QuerySettings) -> PoolExecutor:
         """Return the executor of a query."""

@@ -20,11 +20,11 @@ _MODULE = "kstreams.local_workers.process"
 _END_S = 5.0
 _MAX_FAILED_STARTS = 3
 _START_S = 10.0
-"""A process that ends within this time after its start counts as failed, unless it was stopped."""
+"""A process that ends within this time (s) after its start counts as a failed start."""
 
 
 class LocalLauncher:
-    """Starts a number of worker processes, and starts another one for each that ends.
+    """Starts worker processes; each `launch` replaces the processes that have ended.
 
     Args:
         count: The number of processes.
@@ -59,7 +59,7 @@ class LocalLauncher:
                 self._began[number] = time.monotonic()
 
     def grow(self, count: int) -> None:
-        """Start more processes at the next launch; see `Launcher`."""
+        """Change the number of processes that `launch` starts; see `Launcher`."""
         self._count = count
 
     def _count_failure(self, number: int, code: int) -> None:
@@ -70,7 +70,8 @@ class LocalLauncher:
         if self._failed > _MAX_FAILED_STARTS * self._count:
             raise ExecutionError(
                 f"worker process {number} ended with exit code {code} right after its start",
-                hint=f"see its output; try `{sys.executable} -m {_MODULE}`.",
+                hint="see the output of the process for the cause, such as a module that cannot be "
+                "imported.",
             )
 
     def _started(self, endpoint: DriverEndpoint, number: int) -> subprocess.Popen[bytes]:
@@ -87,7 +88,7 @@ class LocalLauncher:
         return process
 
     def stop(self) -> None:
-        """Wait for the processes, and kill any that do not end."""
+        """Wait at most 5 s for the processes to end by themselves, then kill the others."""
         with self._lock:
             end = time.monotonic() + _END_S
             for process in self._processes.values():

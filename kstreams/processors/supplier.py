@@ -112,7 +112,7 @@ def store_parameters_of(supplier: object) -> StoreParameters:
 
 @runtime_checkable
 class CheckedSupplier(Protocol):
-    """A supplier whose problems `TopologyBuilder.build` reports."""
+    """A supplier that checks its arguments; `TopologyBuilder.build` raises the found problems."""
 
     def problems(self) -> Sequence[str]:
         """Return the problems, each as a sentence with the next step; empty without problems."""

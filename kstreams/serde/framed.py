@@ -1,4 +1,8 @@
-"""Serdes that put a frame, such as a schema id, in front of the bytes of another serde."""
+"""Framed serdes: they put a frame in front of the bytes of another serde.
+
+A frame is bytes that say how to decode the rest, such as a schema id of a registry. Frames are only
+in topics; see `FramedSerde`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ class FramedSerde(Serde[T]):
 
     Args:
         format: Name of the frame; `name` adds the plain serde's name in brackets.
-        plain: Serde of the framed bytes.
+        plain: Serde of the bytes after the frame.
     """
 
     def __init__(self, format: str, plain: Serde[T]) -> None:  # noqa: A002  # its best name
@@ -44,7 +48,7 @@ class FramedSerde(Serde[T]):
 
     @property
     def plain(self) -> Serde[T]:
-        """The serde of the framed bytes."""
+        """The serde of the bytes after the frame."""
         return self._plain
 
     @property
@@ -126,7 +130,7 @@ class FramedSerde(Serde[T]):
 
 
 def framed_in(serde: Serde[Any]) -> Iterator[FramedSerde[Any]]:
-    """Yield a framed serde, or the framed serdes among the parts of a serde."""
+    """Yield the `FramedSerde` objects of a serde: the serde itself, or parts of a composite one."""
     if isinstance(serde, FramedSerde):
         yield serde
     elif isinstance(serde, CompositeSerde):
@@ -150,7 +154,7 @@ def prepare(*serdes: Serde[Any], writes: bool, node: str | None = None) -> None:
 
 
 def in_topic(serde: Serde[T], topic: str, part: TopicPart, *, apart: bool) -> Serde[T]:
-    """Return a serde whose framed parts are replaced by those for a topic.
+    """Return a serde whose `FramedSerde` parts are replaced by those for a topic.
 
     The arguments are those of `FramedSerde.in_topic`, which replaces each part.
     """

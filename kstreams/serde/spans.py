@@ -53,4 +53,6 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
         try:
             return tuple((*_BOUNDS.unpack_from(piece), read(piece[16:])) for piece in divided(data))
         except struct.error as exc:
-            raise DeserializationError(f"the bytes of spans are truncated: {data[:40]!r}") from exc
+            raise DeserializationError(
+                f"expected spans of time with values, got truncated bytes: {data[:40]!r}"
+            ) from exc

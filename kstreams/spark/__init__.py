@@ -1,7 +1,8 @@
-"""Spark: compile a topology to streaming queries and run them as an app.
+"""The Spark engine: it runs apps on a Spark session, and topologies on DataFrames.
 
-Read `App` first, then `start` (the steps of its start), `Pipeline` (one query) and `Stage`
-(what runs in a worker). This package alone imports pyspark.
+Read `engine.py` first, then `launcher.py` (the Spark job whose tasks are the workers of an app) and
+`frames/` (topologies as transformations of DataFrames). `group_state/` runs an app as a streaming
+query; `startup/` starts Java and Spark. Only this package imports pyspark.
 """
 
 from __future__ import annotations

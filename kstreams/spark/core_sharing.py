@@ -1,4 +1,4 @@
-"""Ends the job of the workers when other Spark jobs wait for its cores."""
+"""Ends the workers of a session while other Spark jobs of the session wait for cores."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _IDLE_S = 60.0
 
 @contextmanager
 def sharing_cores(context: SparkContext, group: str, pool: WorkerPool) -> Iterator[None]:
-    """Release the workers of a pool while other jobs of the session wait for cores.
+    """Watch the jobs of a session in a thread; end a pool's workers if other jobs wait for cores.
 
-    Spark's scheduler gives the cores to the waiting job, which is older than the next job of the
-    workers. The workers also end when the pool has been idle for a minute. If the JVM has ended,
-    current and later runs fail.
+    Spark's scheduler gives the cores to the waiting job first, because it is older than the job
+    that later starts the workers again. The workers also end after a minute without batches. If the
+    JVM ends, current and later batches fail.
 
     Args:
         context: The Spark context whose jobs are observed.
-        group: The job group of the workers, whose own jobs do not count.
-        pool: The pool whose workers are released.
+        group: The job group of the workers' own jobs, which do not count as waiting.
+        pool: The pool whose workers are ended.
     """
     ended = threading.Event()
     thread = threading.Thread(
@@ -64,7 +64,7 @@ def _watch(context: SparkContext, group: str, pool: WorkerPool, ended: threading
 
 
 def _others_wait(tracker: StatusTracker, group: str) -> bool:
-    """Return whether a stage of another job has tasks that do not run yet."""
+    """Return whether a stage of another job has tasks that have not started."""
     active = tracker.getActiveStageIds()
     if len(active) < 2:
         return False

@@ -27,13 +27,13 @@ SparkStage = Literal["workers", "group-state"]
 class SparkEngine:
     """Runs an app on a Spark session.
 
-    All apps of a session share its workers. PySpark is imported while Java starts.
+    All apps of a session share its workers. To save time, PySpark is imported while Java starts.
 
     Args:
         settings: The settings of the app.
         spark: The session of the user; by default the running session, or a new one.
-        stage: The form of the stages: `workers` of a long job, or `group-state` operators of a
-            streaming query.
+        stage: The mode in which stages run: `workers`, in the tasks of one long Spark job; or
+            `group-state`, as stateful operators of a streaming query.
     """
 
     name = "spark"
@@ -51,7 +51,7 @@ class SparkEngine:
         self._opened = ExitStack()
 
     def begin(self) -> None:
-        """Start Java, unless there is a session, without waiting for it."""
+        """Start Java without waiting for it; if there is a session, do nothing."""
         if self._given is None:
             self._early = begin_jvm(self._settings.config)
             if self._early is not None:
@@ -100,7 +100,7 @@ class SparkEngine:
     def check(self, settings: AppSettings, query: OpenedQuery) -> None:
         """Check the executors of a cluster, and send them the user's modules; see `Engine`.
 
-        The workers of a cluster start afterwards.
+        On a cluster, the workers start only after this, so that they have the modules.
         """
         from kstreams.spark.executor_check import check_executors  # noqa: PLC0415  # as above
         from kstreams.spark.packages import ship  # noqa: PLC0415  # as above

@@ -1,4 +1,4 @@
-"""Checks the executors at the start of an app: their library, and their access to its log."""
+"""Checks executors at the start of an app: the library version, and access to the durable log."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ _Found = tuple[str, str, bool]
 def check_executors(
     session: SparkSession, log: ObjectStoreSettings, prefix: str, import_path: tuple[str, ...]
 ) -> None:
-    """Check the library version and the access to the log on executors, in one job.
+    """Check the library version and the access to the durable log on executors, in one Spark job.
 
-    The check covers the executors at the start of an app; the tasks of an unsuitable later executor
-    fail.
+    Executors that start later are not checked; if they are unsuitable, their tasks fail.
 
     Args:
         session: The session whose executors are checked.
         log: The durable log, which the driver has opened.
-        prefix: A prefix of existing names in the log.
+        prefix: A name prefix for which the driver's log has objects; executors must find one.
         import_path: Folders of the user's modules on executors.
 
     Raises:
@@ -56,17 +55,18 @@ def check_executors(
             raise _other_library(f"executors on {host!r}", there)
         if not seen:
             raise CompileError(
-                f"executors on {host!r} do not see the durable log of the driver, "
-                f"{one_line(str(log), 200)}",
+                f"executors on {host!r} cannot read the objects that the driver wrote to the "
+                f"durable log {one_line(str(log), 200)}",
                 hint="put the checkpoint where all machines can read it: a mount at the same "
                 "path, or an object storage, App(..., checkpoint='s3://bucket/app').",
             )
 
 
 def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
-    """Return a function that compares a worker's library version, then calls `look` there.
+    """Return the function of the Spark job: it compares the library version, then calls `look`.
 
-    The function does not import the library, so it also runs in workers without this version.
+    The function does not import the library, so it also runs in workers that have another version
+    or no library.
     """
     package, here, pickled = _PACKAGE, version(_PACKAGE), _pickled(look)
 
@@ -88,9 +88,9 @@ def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
 
 @dataclass(frozen=True)
 class _Look:
-    """Lists the durable log in a worker; returns whether a name begins with the prefix.
+    """A function for workers: it returns whether the durable log has an object with the prefix.
 
-    An error is raised as a `WorkerFailure`, in which the driver finds the typed error.
+    Errors are raised as `WorkerFailure`, from which the driver restores the original error.
     """
 
     log: bytes
@@ -128,7 +128,7 @@ def _other_library(executors: str, there: str) -> CompileError:
 
 
 def _typed(exc: Exception, errors: ErrorChannel) -> Exception:
-    """Return the typed error for an exception of the job."""
+    """Return the error to raise for an exception of the Spark job."""
     told = text_of(exc)
     if _NO_LIBRARY in told:
         return _other_library("some executors", "none")

@@ -1,8 +1,8 @@
-"""Carry a typed error from a worker through Spark's text-only errors to the driver.
+"""Transports errors from Spark's Python workers to the driver.
 
-Spark passes the text of a worker's exception to the driver, inside other texts, once or several
-times. The text contains the error as plain JSON, signed with a secret of the run, so quoted records
-cannot forge one.
+Spark passes only the text of a worker's exception to the driver, within other text, perhaps several
+times. So the text contains the error as JSON. The JSON is signed with a random secret, because the
+text can also quote records, and a record must not be able to forge an error.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _FRAMES = re.compile(r"\n[ \t]+at [^\n(]{1,300}\(.*|\n[ \t]+\.\.\. \d+ more|\nDr
 
 @dataclass(frozen=True)
 class ErrorChannel:
-    """Transports typed errors from the workers of a run to its driver.
+    """Wraps errors in workers, and restores them on the driver.
 
-    The channel is sent to the workers with the function that they run.
+    The object is pickled with the function that workers run.
 
     Attributes:
         secret: A random secret of this run, which no record or text can contain.
@@ -62,7 +62,7 @@ class ErrorChannel:
         return WorkerFailure(f"{one_line(text, _BRIEF_CHARS)}\n{brief}\n{text}\n{whole}")
 
     def find(self, exc: BaseException) -> KStreamsError | None:
-        """Return the typed error inside a Spark exception, or None."""
+        """Return the error that `wrap` put into a Spark exception; None if there is none."""
         if isinstance(exc, KStreamsError):
             return exc
         for found in reversed(list(_MARK.finditer(text_of(exc)))):
@@ -92,9 +92,9 @@ def jvm_is_gone(exc: BaseException) -> bool:
 
 
 def typed(exc: BaseException) -> KStreamsError:
-    """Return the typed error for any exception that ended a query.
+    """Return the `KStreamsError` for any exception that ended a query.
 
-    The stack of a Java exception is logged at level DEBUG and is not part of the error.
+    The Java stack trace of an exception is logged at level DEBUG and is not part of the error.
     """
     if isinstance(exc, KStreamsError):
         return exc
@@ -120,7 +120,7 @@ def typed(exc: BaseException) -> KStreamsError:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise exceptions of the block as typed errors."""
+    """Raise exceptions of the `with` block as `KStreamsError`; see `typed`."""
     try:
         yield
     except Exception as exc:

@@ -58,7 +58,7 @@ class SparkLauncher:
         self._lock = threading.Lock()
 
     def launch(self, endpoint: DriverEndpoint) -> None:
-        """Start a job for the workers that are part of no job.
+        """Start a Spark job for the workers that no running job includes.
 
         Raises:
             KStreamsError: A job has failed several times right after its start.
@@ -79,7 +79,7 @@ class SparkLauncher:
             job.start()
 
     def grow(self, count: int) -> None:
-        """Start a job for the additional workers at the next launch; see `Launcher`."""
+        """Change the number of workers; `launch` starts a job for the additional ones."""
         self._count = count
 
     def _count_failure(self, failure: Exception) -> None:
@@ -115,7 +115,7 @@ class SparkLauncher:
 
 
 def _work(endpoint: DriverEndpoint, numbers: Iterable[int]) -> Iterator[int]:
-    """Run a worker, in a Spark task."""
+    """Run a worker process in a Spark task until the driver ends it."""
     leave_quietly()
     drop_spark_archives()
     (number,) = numbers

@@ -26,7 +26,7 @@ class PackageArchive:
     Attributes:
         name: The name of the archive, which changes with its content, so that versions of user code
             do not overwrite each other.
-        data: The zip file.
+        data: The content of the zip file.
     """
 
     name: str

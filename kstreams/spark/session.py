@@ -36,7 +36,7 @@ def app_session(
     Args:
         app: The name for Spark's web pages.
         config: Spark settings for a new session.
-        early: The JVM that was started for the session.
+        early: The JVM that was already started for the session; None without one.
 
     Raises:
         CompileError: `spark.kstreams.startup` has an unknown value.
@@ -67,7 +67,7 @@ def _made(app: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 def is_local(session: SparkSession) -> bool:
-    """Return whether the executor is the driver process."""
+    """Return whether Spark runs in local mode, so that driver and executor are one JVM."""
     master = session.sparkContext.master or ""
     return master == "local" or master.startswith("local[")
 

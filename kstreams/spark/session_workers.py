@@ -30,8 +30,8 @@ _SHARED: dict[str, SessionWorkers] = {}
 class SessionWorkers:
     """The pool of a session's workers, and the number of apps that use it.
 
-    On a local Spark, the driver and its workers connect by Unix sockets in a private folder. On a
-    cluster they connect by TCP, with a secret that only the job carries.
+    In Spark's local mode, the driver and its workers connect by Unix sockets in a private folder.
+    On a cluster they connect by TCP; workers get the secret for it with the function of their job.
 
     Attributes:
         pool: The pool of workers.
@@ -65,7 +65,7 @@ class SessionWorkers:
             self.pool.members.start()
 
     def start_with(self, archives: Collection[str]) -> None:
-        """Start workers on a cluster that have archives.
+        """Start the workers on a cluster, with the user's modules as archives.
 
         Spark sends archives to an executor at the start of a task, so workers that were started
         before an archive was added are replaced.
@@ -85,7 +85,7 @@ class SessionWorkers:
 
 @contextmanager
 def session_workers(session: SparkSession) -> Iterator[SessionWorkers]:
-    """Use the workers of a session for one app; they end when no app of the session uses them."""
+    """Yield the workers of a session, for one app; they end when no app uses them any more."""
     key = str(session.sparkContext.applicationId)
     with _LOCK:
         found = _SHARED.get(key)

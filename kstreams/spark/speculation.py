@@ -1,4 +1,4 @@
-"""Spark's settings of speculation, for the pool of workers."""
+"""Spark's settings of speculative execution, applied to the pool of workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, 
 
 
 def speculation_of(conf: SparkConf) -> Speculation | None:
-    """Return the settings `spark.speculation...` of a session; None if speculation is disabled."""
+    """Return Spark's settings `spark.speculation...`; None if speculation is disabled."""
     if (conf.get("spark.speculation") or "false").lower() != "true":
         return None
     usual = Speculation()
@@ -28,7 +28,7 @@ def speculation_of(conf: SparkConf) -> Speculation | None:
 
 
 def _seconds(text: str, usual: float) -> float:
-    """Return a time in Spark's format, such as `200ms`, in seconds; `usual` for other text."""
+    """Return a duration in Spark's format, such as `200ms`, in seconds; `usual` if invalid."""
     found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
     if found is None or found[2] not in _SECONDS:
         return usual

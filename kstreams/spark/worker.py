@@ -1,4 +1,4 @@
-"""The Python worker: its state between tasks, its import path, and its end."""
+"""Adjusts Spark's Python worker processes: their import path, garbage collection and end."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_to_import_path(folders: tuple[str, ...]) -> None:
 
 
 def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # any pickled object
-    """Return an unpickled object; each worker unpickles it once per digest."""
+    """Return an unpickled object, which is cached in this process by the digest of its bytes."""
     found = _loaded.get(digest)
     if found is None:
         found = _loaded[digest] = pickle.loads(read())  # noqa: S301  # the driver's own
@@ -72,13 +72,13 @@ def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  #
 
 @cache
 def shorten_collections() -> None:
-    """Shorten the garbage collections of this worker, once per worker.
+    """Shorten the garbage collections of this worker process; later calls have no effect.
 
-    Spark runs a full garbage collection after each task. With loaded data libraries that takes 30
-    ms and more, and with cached rows over 100 ms: a quarter of the work of a task. Objects that
-    exist now are excluded from collections. The collection after a task covers only young objects,
-    such as those of the task; one in `_FULL_EVERY` covers all objects, in addition to Python's own
-    collections.
+    Spark's worker runs a full garbage collection after each task. With imported data libraries that
+    takes 30 ms or more, and with cached rows over 100 ms: a quarter of the time of a task. This
+    function excludes existing objects from collections. It also makes the collection after a task
+    cover only young objects, except in every `_FULL_EVERY`th task. Python's automatic collections
+    do not change.
     """
     gc.collect()
     gc.freeze()
@@ -94,12 +94,12 @@ def shorten_collections() -> None:
 
 @cache
 def leave_quietly() -> None:
-    """End this worker without output when Spark closes it between two tasks; once per worker.
+    """Make this worker process end without output when Spark closes its input between tasks.
 
-    Spark closes workers that were idle for a minute, and all workers at the end of an app.
+    Spark does so for workers that were idle for a minute, and for all workers at the end of an app.
     PySpark's worker treats the end of its input as an error and tries to report it to Spark. Over
     Unix sockets the report fails, and the daemon prints a `BrokenPipeError` traceback. Errors
-    within a task are reported as usual.
+    within a task are reported as usual. Later calls have no effect.
     """
     main = _in_daemon("worker_main")
     if main is None:
@@ -118,7 +118,10 @@ def leave_quietly() -> None:
 
 
 def _in_daemon(name: str) -> Any:  # noqa: ANN401  # a global of another module
-    """Return a global of the daemon that forked this worker; None without a daemon."""
+    """Return a global variable of the module `pyspark.daemon`, which forked this worker process.
+
+    The result is None if no daemon has forked it.
+    """
     return getattr(sys.modules["__main__"], name, None)
 
 

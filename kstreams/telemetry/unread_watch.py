@@ -25,12 +25,12 @@ _EVERY_S = 5.0
 
 
 class Look(NamedTuple):
-    """The uncommitted offsets of a query.
+    """The result of one poll for a query's source records that it has not committed yet.
 
     Attributes:
-        partitions: The uncommitted offsets by partition.
-        ms: Time when the offsets were read, ms since the epoch; None before the first time.
-        kept: Data retained for the query's logs, by log name.
+        partitions: Number and age of the uncommitted records, by source partition.
+        ms: Time of the poll, ms since the epoch; None before the first poll.
+        kept: The data that external systems retain for the query until it commits, by log name.
     """
 
     partitions: Mapping[TopicPartition, Unread]
@@ -39,7 +39,7 @@ class Look(NamedTuple):
 
 
 NO_LOOK = Look({}, None, {})
-"""The value before the offsets were read."""
+"""The value before the first poll."""
 
 
 class UnreadWatch:

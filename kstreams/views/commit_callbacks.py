@@ -63,7 +63,10 @@ class Following:
             self._thread.join()
         failure, self._failure = self._failure, None
         if failure is not None:
-            raise ExecutionError(f"following the view failed: {failure}") from failure
+            raise ExecutionError(
+                f"the callback that follows the view, or a read of the view, failed: {failure}",
+                hint="fix the cause, then call follow(...) again: no further calls were made.",
+            ) from failure
 
     def __enter__(self) -> Self:
         return self

@@ -86,10 +86,15 @@ class VersionSteps(Generic[S]):
         self._before: Pinned[S] | None = None
 
     def next(self, get: Callable[[S, K], T]) -> RowChanges[K, T] | None:
-        """Return the changes since the last call; None if the version is the same, or before any.
+        """Return the rows that changed since the version of the last call.
+
+        The result is None if no batch is committed yet, or if the version is still that of the last
+        call. The first call, and a call after a reset or an upgrade of the app, return all rows
+        (`RowChanges.complete`).
 
         Args:
-            get: Returns the value of a key in a live store, usually the store's method `get`.
+            get: Returns the value of a key in a store of the view, usually the method `get` of the
+                store's class.
         """
         before, now = self._before, self._hold()
         if now.batch is None:

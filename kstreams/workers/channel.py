@@ -71,11 +71,11 @@ class Channel:
 
     @property
     def host(self) -> str:
-        """The address of this end on a TCP connection."""
+        """The IP address of this end of a TCP connection."""
         return str(self._socket.getsockname()[0])
 
     def send(self, *parts: bytes | bytearray | memoryview) -> None:
-        """Send messages, without those of other threads between them.
+        """Send messages one after another; messages of other threads do not come between them.
 
         Raises:
             OSError: The connection is closed.
@@ -93,7 +93,7 @@ class Channel:
         return self._connection.recv_bytes()
 
     def authenticate(self, secret: bytes, *, accepted: bool) -> None:
-        """Prove the secret to the other end, and let the other end prove it.
+        """Check that both ends know the secret, by challenge and response (HMAC).
 
         Args:
             secret: The secret that both ends know.

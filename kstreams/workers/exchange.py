@@ -1,4 +1,7 @@
-"""The records that the workers of a batch send to each other, between two stages."""
+"""The exchange of records between workers: output of a stage becomes input of the next stage.
+
+A run is one attempt at a batch.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _CLOSED = (OSError, EOFError)
 _CANCELED_RUNS = 1_000
 
 RunStage = tuple[int, int]
-"""A run, and the number of the receiving stage."""
+"""The id of a run, and the number of the receiving stage."""
 
 
 class PeerLostError(Exception):
@@ -41,14 +44,14 @@ class PeerLostError(Exception):
 
 @dataclass
 class StageInput:
-    """The messages to the tasks of one stage in one worker.
+    """The messages of one run to the tasks of one stage in one worker.
 
     Attributes:
         envelopes: Task calls, and records that are in memory.
         senders: The numbers of the workers that have sent all their records for the stage.
         refused: Whether a task of an earlier stage did not run because its input has too many
             bytes, so that this stage must not run.
-        complete: Whether all workers have sent all their records.
+        complete: Whether all workers of the run have sent all their records for the stage.
     """
 
     envelopes: list[Envelope] = field(default_factory=list)
@@ -59,14 +62,14 @@ class StageInput:
     _file: IO[bytes] | None = None
 
     def spill(self, payload: bytes) -> None:
-        """Append a packed envelope to a file without a name, which disappears with the process."""
+        """Append a packed envelope to an unnamed temporary file, which ends with the process."""
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115  # see close
         self._spilled.append((self._file.seek(0, 2), len(payload)))
         self._file.write(payload)
 
     def close(self) -> None:
-        """Release the file; views of it stay valid."""
+        """Close the file; envelopes from `all` stay valid."""
         if self._file is not None:
             self._file.close()
 
@@ -81,10 +84,10 @@ class StageInput:
 
 
 class Exchange:
-    """Sends records to other workers, and collects those of this worker's tasks.
+    """Sends records to tasks in other workers, and collects the records for this worker's tasks.
 
-    Records are in memory up to a limit, and in a file above it, so a receiver always reads, and a
-    sender waits only for the receiver's disk.
+    Received records are in memory up to a limit, and in a file above it. So a receiver never stops
+    to read, and a sender waits only for the receiver's disk.
 
     Args:
         address: The address to listen at: the path of a Unix socket, or a host and the port 0.
@@ -195,7 +198,8 @@ class Exchange:
             run: The id of the run.
             stage: The number of the receiving stage.
             own: The number of this worker.
-            refused: Whether the receiving stage must not run.
+            refused: Whether the receiving stage must not run, because the input of a task has too
+                many bytes.
 
         Raises:
             PeerLostError: A worker cannot be reached.
@@ -250,6 +254,6 @@ class Exchange:
 
 
 def _size(envelope: Envelope) -> int:
-    """Return the bytes of records; 0 for other messages."""
+    """Return the size of an envelope's records in bytes; 0 for other messages."""
     content = envelope.content
     return content.body.size if isinstance(content, EdgeRecords) else 0

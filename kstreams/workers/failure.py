@@ -1,4 +1,4 @@
-"""The typed errors of tasks, on their way from a worker to the driver."""
+"""The errors of tasks as JSON, so that the driver can raise them as the original error classes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ MAX_CHARS = 30_000
 
 
 class WorkerFailure(Exception):
-    """The exception of a worker, as text."""
+    """An exception that was raised in a worker; its text contains the original traceback."""
 
 
 def error_json(exc: BaseException) -> dict[str, Any]:
-    """Return any exception as JSON-compatible data of a typed error."""
+    """Return a worker's exception as JSON-compatible data.
+
+    An exception that is not a `KStreamsError` becomes an `ExecutionError`.
+    """
     try:
         return to_json(exc if isinstance(exc, KStreamsError) else untyped(exc), MAX_CHARS)
     except Exception:  # noqa: BLE001  # the user's error class may fail
@@ -28,7 +31,10 @@ def error_json(exc: BaseException) -> dict[str, Any]:
 
 
 def error_from(data: Mapping[str, Any]) -> KStreamsError:
-    """Return the error from the result of `error_json`, or an error that says it is unreadable."""
+    """Return the error from the result of `error_json`.
+
+    Unreadable data result in an `ExecutionError` with the reason.
+    """
     try:
         return read_error(data)
     except (ValueError, KeyError, TypeError) as exc:
@@ -51,6 +57,9 @@ def read_error(data: Mapping[str, Any]) -> KStreamsError:
 
 
 def untyped(exc: BaseException) -> ExecutionError:
-    """Return a typed error for an exception of a worker that is not one of the library's."""
+    """Return an `ExecutionError` with the text of a worker's exception.
+
+    Used for exceptions that are not a `KStreamsError`.
+    """
     message = f"{kind_of(exc)} in a worker: {safe_text(text_of(exc), MAX_CHARS // 3)}"
     return ExecutionError(f"{message}\n{traceback_of(exc, MAX_CHARS // 3)}")

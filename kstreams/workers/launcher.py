@@ -17,8 +17,9 @@ class DriverEndpoint:
     Attributes:
         address: The address of the driver.
         secret: The secret of the driver and its workers.
-        own: The path of the Unix socket at which each worker listens for other workers, without
-            the worker's number; empty for TCP, on the network that leads to the driver.
+        own: The path prefix of the Unix socket at which each worker listens for other workers; a
+            worker appends its process id. Empty: workers listen by TCP, at their address on the
+            network of the driver.
         generation: The number of times that the driver has released its workers. The driver
             accepts only workers of the current generation.
     """
@@ -34,11 +35,16 @@ class Launcher(Protocol):
 
     @property
     def patience_s(self) -> float:
-        """The maximum time, in seconds, to wait for more workers after one connected or ended."""
+        """The time in seconds after which a batch runs with fewer workers than it needs.
+
+        The time starts when the last worker has connected or ended.
+        """
         ...
 
     def launch(self, endpoint: DriverEndpoint) -> None:
-        """Start all workers that neither run nor start; called often while workers are missing.
+        """Start the workers that are not running and not starting.
+
+        The pool calls the method repeatedly while workers are missing.
 
         Raises:
             KStreamsError: Workers cannot be started, or have failed before they connected.
@@ -46,7 +52,7 @@ class Launcher(Protocol):
         ...
 
     def grow(self, count: int) -> None:
-        """Start more workers at the next launch.
+        """Change the number of workers that `launch` starts.
 
         Args:
             count: The total number of workers.
@@ -54,5 +60,8 @@ class Launcher(Protocol):
         ...
 
     def stop(self) -> None:
-        """End the processes that have not ended after the driver has closed their connections."""
+        """Wait for the processes; kill processes that do not end in time.
+
+        The driver has already closed their connections, upon which workers end.
+        """
         ...

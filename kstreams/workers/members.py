@@ -1,4 +1,7 @@
-"""The connected workers of a driver."""
+"""The workers that are connected to a driver.
+
+A run is one attempt at a batch.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Members:
         size: The maximum number of workers.
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
-        own: The path for the sockets of workers; empty for TCP.
+        own: The path prefix for the sockets of workers; see `DriverEndpoint`.
         on_report: Called with each report of a worker, in the thread of its connection.
         on_end: Called once when the connection of a worker has ended.
 
@@ -70,15 +73,18 @@ class Members:
         self._endpoint = DriverEndpoint(self._listener.address, secret, own)
 
     def start(self) -> None:
-        """Start the workers, without waiting for them.
+        """Start the workers, without waiting for their connections.
 
         Raises:
-            KStreamsError: They cannot be started.
+            KStreamsError: Workers cannot be started.
         """
         self._launcher.launch(self._endpoint)
 
     def grow(self, size: int) -> None:
-        """Allow more workers from now on; the next batch starts them."""
+        """Increase the maximum number of workers; the next batch starts them.
+
+        A `size` that is not larger than the current one has no effect.
+        """
         if size > self.size:
             self.size = size
             self._launcher.grow(size)
@@ -96,16 +102,18 @@ class Members:
     # ------------------------------------------------------------ runs
 
     def free(self, width: int) -> dict[int, Member]:
-        """Wait for workers that are not still busy with a canceled run; return them by number.
+        """Wait for free workers, and return the free workers by number.
+
+        A worker is free unless it still runs code of a canceled run. Missing workers are started.
 
         Args:
-            width: The number of workers to wait for, without the workers that were canceled as
-                slow. If at least one worker is free, the wait ends `Launcher.patience_s` after the
-                last worker connected or ended.
+            width: The wanted number of workers. The method does not wait for slow workers, whose
+                run was canceled because of them. It returns fewer workers, but at least one,
+                `Launcher.patience_s` after the last worker connected or ended.
 
         Raises:
-            BatchCanceledError: The workers were closed.
-            KStreamsError: No worker can be started.
+            BatchCanceledError: `begin_close` or `close` was called.
+            KStreamsError: No worker can be started, or none has connected in time.
         """
         wanted = min(width, self.size)
         began = time.monotonic()
@@ -143,14 +151,16 @@ class Members:
     def cancel(
         self, run: int, members: Collection[Member], left: Collection[int], slow: Collection[int]
     ) -> None:
-        """Cancel a run; workers that have not finished it get no further run before they have.
+        """Cancel a run.
+
+        A worker that has not finished its part of the run is not free until it has; see `free`.
 
         Args:
             run: The id of the run.
             members: The workers of the run.
             left: The numbers of the workers that have not finished the run.
-            slow: The numbers of slow workers. Their code is not interrupted, because no batch waits
-                for them.
+            slow: The numbers of slow workers. Their code is not interrupted, because the next run
+                of the batch does not use them.
         """
         with self._changed:
             self._changed_at = time.monotonic()
@@ -194,10 +204,10 @@ class Members:
             channel.close()
 
     def _welcome(self, channel: Channel, hello: WorkerReport) -> Member | None:
-        """Assign a number to a worker; return None if the worker must leave.
+        """Assign a number to a worker that has connected.
 
-        A worker must leave if all numbers are taken, or if it was started before the last
-        `release`.
+        The result is None, and the worker must end, if all numbers are assigned, if it was started
+        before the last `release`, or if the pool is closed.
         """
         fields = hello.fields
         process, wanted = str(fields["process"]), int(fields["wanted"])
@@ -220,9 +230,9 @@ class Members:
             return member
 
     def _ended(self, member: Member, run: int) -> None:
-        """Note that a worker has ended a canceled run, so `free` may return the worker again.
+        """Record that a worker has ended a canceled run, so that `free` returns the worker again.
 
-        Ignored if the worker has a later canceled run.
+        The call has no effect if a later run of the worker was canceled since.
         """
         with self._changed:
             if member.canceled_run == run:
@@ -244,9 +254,9 @@ class Members:
     # ------------------------------------------------------------ the end
 
     def release(self) -> None:
-        """End the workers after their current runs; `free` starts workers again.
+        """Make all workers end after their current runs; the next `free` starts new workers.
 
-        Workers that were started before, and have not connected, must leave too.
+        Workers that are still starting are ended when they connect.
         """
         with self._changed:
             generation = self._endpoint.generation + 1
@@ -259,19 +269,23 @@ class Members:
                 member.send(Leave())
 
     def fail(self, error: KStreamsError) -> None:
-        """Raise an error in `free` from now on, because no workers can be started any more."""
+        """Make all later calls of `free` and `check` raise an error.
+
+        Args:
+            error: The reason why no workers can be started any more.
+        """
         with self._changed:
             self._failure = error
             self._changed.notify_all()
 
     def begin_close(self) -> None:
-        """Accept no further workers and runs; `close` must still be called."""
+        """Reject further workers and runs; `close` must still be called."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End all workers, and wait for them."""
+        """End all workers, wait for them for a limited time, and stop the launcher."""
         self.begin_close()
         self.release()
         end = time.monotonic() + _END_S

@@ -35,7 +35,7 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True)
 class Welcome:
-    """Accepts a worker.
+    """Notifies a worker that the driver has accepted its connection.
 
     Attributes:
         number: The number of the worker.
@@ -49,7 +49,7 @@ class LoadStage:
     """The settings of a stage, sent once to each worker.
 
     Attributes:
-        stage: The key of the stage.
+        stage: The key of the stage: a digest of its settings.
         settings: The pickled `StageSettings`.
         import_path: Folders of the user's modules.
     """
@@ -61,11 +61,11 @@ class LoadStage:
 
 @dataclass(frozen=True)
 class StageTurn:
-    """The part of a batch that is the same for all workers of a stage.
+    """The data of one stage in one batch, which are the same for all workers.
 
     Attributes:
-        stage: The key of the stage.
-        cuts: `Plan.cuts` of the batch: the plan revision that reduced the input of a task.
+        stage: The key of the stage; see `LoadStage`.
+        cuts: `Plan.cuts` of the batch: the plan revisions that reduced the input of tasks.
         versions: The versions of global tables that the stage reads.
     """
 
@@ -76,16 +76,17 @@ class StageTurn:
 
 @dataclass(frozen=True)
 class RunStages:
-    """One attempt at a batch.
+    """Makes a worker take part in a run, which is one attempt at a batch.
 
     Attributes:
-        run: The id of the attempt, larger than all earlier ids.
+        run: The id of the run, larger than all earlier ids.
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        turns: The data of each stage that all workers share, in the order of the stages.
-        slots: The worker number of each slot; task `t` of a later stage has the slot `t % width`.
-        peers: The addresses of the workers of this attempt, by number; empty for one stage.
-        calls: The packed calls of the tasks in the worker's slots.
+        turns: The data of each stage, in the order of the stages.
+        slots: The worker number of each slot. A slot is a share of a stage's tasks that one worker
+            runs: task `t` of a later stage has the slot `t % len(slots)`.
+        peers: The addresses of all workers of the run, by number; empty if there is one stage.
+        calls: The packed calls of the tasks that this worker runs.
         reports_progress: Whether the worker reports the end of each stage.
     """
 
@@ -101,11 +102,11 @@ class RunStages:
 
 @dataclass(frozen=True)
 class CancelRun:
-    """Ends an attempt, whose results are not used.
+    """Cancels a run; its results are not used.
 
     Attributes:
-        run: The id of the attempt.
-        interrupt: Whether to interrupt code of the user that is running.
+        run: The id of the run.
+        interrupt: Whether to interrupt the run's code, including code of the user.
     """
 
     run: int
@@ -125,10 +126,11 @@ class ForgetStages:
 
 @dataclass(frozen=True)
 class Leave:
-    """Ends the work of a worker.
+    """Ends a worker.
 
     Attributes:
-        at_once: Whether the worker leaves after its current stage; otherwise after its runs.
+        at_once: Whether the worker ends after its current stage; otherwise it first completes its
+            runs.
     """
 
     at_once: bool = False

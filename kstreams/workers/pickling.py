@@ -29,11 +29,11 @@ picklable.
 
 
 def pickled(settings: StageSettings) -> bytes:
-    """Pickle settings for workers.
+    """Pickle the settings of a stage for workers.
 
     Raises:
-        CompileError: A part of the settings cannot be pickled; the error names its node, if there
-            is one.
+        CompileError: The settings cannot be pickled. The error names the node whose part cannot be
+            pickled, if it is part of a node.
     """
     try:
         return dumped(settings)
@@ -56,7 +56,7 @@ def pickled(settings: StageSettings) -> bytes:
 
 
 def dumped(item: object) -> bytes:
-    """Pickle any object for workers; raises any exception of the object's own pickling."""
+    """Pickle any object for workers; raises the exception of an object that cannot be pickled."""
     for module in runpy_scripts():
         cloudpickle.register_pickle_by_value(module)
     data = io.BytesIO()
@@ -72,7 +72,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # it has no typ
     """
 
     def reducer_override(self, obj: object) -> Any:  # noqa: ANN401  # as pickle has it
-        """Return how an object is pickled."""
+        """Return the reduced form of an object; see `pickle.Pickler.reducer_override`."""
         if isinstance(obj, CodeType):
             code: Any = self.dispatch_table[CodeType](obj)
             make, parts = code

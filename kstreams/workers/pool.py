@@ -33,15 +33,15 @@ _BLOCKED_S = 5.0
 class WorkerPool:
     """Runs batches of any number of queries on connected workers.
 
-    Several threads may run batches at the same time; each worker runs their stages in the order of
-    arrival.
+    Several threads may run batches at the same time. A worker runs one stage at a time: the one
+    whose input was complete first.
 
     Args:
         launcher: Starts the worker processes.
         size: The number of workers.
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
-        own: The path for the sockets of workers; empty for TCP.
+        own: The path prefix for the sockets of workers; see `DriverEndpoint`.
         speculation: The conditions for running a batch again without its slow workers; None: a
             batch never runs again because of them.
 
@@ -79,14 +79,14 @@ class WorkerPool:
     def run(self, request: RunRequest, stages: Sequence[LoadStage], owner: object) -> list[Content]:
         """Run all stages of a batch, and return the results of its tasks.
 
-        If some workers are slow, the batch runs again without them, while they finish their part;
-        the results of only one of both runs are used. The same happens if a worker does not begin
-        its part for 5 s because it runs code of another query, while another worker is idle.
+        If some workers are slow, the run is canceled, and the batch runs again on the other
+        workers. Only the results of the last run are used. The same happens if a worker does not
+        begin its part for 5 s because it runs code of another query, while another one is idle.
 
         Args:
             request: The attempt at the batch, with its task calls.
-            stages: The settings of its stages; each worker gets them once.
-            owner: The caller, for `cancel`.
+            stages: The settings of its stages, which each worker gets only once.
+            owner: The object that identifies the caller in `cancel`.
 
         Raises:
             WorkerLostError: A worker ended; the batch may run again.
@@ -128,7 +128,10 @@ class WorkerPool:
                 self._ran_at = time.monotonic()
 
     def cancel(self, owner: object) -> None:
-        """Interrupt the current batch of an owner, if there is one; may be called in any thread."""
+        """Cancel the current batch of an owner, if there is one: its `run` raises an error.
+
+        The method may be called in any thread.
+        """
         with self._lock:
             found = [run for run in self._runs.values() if run.owner is owner]
         for run in found:

@@ -53,7 +53,7 @@ class PoolExecutor:
         return self._pool.run(request, self._stages.loads, owner=self)
 
     def idle(self) -> None:
-        """Keep the workers; the engine decides when others need their cores.
+        """Check the pool, and keep its workers: the engine releases them if others need cores.
 
         Raises:
             KStreamsError: The engine has failed.
@@ -61,7 +61,7 @@ class PoolExecutor:
         self._pool.check()
 
     def cancel(self) -> None:
-        """Interrupt the current batch, if there is one."""
+        """Cancel the current batch, if there is one."""
         self._pool.cancel(self)
 
     def close(self) -> None:

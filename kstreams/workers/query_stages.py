@@ -1,4 +1,4 @@
-"""The stages of a query, as the driver sends them to workers."""
+"""The messages with the stages of a query, which the driver sends to workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ("QueryStages",)
 
 
 class QueryStages:
-    """The pickled settings of the stages of a query, and their data in each batch.
+    """Creates the messages about a query's stages: `LoadStage` once, `StageTurn` for each batch.
 
     Args:
         settings: The settings of the query.
         import_path: Folders of the user's modules in workers.
 
     Attributes:
-        loads: The settings of each stage, in order.
+        loads: The message with the settings of each stage, in order.
 
     Raises:
         CompileError: The settings of a stage cannot be pickled.

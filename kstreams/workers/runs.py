@@ -1,4 +1,4 @@
-"""The driver's view of its workers, and of the runs that they take part in."""
+"""The driver's data about its workers, and about their runs (attempts at batches)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class RunRequest(NamedTuple):
     Attributes:
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        turns: The data of each stage that all workers share, in the order of the stages.
+        turns: The data of each stage, in the order of the stages.
         calls: The packed calls of tasks, by slot.
-        width: The number of slots: units of work that are assigned to workers.
+        width: The number of slots. A slot is a share of a stage's tasks that one worker runs: task
+            `t` of a later stage has the slot `t % width`.
     """
 
     batch: int
@@ -53,7 +54,7 @@ class Member:
         process: The result of `process_key` in the worker's process.
         address: The address at which other workers reach the worker.
         channel: The connection between the driver and the worker.
-        loaded: The keys of the stages whose settings the worker has.
+        loaded: The keys of the stages whose settings were sent to the worker.
         canceled_run: The id of the last canceled run, until the worker has ended that run;
             otherwise 0.
         is_slow: Whether `canceled_run` was canceled because the worker is slow.
@@ -91,7 +92,8 @@ class Run:
         events: The events of the run that the caller has not handled yet.
         stages: The stage that each worker runs or runs next, by worker number; a worker without an
             item is at stage 0.
-        tasks: The task that each worker runs, by worker number; only of workers that report it.
+        tasks: The task that each worker runs, by worker number. Workers report it only after a
+            failed attempt.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""The assignment of the slots of a query to the connected workers."""
+"""The assignment of a query's slots to workers. A slot is a share of a stage's tasks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ("assigned_slots",)
 
 
 def assigned_slots(width: int, workers: Sequence[int], before: Sequence[int]) -> tuple[int, ...]:
-    """Return the worker of each slot; slots stay where they are, so that tasks find their state.
+    """Return the worker of each slot.
 
-    No worker gets more than an equal share of the slots, rounded up. So slots move only from a
-    worker that has ended, or to workers that connected after the others had taken all slots. Where
-    there is a choice, a slot has the worker of the same number, so that the queries of a driver
-    have equal assignments.
+    A slot keeps its worker if possible, because the worker has the state of the slot's tasks on its
+    disk. No worker gets more than an equal share of the slots, rounded up. So slots move only from
+    workers that have ended, or to workers that have connected since. Other slots get the worker of
+    the same number if possible, so that the queries of a driver have equal assignments.
 
     Args:
         width: The number of slots.

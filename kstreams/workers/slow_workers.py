@@ -22,7 +22,7 @@ class Speculation:
             up to at least one worker.
         multiplier: A worker is slow if its time exceeds this multiple of the median time of the
             workers that have finished the stage.
-        min_runtime_s: The minimum time in a stage after which a worker can be slow, in seconds.
+        min_runtime_s: A worker is slow only if its time exceeds this number of seconds, too.
     """
 
     quantile: float = 0.9
@@ -68,7 +68,7 @@ class SlowWorkers:
         self._finished.setdefault(stage, {})[worker] = time.monotonic()
 
     def find(self) -> frozenset[int]:
-        """Return the workers that are slow now; empty if none is, or if all are equally slow."""
+        """Return the numbers of the workers that are slow in the current stage; may be empty."""
         stage, began = 0, self._began
         while len(done := self._finished.get(stage, {})) == len(self._workers):
             stage, began = stage + 1, max(done.values())

@@ -1,8 +1,8 @@
-"""Sends classes of msgspec Structs to workers by value.
+"""Pickles the classes of msgspec Structs by value, for workers that cannot import them.
 
-The fields of a Struct are created with its class. cloudpickle creates an empty class first and sets
-its members afterwards, so a Struct of a script would have no fields in workers. This module does
-not need msgspec.
+msgspec defines the fields of a Struct when its class is created. cloudpickle creates an empty class
+first and sets its members afterwards, so a Struct class that is defined in a script would have no
+fields in workers. This module also works if msgspec is not installed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _CONFIG = (
 
 
 def is_struct(type_: type) -> bool:
-    """Return whether a class is a Struct with fields of its own or of its bases."""
+    """Return whether a class is a msgspec Struct with at least one field, own or inherited."""
     return hasattr(type_, "__struct_config__") and bool(getattr(type_, "__struct_fields__", ()))
 
 
 def struct_arguments(type_: Any) -> tuple[str, tuple[type, ...], dict[str, Any], dict[str, Any]]:  # noqa: ANN401  # a class of msgspec
     """Return the arguments of `make_struct` for a class.
 
-    The types of the fields are left out: they are set afterwards, as they may name the class.
+    The types of the fields are `object`: cloudpickle sets the types later, because they may refer
+    to the class itself.
     """
     defaults = type_.__struct_defaults__
     names = type_.__struct_fields__
@@ -54,7 +55,7 @@ def struct_arguments(type_: Any) -> tuple[str, tuple[type, ...], dict[str, Any],
 def make_struct(
     name: str, bases: tuple[type, ...], members: dict[str, Any], options: dict[str, Any]
 ) -> type:
-    """Create the class in a worker, without the types of its fields."""
+    """Create a Struct class in a worker, from the result of `struct_arguments`."""
     metaclass: Any = type(bases[0])
     msgspec = import_module(metaclass.__module__.partition(".")[0])
     for field, value in members.items():
@@ -66,7 +67,7 @@ def make_struct(
 
 @dataclass(frozen=True)
 class _Factory:
-    """A factory of a field's default; msgspec's own class cannot be pickled."""
+    """The factory of a field's default value; `msgspec`'s class for it cannot be pickled."""
 
     make: Callable[[], object]
 

@@ -1,4 +1,7 @@
-"""Type hints of classes that are sent to workers by value, where the names in hints are unknown."""
+"""Type hints of classes that are pickled by value for workers.
+
+Workers cannot import the module of such a class, so names in its type hints are unknown there.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ __all__ = ("resolved_annotations",)
 
 
 def resolved_annotations(type_: type) -> dict[str, object]:
-    """Return a class's own annotations with the names in their text replaced by the types.
+    """Return a class's own annotations; annotations that are text are evaluated to types.
 
     Serdes evaluate annotations in the module of the class. A class of a script is sent to workers
     by value, and the module with that name in a worker is another module: `Item` in the annotation

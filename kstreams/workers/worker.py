@@ -1,4 +1,4 @@
-"""A worker process: it runs stages of batches by the orders of the driver."""
+"""A worker process: it runs the stages of batches that the driver sends it."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class _Running:
 
 
 class Worker:
-    """Runs stages of batches until the driver ends the work.
+    """Runs stages of batches until the driver ends the worker.
 
-    The main thread runs stages; a stage runs when all of its records have arrived, so stages of
-    several queries alternate and no worker waits for another one. Other threads
-    receive orders and records.
+    The main thread runs one stage at a time. A stage runs when all of its records have arrived;
+    until then, the thread can run stages of other queries. Other threads receive the messages of
+    the driver and the records of other workers.
 
     Args:
         settings: The settings of the worker.
@@ -112,7 +112,10 @@ class Worker:
         self._settings = settings
 
     def work(self) -> None:
-        """Run stages until the driver ends the work or has died; call it in the main thread."""
+        """Run stages until the driver ends the worker or its connection is closed.
+
+        Call the method in the main thread, which handles signals.
+        """
         signal.signal(_INTERRUPT, signal.default_int_handler)
         hello = {
             "wanted": self._settings.wanted,
@@ -132,7 +135,10 @@ class Worker:
             self._exchange.close()
 
     def _receive(self) -> None:
-        """Receive the driver's orders; those that cannot wait for code of the user run here."""
+        """Receive the driver's messages and queue them.
+
+        Reports of the current run and interrupts of a canceled one do not wait in the queue.
+        """
         with suppress(*_CLOSED):
             while True:
                 order: Order = pickle.loads(self._driver.receive())  # noqa: S301  # the driver's
@@ -199,9 +205,9 @@ class Worker:
         self._try(run, partial(self._run_stage, run, 0))
 
     def _try(self, run: int, work: Callable[[], None]) -> None:
-        """Call `work`, which executes a part of a run, unless the run has ended.
+        """Call a function that does a part of a run, unless the run has ended in this worker.
 
-        An error ends the run in this worker, and is reported to the driver.
+        An exception ends the run in this worker, and is reported to the driver.
         """
         if run not in self._runs:
             return
@@ -235,7 +241,8 @@ class Worker:
     def _run_tasks(self, running: _Running, stage: int, envelopes: Iterable[Envelope]) -> bool:
         """Run the tasks of a stage.
 
-        Returns whether a task did not run because its input has too many bytes.
+        Returns:
+            Whether a task did not run because its input has too many bytes.
         """
         order = running.order
         turn = order.turns[stage]
@@ -261,9 +268,9 @@ class Worker:
         return refused
 
     def _note_task(self, order: RunStages, stage: int, task: int) -> None:
-        """Report that a task begins, if an earlier attempt has failed.
+        """Report that a task begins, if an earlier attempt at the batch has failed.
 
-        If this process ends too, the error then names the task.
+        If this process dies in the task, the error of the batch names the task.
         """
         if order.attempt > 1:
             self._report(WorkerReport("task", {"run": order.run, "stage": stage, "task": task}))
@@ -311,7 +318,7 @@ _PROCESS: list[str] = []
 
 
 def process_key() -> str:
-    """Return a unique id of this process: the same in all calls, another one after a fork."""
+    """Return a unique id of this process; a forked process has another id than its parent."""
     if not _PROCESS or not _PROCESS[0].startswith(f"{os.getpid()}-"):
         _PROCESS[:] = [f"{os.getpid()}-{os.urandom(8).hex()}"]
     return _PROCESS[0]

@@ -185,7 +185,7 @@ def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
 def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
     return [
         check_checkpoint_id(
-            found[STORED_NAMES["checkpoint_id"]], f"the description of checkpoint {str(path)!r}"
+            found[STORED_NAMES["checkpoint_id"]], f"the app description of checkpoint {str(path)!r}"
         )
         for path in checkpoints
         if STORED_NAMES["checkpoint_id"] in (found := _described(path))

@@ -227,7 +227,10 @@ def _records(admin: TopicAdmin, name: str) -> dict[int, int]:
 
 
 def _at_most(place: Place) -> str:
-    """Return the title of the column of counts, which are upper bounds on Kafka."""
+    """Return the title of the table column with record counts.
+
+    On Kafka the counts are upper bounds: some offsets have no record, such as transaction markers.
+    """
     return "records (at most)" if place.is_kafka else "records"
 
 

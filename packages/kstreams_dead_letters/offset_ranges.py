@@ -73,8 +73,11 @@ class OffsetRanges:
             start, end = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]) + 1)
             if match is None or start >= end or (found._ends and start <= found._ends[-1]):
                 raise StateCorruptError(
-                    f"the list of redelivered offsets {text[:80]!r} is invalid, expected ascending "
-                    "ranges such as '0-16,18'"
+                    f"the list of redelivered dead-letter offsets {text[:80]!r} is invalid at "
+                    f"{part[:40]!r}: expected ascending ranges such as '0-16,18'",
+                    hint="delete the list, and the next replay redelivers all dead letters again: "
+                    "on Kafka delete the group kstreams-redelivery/<topic>, otherwise the file "
+                    "redelivered.json in the directory of the topic.",
                 )
             found._starts.append(start)
             found._ends.append(end)

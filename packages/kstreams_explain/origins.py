@@ -94,12 +94,25 @@ class Edges:
         return None
 
     def above(self, row: Row) -> Row | None:
-        """Return the row of the previous stage that an edge's row derives from, or None."""
+        """Return the input row of the previous stage that caused a record of an edge.
+
+        Args:
+            row: The record, as a row of the task that reads it from the edge.
+
+        Returns:
+            The row; None if the record has no input row, such as a record of a timer.
+        """
         found = row[0].metadata(row[1])
         return self.row_at(found.topic, found.partition, found.offset)
 
     def row_at(self, edge: str, task: int, place: int) -> Row | None:
-        """Return the row that a task's record number `place` in an edge derives from, or None."""
+        """Return the input row that caused a record of an edge; None if it has no input row.
+
+        Args:
+            edge: The name of the edge.
+            task: The task that wrote the record.
+            place: The number of the record among the task's records in the edge, from 0.
+        """
         rows = self._rows.get((edge, task), ())
         return rows[place] if place < len(rows) else None
 

@@ -18,11 +18,11 @@ _OURS = "kstreams-"
 
 @dataclass(frozen=True)
 class Place:
-    """The position of a record among the records of its intake.
+    """The position of a record among the records that its intake has written.
 
     Attributes:
-        batch: The number of its batch; it increases, also over restarts.
-        row: The number of the record in the batch.
+        batch: The number of the intake's batch, which increases also over restarts.
+        row: The number of the record in the batch, from 0.
         count: The number of records in the batch; 0 if earlier messages may still be delivered
             again.
         before: The id of the last message before the batch that was, like all earlier messages, in

@@ -15,7 +15,7 @@ from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role, Visitor, no_token
 from kstreams_serve.settings import Listening
 
-__all__ = ("Doors",)
+__all__ = ("Authenticator",)
 
 _MINUTE = 60.0
 _ADDRESSES = 10_000
@@ -26,7 +26,7 @@ _SECRET_BYTES = 32
 _ANYBODY = Visitor(Role.OPEN)
 
 
-class Doors:
+class Authenticator:
     """Maps tokens to their roles and owners, for HTTP requests, cookies and gRPC calls.
 
     A valid token is accepted even if its address has sent wrong ones: many clients may share the

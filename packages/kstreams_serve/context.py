@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kstreams.quoting import repr_of
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.code_runs import CodeRuns
 from kstreams_serve.cursors import Cursors
 from kstreams_serve.metrics import LagWatch
@@ -28,7 +28,7 @@ class Context:
     Attributes:
         apps: The apps by name; a name in a request is looked up here, and never joined to a path.
         limits: The limits of the server.
-        doors: Checks tokens and cookies.
+        authenticator: Checks tokens and cookies.
         cursors: Creates cursors, which are valid until the server stops.
         streams: Counts the followers of all routes.
         lag: Measures the lag of apps, if the server reads the topics.
@@ -40,7 +40,7 @@ class Context:
 
     apps: Mapping[str, ServedApp]
     limits: Limits
-    doors: Doors
+    authenticator: Authenticator
     cursors: Cursors
     streams: Streams
     lag: LagWatch | None = None

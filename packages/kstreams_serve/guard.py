@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kstreams.quoting import repr_of
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.forwarded import TrustedProxies
 from kstreams_serve.problems import Problem, answer_of
 from kstreams_serve.roles import Role, Visitor
@@ -44,12 +44,12 @@ class Guard:
     Args:
         inner: The application.
         settings: The settings of the server.
-        doors: Checks tokens and cookies.
+        authenticator: Checks tokens and cookies.
     """
 
-    def __init__(self, inner: ASGIApp, settings: Listening, doors: Doors) -> None:
+    def __init__(self, inner: ASGIApp, settings: Listening, authenticator: Authenticator) -> None:
         self._inner = inner
-        self._doors = doors
+        self._authenticator = authenticator
         own = {settings.host, "localhost", "127.0.0.1", "::1"} if settings.is_loopback else set()
         self._hosts = {name.lower() for name in (*own, settings.host, *settings.names)}
         self._origins = frozenset(settings.origins)
@@ -130,12 +130,12 @@ class Guard:
         address = scope["client"][0] if scope.get("client") else ""
         given = headers.getlist("authorization")
         if given:
-            return self._doors.visitor_of(given, address)
-        cookie = _cookie(headers, self._doors.cookie)
+            return self._authenticator.visitor_of(given, address)
+        cookie = _cookie(headers, self._authenticator.cookie)
         if not cookie:
             return Visitor(Role.OPEN)
         self._check_sender(scope["method"], headers)
-        return self._doors.visitor_of_cookie(cookie)
+        return self._authenticator.visitor_of_cookie(cookie)
 
     def _check_sender(self, method: str, headers: Headers) -> None:
         if method not in ("GET", "HEAD") and not _is_own(headers):

@@ -326,7 +326,7 @@ class ServedApp:
                 try:
                     found = Told(reader.live(), reader.counters(), reader.topology())
                 except (KStreamsError, OSError) as exc:
-                    _LOG.warning("what app %s tells of itself cannot be read: %s", self.name, exc)
+                    _LOG.warning("the telemetry of app %s cannot be read: %s", self.name, exc)
                     found = Told()
                 self._told = time.monotonic(), found
             return found
@@ -336,7 +336,10 @@ class ServedApp:
         return self._source.home.pause_note() is not None
 
     def follow(self) -> None:
-        """Start to follow the app; called in the event loop."""
+        """Start a thread that polls the stores for newer versions and notifies waiting requests.
+
+        Call it in the event loop, in which the requests wait.
+        """
         loop = asyncio.get_running_loop()
         self._thread = threading.Thread(
             target=self._run, args=(loop,), name=f"kstreams-serve-{self.name}", daemon=True

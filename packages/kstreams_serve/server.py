@@ -14,7 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from kstreams.connection import Connection
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.code_runs import CodeRuns
 from kstreams_serve.context import Context
 from kstreams_serve.cursors import Cursors
@@ -85,11 +85,11 @@ class Server:
         self.socket = bound(settings)
         self._lag = None if connection is None else LagWatch(connection, self.apps)
         self._topics = None if connection is None else TopicReads(connection)
-        doors = Doors(settings, time.monotonic)
+        authenticator = Authenticator(settings, time.monotonic)
         self.context = Context(
             self.apps,
             settings.limits,
-            doors,
+            authenticator,
             Cursors(secrets.token_bytes(_SECRET_BYTES)),
             Streams(settings.limits.streams),
             self._lag,
@@ -99,7 +99,7 @@ class Server:
         )
         inner = application(actions_of(self.context), self.context.times)
         inner.router.lifespan_context = self._following
-        guard = Guard(inner, settings, doors)
+        guard = Guard(inner, settings, authenticator)
         self.config = config_of(guard, settings, lifespan="on")
 
     @property

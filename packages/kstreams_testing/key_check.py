@@ -118,20 +118,31 @@ class _Check:
             self._serde, self._partitioner, self._source = entry.key, entry.partitioner, entry.name
 
     def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
-        """Check one key, without its windows; raise `TopologyError` for a wrong partition."""
+        """Check one key, without its windows.
+
+        Raises:
+            TopologyError: The key has another type than the keys of the input, or belongs to
+                another partition.
+        """
         key = _without_windows(key, self._serde)
         if key is None:
             return
         try:
             data = self._serde.serialize(key)
         except SerdeError as exc:
-            raise self._misplaced(key, partition, f"is no key of {self._source!r}: {exc}") from exc
+            why = f"has another type than the keys of {self._source!r}: {exc}"
+            raise self._misplaced(key, partition, why) from exc
         owner = self._partitioner.partition(data, self._partitions)
         if owner != partition:
             raise self._misplaced(key, partition, f"belongs to partition {owner}")
 
     def column(self, keys: pa.Array, partition: int) -> None:
-        """Check a column of keys; raise `TopologyError` for a key in a wrong partition."""
+        """Check a column of keys.
+
+        Raises:
+            TopologyError: The column has another type than the keys of the input, or a key belongs
+                to another partition.
+        """
         try:
             data = self._serde.from_arrow(keys)
         except SerdeError as exc:

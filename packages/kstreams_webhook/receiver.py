@@ -20,7 +20,7 @@ from typing_extensions import override
 from kstreams.errors import IntakeError
 from kstreams.quoting import text_of
 from kstreams_intake.contract import Delivery, Receiver
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.guard import Guard
 from kstreams_serve.listening import bound, config_of, url_of
 from kstreams_serve.problems import Problem, answer_of
@@ -60,8 +60,8 @@ class WebhookReceiver(Receiver):
         ]
         app = Starlette(routes=routes)
         app.router.redirect_slashes = False
-        doors = Doors(settings, time.monotonic)
-        config = config_of(Guard(app, settings, doors), settings, lifespan="off")
+        authenticator = Authenticator(settings, time.monotonic)
+        config = config_of(Guard(app, settings, authenticator), settings, lifespan="off")
         self._socket = bound(settings)
         self.url = f"{url_of(self._socket, settings)}{webhook.path}"
         self._server = uvicorn.Server(config)

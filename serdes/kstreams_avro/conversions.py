@@ -204,7 +204,8 @@ class DayTime(Conversion):
         micros = raw * self._micros
         if not 0 <= micros < _DAY_MICROS:
             raise Malformed(
-                f"{raw} is no {self.name} of a day; expected 0 to {_DAY_MICROS // self._micros - 1}"
+                f"expected a time of day ({self.name}) from 0 to "
+                f"{_DAY_MICROS // self._micros - 1}, got {raw}"
             )
         return (_LOCAL_EPOCH + timedelta(microseconds=micros)).time()
 

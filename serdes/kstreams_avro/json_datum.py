@@ -142,7 +142,7 @@ class JsonForm(ABC):
 
 
 class _DefaultForm(JsonForm):
-    """Writes field defaults: content of a union belongs to the first matching branch."""
+    """Converts the default of a field in a schema: a union's value has its first matching type."""
 
     unknown_fields = True
 

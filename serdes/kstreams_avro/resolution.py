@@ -64,7 +64,11 @@ def resolve(writer: Node, reader: Node) -> Step:
 
 
 class _Resolver:
-    """Creates steps, only one per pair of records, because a record may contain itself."""
+    """Creates the decoding steps for a writer's schema and a reader's schema.
+
+    The step for a pair of record types is created once and reused, because a record type may
+    contain itself.
+    """
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], RecordStep] = {}

@@ -71,7 +71,7 @@ def parse_frame(data: bytes, *, indexed: bool, zigzag: bool = True) -> Frame:
     """Parse the frame in front of bytes.
 
     Args:
-        data: The frame, and at least a part of the framed bytes.
+        data: The frame, and at least some of the bytes after it.
         indexed: Whether the frame has indexes of a message, as for protobuf.
         zigzag: False for the format of Python clients before 2021.
 

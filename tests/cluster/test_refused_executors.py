@@ -34,10 +34,10 @@ def test_executors_with_another_or_no_version_of_the_library_are_refused(app: Cl
     assert "has none" in refusal(app)
 
 
-def test_executors_that_do_not_see_the_durable_log_are_refused(app: ClusteredApp) -> None:
+def test_start_rejects_executors_without_access_to_durable_log(app: ClusteredApp) -> None:
     of_each_machine = {"directory": "/tmp/checkpoint"}
     said = refusal(app, of_each_machine)
-    assert "do not see the durable log of the driver" in said
+    assert "cannot read the objects that the driver wrote to the durable log" in said
     assert "App(..., checkpoint='s3://bucket/app')" in said
 
     keys = {"AWS_ACCESS_KEY_ID": app.bucket.access, "AWS_SECRET_ACCESS_KEY": app.bucket.secret}

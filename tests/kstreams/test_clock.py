@@ -59,7 +59,7 @@ def test_fake_clock_can_be_set_without_elapsing_time() -> None:
     assert (clock.now_ms(), clock.steady_ms()) == (5, 0)
 
 
-def test_watched_clock_distinguishes_elapsed_time_from_clock_change() -> None:
+def test_watched_clock_detects_jump_but_not_elapsed_time() -> None:
     clock = FakeClock(5)
     watched = WatchedClock(clock)
     clock.advance(YEARS)
@@ -70,7 +70,7 @@ def test_watched_clock_distinguishes_elapsed_time_from_clock_change() -> None:
         assert watched.now_ms() == watched.since_ms == watched.set_ms == clock.now_ms()
 
 
-def test_watched_clock_ignores_slow_clock_adjustment() -> None:
+def test_watched_clock_ignores_adjustments_of_one_second() -> None:
     clock = FakeClock(5)
     watched = WatchedClock(clock)
     for _ in range(100):
@@ -79,7 +79,7 @@ def test_watched_clock_ignores_slow_clock_adjustment() -> None:
     assert watched.set_ms is None
 
 
-def test_watched_clock_without_steady_time_trusts_clock_until_it_goes_back() -> None:
+def test_watched_clock_without_monotonic_time_detects_only_backward_jump() -> None:
     class Shown:
         now = 5
 

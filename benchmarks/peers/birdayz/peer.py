@@ -15,7 +15,7 @@ _REASON = "Go's module proxy gives out no version of github.com/birdayz/kstreams
 
 @dataclass(frozen=True)
 class Birdayz:
-    """The one configuration."""
+    """birdayz/kstreams; there is only one configuration."""
 
     name: str = "birdayz"
     title: str = "birdayz/kstreams (Go)"

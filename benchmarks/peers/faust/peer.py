@@ -17,7 +17,7 @@ _MAIN = Path(__file__).with_name("main.py")
 
 @dataclass(frozen=True)
 class Faust:
-    """The one configuration."""
+    """Faust; there is only one configuration."""
 
     name: str = "faust"
     format: Format = "json"

@@ -21,7 +21,7 @@ _MAIN = Path(__file__).with_name("main.py")
 
 @dataclass(frozen=True)
 class Flink:
-    """The one configuration."""
+    """Flink SQL; there is only one configuration."""
 
     name: str = "flink-sql"
     format: Format = "json"

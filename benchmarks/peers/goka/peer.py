@@ -20,7 +20,7 @@ _SOURCES = tuple(Path(__file__).with_name(f"{name}.go") for name in ("main", "mu
 
 @dataclass(frozen=True)
 class Goka:
-    """The one configuration."""
+    """goka; there is only one configuration."""
 
     name: str = "goka"
     format: Format = "decimal"

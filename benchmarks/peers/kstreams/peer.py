@@ -30,7 +30,8 @@ class KStreams:
         master: The Spark master; by default one process on all cores.
         delivery: The delivery guarantee on Kafka.
         engine: The engine of the app.
-        stage: The form of partition groups on Spark.
+        stage: The mode in which stages run on Spark: `workers` or `group-state`; see
+            `App(stage=...)`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Runs a workload as one form of Spark query until SIGTERM."""
+"""Runs a workload as a Spark query, in the form that the arguments name, until SIGTERM."""
 
 from __future__ import annotations
 

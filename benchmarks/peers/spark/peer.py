@@ -21,7 +21,7 @@ _PROTOBUF = "spark-protobuf"  # needed only by PySpark's state client
 
 @dataclass(frozen=True)
 class Spark:
-    """One form of query."""
+    """Spark with one form of query: its own operators, or user functions on state."""
 
     name: str
     form: Literal["operators", "apply", "processor"]

@@ -74,7 +74,10 @@ class Ages:
                 }
                 return cls(counts, checked_integer(total, "a sum of ages"))
             case _:
-                raise ValueError("expected ages of records as two fields: counts and their sum")
+                raise ValueError(
+                    "expected the ages of records as [[[bucket, count], ...], sum in ms], "
+                    f"got {type(data).__name__} {data!r:.100}"
+                )
 
 
 @dataclass(frozen=True)

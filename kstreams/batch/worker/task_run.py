@@ -279,13 +279,20 @@ def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
 
 
 def _taken(queue: Queue, output: TaskOutput) -> int:
-    """Return the number of records of a queue that were not held back."""
+    """Return the number of records of a queue that the task processed in this batch.
+
+    Other records are held back for a later batch; see `HeldBack`.
+    """
     held = output.held.get(queue.topic_partition)
     return queue.table.num_rows if held is None else held.passed
 
 
 def _times(queue: Queue, output: TaskOutput) -> npt.NDArray[np.int64]:
-    """Return the timestamps of a queue's records that were not held back."""
+    """Return the timestamps of the processed records of a queue, ms since the epoch.
+
+    If the task held records back for a later batch (see `HeldBack`), the result is approximate: the
+    lowest timestamps of the queue, as many as processed records.
+    """
     times: npt.NDArray[np.int64] = queue.table.column("timestamp").to_numpy()
     held = output.held.get(queue.topic_partition)
     return times if held is None else np.sort(times)[: held.passed]

@@ -41,7 +41,10 @@ def topic_counts(
 
 
 def _taken(queue: Queue, output: TaskOutput) -> pa.Table:
-    """Return the records of a queue that were not held back, which are its first records."""
+    """Return the processed records of a queue: its first ones; the others are held back.
+
+    A held-back record is processed in a later batch; see `HeldBack`.
+    """
     held = output.held.get(queue.topic_partition)
     return queue.table if held is None else queue.table.slice(0, held.passed)
 

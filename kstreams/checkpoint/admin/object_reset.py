@@ -43,9 +43,9 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
 def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) -> None:
     """Remove an app's objects; see `kstreams_admin.reset.reset`.
 
-    A new revision of the description marks the removal. After that the checkpoint counts as
-    missing, and if the reset is interrupted, the next reset or start of the app completes it. The
-    description is removed last.
+    A new revision of the app description (`description/<revision>.json`) marks the removal. After
+    that the checkpoint counts as missing, and if the reset is interrupted, the next reset or start
+    of the app completes it. The app description is removed last.
     """
     found = _own(survey.app_id, home)
     remove_local(found.app, survey.local, [found.checkpoint_id], state)

@@ -31,12 +31,13 @@ class StorePlace:
     """One store in a checkpoint.
 
     Attributes:
-        checkpoint: The description of the checkpoint, as last read.
+        checkpoint: The checkpoint, as last read.
         objects: The durable log.
         spec: The definition of the store.
         group: The name of the partition group that owns the store.
         query: The name of the query that runs the group.
-        stamp: The stamp of the checkpoint's description, which changes with each new revision.
+        stamp: The result of `CheckpointHome.stamp`, which changes whenever the app description of
+            the checkpoint is written.
     """
 
     checkpoint: Checkpoint

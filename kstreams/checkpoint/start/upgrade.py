@@ -242,9 +242,12 @@ class _Upgrader:
         """Return whether a group's state must be rewritten; a new store needs no rewrite."""
         old = self._old.shape[group]["stores"]
         new = self._wanted.topology.shape()[group]["stores"]
-        return any(self._changes[name].action != "keep" for name in {*old, *new} - self._fresh())
+        return any(
+            self._changes[name].action != "keep" for name in {*old, *new} - self._new_stores()
+        )
 
-    def _fresh(self) -> set[str]:
+    def _new_stores(self) -> set[str]:
+        """Return the names of stores that the upgrade adds empty."""
         return {n for n, c in self._changes.items() if c.verdict == "new" and c.action != "migrate"}
 
     def _is_used(self, query: str) -> bool:

@@ -29,7 +29,7 @@ from kstreams.state.log.directory import Directory, DirectoryObjectStore
 __all__ = ("DESCRIPTION", "ENTRIES", "DirectoryHome")
 
 DESCRIPTION = "app.json"
-"""The file with the description of the app, which is replaced atomically."""
+"""The file with the app description (see `Checkpoint`), which is replaced atomically."""
 _MOST_BYTES = 64 * 1024 * 1024
 _NO_DOCUMENT = (errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ELOOP)
 _PARTS = ("queries", "generations", "state", "plans", "spark", FORK_NOTE)
@@ -43,9 +43,10 @@ ENTRIES = frozenset(
 class DirectoryHome(CheckpointHome):
     """A checkpoint directory.
 
-    `app.json` describes the app; `state/` has deltas, snapshots and commits; `queries/<name>/` has
-    the plans of a query and the note of its last batch. A query with a new epoch after an upgrade
-    is in `generations/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
+    `app.json` is the app description: JSON with the fields of `Checkpoint`. `state/` has deltas,
+    snapshots and commits; `queries/<name>/` has the plans of a query and the note of its last
+    batch. A query with a new epoch after an upgrade is in `generations/<number>/<name>/`.
+    `telemetry/` has telemetry files, which may be removed.
 
     Args:
         path: The directory, absolute.
@@ -86,7 +87,7 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def stamp(self) -> str:
-        """Return inode and modification time of the description; empty without one."""
+        """Return inode and modification time of `app.json`; empty without the file."""
         try:
             found = os.stat(self.path / DESCRIPTION)  # noqa: PTH116  # asked for at every read
         except (FileNotFoundError, NotADirectoryError):
@@ -95,7 +96,7 @@ class DirectoryHome(CheckpointHome):
 
     @override
     def description(self) -> Description | None:
-        """Return the content of `app.json`, which has no revisions."""
+        """Return the content of `app.json`, with revision 0; None without the file."""
         data = self._read(DESCRIPTION)
         return None if data is None else Description(DESCRIPTION, data, 0)
 

@@ -21,12 +21,15 @@ PAUSE_NOTE = "paused.json"
 
 @dataclass(frozen=True)
 class Description:
-    """The description of a checkpoint, as read.
+    """The app description of a checkpoint, as stored: a JSON document, see `Checkpoint`.
+
+    The document is the file `app.json` in a directory, or the object `description/<revision>.json`
+    in an object store.
 
     Attributes:
         name: The name of the document, which its checksum covers.
         data: The content of the document.
-        revision: The revision number; the next saved description has the next number.
+        revision: The revision number; the next saved document has the next number.
     """
 
     name: str
@@ -86,19 +89,26 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def stamp(self) -> str:
-        """Return a text that changes with each written description; empty without one."""
+        """Return a text that changes whenever the app description is written; empty without one."""
 
     @abstractmethod
     def description(self) -> Description | None:
-        """Return the newest description; None before the first."""
+        """Return the newest app description; None if the storage has none."""
 
     @abstractmethod
     def description_name(self, revision: int) -> str:
-        """Return the name of the description of a revision, which its checksum covers."""
+        """Return the name of the file or object with a revision of the app description.
+
+        The checksum in the document also covers this name.
+        """
 
     @abstractmethod
     def describe(self, revision: int, data: bytes) -> None:
-        """Write the description with a revision number.
+        """Write a revision of the app description.
+
+        Args:
+            revision: The revision number.
+            data: The content of the document.
 
         Raises:
             FencedError: Another driver has written this revision.
@@ -106,7 +116,7 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def remains(self) -> tuple[str, ...]:
-        """Return the names of the existing parts of a checkpoint, without the description."""
+        """Return the names of existing parts of a checkpoint, other than the app description."""
 
     def remove_drafts(self) -> None:  # noqa: B027  # optional
         """Remove unfinished files of killed writers, under the lock; by default, there are none."""

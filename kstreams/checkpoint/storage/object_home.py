@@ -20,7 +20,7 @@ __all__ = ("DESCRIPTIONS", "PLANS", "ObjectHome")
 PLANS = "plans/"
 """The prefix of all plans."""
 DESCRIPTIONS = "description/"
-"""The prefix of all descriptions."""
+"""The name prefix of the app descriptions, one object for each revision."""
 _DESCRIPTION = re.compile(r"description/(\d{20})\.json")
 _PARTS = ("commits/", "savepoints/", FORK_NOTE)
 
@@ -30,8 +30,9 @@ class ObjectHome(CheckpointHome):
     """A checkpoint below a prefix of an object store, including the durable log.
 
     All objects are written once with a conditional create: one of two drivers succeeds, and the
-    other driver detects this. The newest `description/<revision>.json` describes the app;
-    `plans/<epoch>/` has the plans of a query. Notes of finished batches are not stored.
+    other driver detects this. The newest `description/<revision>.json` is the app description: JSON
+    with the fields of `Checkpoint`. `plans/<epoch>/` has the plans of a query. Notes of finished
+    batches are not stored.
 
     Args:
         settings: The settings of the storage; its prefix belongs to the app.
@@ -96,13 +97,13 @@ class ObjectHome(CheckpointHome):
 
     @override
     def stamp(self) -> str:
-        """Return the name of the newest description; empty without one."""
+        """Return the name of the newest `description/<revision>.json`; empty without one."""
         names = self._descriptions()
         return names[-1] if names else ""
 
     @override
     def description(self) -> Description | None:
-        """Return the newest description."""
+        """Return the content of the newest `description/<revision>.json`; None without one."""
         while names := self._descriptions():
             try:
                 data = self.objects.get(names[-1])
@@ -113,15 +114,17 @@ class ObjectHome(CheckpointHome):
 
     @override
     def description_name(self, revision: int) -> str:
-        """Return the name of a revision's object."""
+        """Return `description/<revision>.json`, with the revision in 20 digits."""
         return f"{DESCRIPTIONS}{revision:020d}.json"
 
     @override
     def describe(self, revision: int, data: bytes) -> None:
-        """Create the object of a revision.
+        """Create `description/<revision>.json`, the app data of the checkpoint.
+
+        An existing object with the same content counts as created, so a retry has no effect.
 
         Raises:
-            FencedError: Another driver has written this revision.
+            FencedError: Another driver has created this revision with other content.
         """
         name = self.description_name(revision)
         if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:

@@ -12,7 +12,7 @@ __all__ = ("Removal",)
 
 @dataclass(frozen=True)
 class Removal:
-    """The entry in a checkpoint's description which records that a reset has started.
+    """The field of a checkpoint's app description which records that a reset has started.
 
     Attributes:
         claims: The names of plans that stay, to keep a running driver from continuing.

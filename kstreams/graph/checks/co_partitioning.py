@@ -123,7 +123,11 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
 
 
 def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
-    """Warn of sources with framed keys at one join or store: partitioners hash the frame, too."""
+    """Yield a warning for each join or store whose sources have keys with different frames.
+
+    Producers hash the frame of a key (see `FramedSerde`), so equal keys may have different
+    partitions.
+    """
     for meeting in meetings(nodes):
         framed = [
             f"{entry.name!r} ({_key(entry).name})"

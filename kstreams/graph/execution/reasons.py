@@ -43,7 +43,10 @@ def below_processor(parent: str) -> Reason:
 
 
 def follows_loop(loop: str) -> Reason:
-    """Return the reason against columns below a loop whose records do not advance stream time."""
+    """Return the reason against columns for a node below a loop.
+
+    The records of the loop do not advance stream time.
+    """
     return f"records of loop {loop!r} do not move stream time"
 
 

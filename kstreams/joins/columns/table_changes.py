@@ -15,7 +15,9 @@ __all__ = ("TableChanges",)
 
 
 class TableChanges(StoredChanges):
-    """The columnar form of `Materialize` if no node reads the store before all rows are put.
+    """The columnar form of `Materialize`: puts all records of a batch, then forwards the changes.
+
+    It is used only if no other node reads the table's store during the batch.
 
     Args:
         store: The store of the table.

@@ -81,7 +81,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         """Join the buffered changes, and forward the resulting changes."""
         meeting = TableMeeting.of(self._left, self._right, self._held)
         self._begin()
-        meeting = meeting.taken(meeting.that_speak())
+        meeting = meeting.taken(meeting.with_results())
         if not len(meeting.times):
             return
         table = meeting.table()

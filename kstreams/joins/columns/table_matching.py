@@ -136,13 +136,13 @@ class TableMeeting:
             order,
         )
 
-    def that_speak(self) -> Ints:
+    def with_results(self) -> Ints:
         """Return the indexes of the changes that have a result, ordered by batch position."""
-        speaks = there(self.partners) | self.alone & (there(self.news) | there(self.olds))
+        has_result = there(self.partners) | self.alone & (there(self.news) | there(self.olds))
         if PLACE not in self.order:
-            return np.flatnonzero(speaks)
+            return np.flatnonzero(has_result)
         rows = np.argsort(self.order[PLACE], kind="stable")
-        return rows[speaks[rows]]
+        return rows[has_result[rows]]
 
     def taken(self, rows: Ints) -> TableMeeting:
         """Return the changes at the given rows."""

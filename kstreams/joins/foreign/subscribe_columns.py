@@ -68,7 +68,10 @@ class ForeignSubscribeColumns(ChangesProcessor):
         return (None if value is None else by(key, value) for key, value in pairs)
 
     def _data(self, now: Sequence[Any], news: Sequence[Any]) -> pa.Array:
-        """Encode the left value of each row with a foreign key, and the result of other rows.
+        """Return the bytes to send for each left row.
+
+        For a row with a foreign key they are its encoded value. In a left join, they are the
+        encoded result for a row without a foreign key. Null for a deleted row.
 
         Args:
             now: The new foreign keys; None for no foreign key.

@@ -1,4 +1,4 @@
-"""A stage on a bounded DataFrame: its tasks run once, and keep no state."""
+"""Runs a stage on a bounded DataFrame: its tasks run once, and their state is discarded."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class NoLog:
 
 @dataclass(frozen=True)
 class BoundedState:
-    """A `TaskState` in a temporary directory, without a durable log.
+    """A `TaskState` in a temporary directory, without a durable log, for one batch.
 
     Attributes:
         backend: The backend of the working store.
@@ -73,15 +73,15 @@ class _Opened:
     restored: bool = False
 
     def rows(self) -> dict[str, int]:
-        """Return no counts, because no report uses them."""
+        """Return an empty dict, because no report uses the row counts."""
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Raise a `StoreError`: a bounded run has one batch, and so no records of earlier ones."""
+        """Raise a `StoreError`: a bounded run has no earlier batch whose loops sent records."""
         raise StoreError(_NO_LOOPS)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Raise a `StoreError` if there are records: a bounded run has no later batch."""
+        """Raise a `StoreError` if loops send records: a bounded run has no later batch."""
         for _ in records:
             raise StoreError(_NO_LOOPS)
         return ()
@@ -94,5 +94,5 @@ class _Opened:
         """Do nothing: there is no durable log."""
 
     def traffic(self) -> Traffic:
-        """Return no requests, because there is no durable log."""
+        """Return zero requests, because there is no durable log."""
         return Traffic()

@@ -1,8 +1,8 @@
-"""Removal of objects that no version of a task's state uses.
+"""Removal of objects in the durable log that no version of a task's state uses any more.
 
-Only the batches of a task can remove them, because Spark has the pointers. At intervals, a task
-lists its objects and writes a note of those that its pointer does not name: old versions and files
-of failed attempts. Objects that have been in the notes long enough are removed.
+The task itself removes them during its batches, because the pointers that name the used objects are
+in Spark's state. At intervals, a task lists its objects and writes a note with the unused ones: old
+versions and files of failed attempts. Objects that have been in the notes long enough are removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ class Cleaning:
     every: int = 50
 
     def is_due(self, batch: int, last: int) -> bool:
-        """Return whether a batch must list objects, given the last batch that did."""
+        """Return whether a batch must list objects.
+
+        Args:
+            batch: The number of the batch.
+            last: The number of the last batch that listed objects.
+        """
         return batch // self.every > last // self.every
 
     def clean(
@@ -48,13 +53,13 @@ class Cleaning:
         batch: int,
         wall_ms: int,
     ) -> tuple[str, ...]:
-        """Remove objects that no pointer has named for long enough, and write the next note.
+        """Remove objects that have been unused for long enough, and write the next note.
 
         The note lists the task's objects that no pointer names now.
 
-        A removed object is in the newest note that is old enough, in the note before that one, and
-        in all later notes: an object that another process created and named later is newer than the
-        first of these notes. Several attempts may run at the same time.
+        An object is removed if it is in the newest note that is old enough, in the note before that
+        one, and in all later notes. So an object that another attempt has created, and names in its
+        pointer only later, is not removed. Several attempts may run at the same time.
 
         Args:
             log: The durable log.

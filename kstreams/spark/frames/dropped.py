@@ -1,4 +1,4 @@
-"""The counts of dropped records as rows of the results, so that no drop is hidden."""
+"""Counts of dropped records, as additional rows of the results of a query on DataFrames."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def dropped_table(
 
 
 def observed(rows: DataFrame, name: str) -> DataFrame:
-    """Return the rows without drop counts; the sum of the counts becomes a metric of the query.
+    """Return the rows without the rows of drop counts, whose sum becomes a metric of the query.
 
     Args:
         rows: The output of all tasks.
-        name: The name of the metric, which has one field, `records`. Bounded DataFrames have no
-            metric.
+        name: The name of the metric (see `DataFrame.observe`), which has the field `records`.
+            Bounded DataFrames have no metric.
     """
     if not rows.isStreaming:
         return rows.where(f"NOT {OF_DROPPED}")

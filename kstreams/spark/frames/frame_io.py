@@ -1,4 +1,4 @@
-"""The output of a task, collected for Spark to write."""
+"""A `TopicIO` that collects the output of a task, because Spark writes it."""
 
 from __future__ import annotations
 

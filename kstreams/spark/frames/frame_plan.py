@@ -1,4 +1,4 @@
-"""The DataFrame plan of a topology's pipelines: read `FramePlan.results`."""
+"""Builds the DataFrames of a topology's pipelines: read `FramePlan.results` first."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class FramePlan:
-    """The DataFrame plan of a topology's stages.
+    """Builds the DataFrame of a topology's results from the DataFrames of its sources.
 
     Attributes:
         pipelines: The pipelines of the topology.
@@ -67,7 +67,10 @@ class FramePlan:
     fork: Carried[Inherited] | None = None
 
     def results(self) -> DataFrame:
-        """Return the output of the sinks; each DataFrame has a separate state."""
+        """Return a new DataFrame with the output of all sinks.
+
+        A query on the result of one call has its own state, separate from that of other calls.
+        """
         start = None if self.run is run_bounded else uuid4().hex
         parts = [self._results_of(pipeline, start) for pipeline in self.pipelines]
         return reduce(_union, parts)

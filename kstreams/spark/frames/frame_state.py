@@ -1,4 +1,4 @@
-"""The state of a streaming query on DataFrames, for views: what Spark has committed."""
+"""The committed state of a streaming query on DataFrames, as a source of views."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FrameState:
 
     @property
     def name(self) -> str:
-        """Return the name of the state in errors."""
+        """The name of the state for error messages."""
         return f"{self.topology.name} at {self.checkpoint}"
 
     def batches(self) -> list[int]:

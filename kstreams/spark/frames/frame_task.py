@@ -1,4 +1,4 @@
-"""One task on DataFrames in one batch: its state, its run, and its record."""
+"""Runs one batch of a task on DataFrames: opens its state, runs it, updates its `TaskRecord`."""
 
 from __future__ import annotations
 
@@ -196,10 +196,11 @@ class FrameTask:
                 yield from (each.queue() for each in parts)
 
     def _owned_since(self) -> int:
-        """Check that this query owns the state; return the time of the worker's first batch.
+        """Check that no other query has taken over the state.
 
-        The time is the batch's wall time, ms since the epoch; 0 for a bounded DataFrame, whose
-        state has no owner.
+        Returns:
+            The wall time of the first batch of the query that this worker ran, ms since the epoch;
+            0 for a bounded DataFrame, whose state has no owner.
         """
         start = self._rules.start
         if start is None:
@@ -221,7 +222,9 @@ class FrameTask:
             yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
 
     def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
-        """Remove objects that neither record's pointer names, if due; return the updated record.
+        """Remove unused objects from the durable log, if it is time; return the updated record.
+
+        The pointers of both records stay readable.
 
         Args:
             before: The task record before the batch.

@@ -23,7 +23,7 @@ __all__ = ("Inherited", "starting_offsets")
 
 @dataclass(frozen=True)
 class Inherited:
-    """The state of an app's tasks, which tasks with the same names copy.
+    """A savepoint of an app, from which tasks of the same group and number copy their state.
 
     Workers read the savepoint in the first batch of each task, because a client of Spark Connect
     may have no access to the storage. The original is not changed.

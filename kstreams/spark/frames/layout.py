@@ -1,4 +1,4 @@
-"""The layout of a query's tasks in Spark's groups, as stored in its checkpoint."""
+"""The layout: the tasks of a pipeline and their grouping keys in Spark, stored in its state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ("Layout", "check_parameters")
 
 @dataclass(frozen=True)
 class Layout:
-    """The tasks of one pipeline.
+    """The tasks of one pipeline, with the data that must stay the same for a checkpoint.
 
     Attributes:
         app: The app id.
@@ -36,12 +36,13 @@ class Layout:
     parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
     def key(self, stage: int, task: int, *, through: int) -> int:
-        """Return the group key of a message in a stage.
+        """Return the Spark grouping key of a message in a stage's operator.
 
         Args:
             stage: The destination stage of the message.
             task: The destination task in that stage.
-            through: The stage whose tasks forward or receive the message.
+            through: The stage of the operator that receives the message: the destination, or an
+                earlier stage that passes the message on.
         """
         if stage != through:
             task %= self.counts[through]

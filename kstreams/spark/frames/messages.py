@@ -1,7 +1,6 @@
-"""Messages between Spark's operators: bytes, each for one group key.
+"""Messages between Spark operators: rows of bytes, each with a grouping key.
 
-A row is a message with many records: Spark processes few rows in a batch, for any number of
-records.
+A message has many records, because Spark's cost per row is high.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Message(NamedTuple):
     """A message with its destination.
 
     Attributes:
-        key: The group key of the task that processes or forwards the message.
+        key: The Spark grouping key of the task that processes or passes on the message.
         wall_ms: Spark's wall time of the batch, ms since the epoch; equal if the batch is repeated.
         payload: An `Envelope`.
     """

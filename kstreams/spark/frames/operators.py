@@ -1,4 +1,4 @@
-"""The stateful Spark operators that can run partition groups."""
+"""Chooses the stateful Spark operator that runs the partition groups of a topology."""
 
 from __future__ import annotations
 

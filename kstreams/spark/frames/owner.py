@@ -1,9 +1,8 @@
-"""The owner of a state: the query that was started last.
+"""Ownership of a query's state in the durable log: the query that was started last owns it.
 
-The name of a state contains the start that created it, and a copy of its checkpoint has the same
-name. Attempts never share an object, so two queries would not corrupt each other's results, but
-each would remove objects that the other one needs. So each start writes its name, and queries of
-older starts end.
+Two queries could use one state, because a copied checkpoint has the same state name. They would not
+overwrite each other's objects, whose names are unique to an attempt, but each would remove objects
+that the other one needs. So each start writes its id to the log, and queries of older starts fail.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ _KEPT = 20
 
 @dataclass
 class Ownership:
-    """Checks, in a worker, that a query still owns its state.
+    """Checks in a worker that a query still owns its state.
 
     Attributes:
-        since_ms: The wall time of the first batch that the worker ran, by the name of the state
-            and the id of the query's start; ms since the epoch.
+        since_ms: The wall time (ms since the epoch) of the first batch that this worker ran, by
+            the name of the state and the id of the query's start.
     """
 
     since_ms: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -39,15 +38,15 @@ class Ownership:
 
         Args:
             log: The durable log.
-            state_name: Name of the state there.
-            start: Id of the start.
+            state_name: Name of the state in the log.
+            start: Id of the query's start.
             wall_ms: The batch's wall time, ms since the epoch.
 
         Returns:
-            The wall time of the first batch of this start that the worker saw.
+            The wall time of the first batch of this start that this worker ran, ms since the epoch.
 
         Raises:
-            FencedError: The query was started again since, or a copy of its checkpoint was.
+            FencedError: The query, or a copy of it, was started later.
         """
         since = self.since_ms.setdefault((state_name, start), wall_ms)
         if self._checked.get(state_name) == (start, wall_ms):

@@ -48,15 +48,16 @@ _MOST_BYTES = 64 * 1024 * 1024
 class Pack:
     """The `mapInArrow` function that creates messages from the rows of a source.
 
-    The function gets the available columns of `SOURCE_ROWS`, preceded by `wall`: the wall time of
-    the batch. `key` and `value` may have other types, which the topic's serdes encode.
+    The function gets the column `wall` with the wall time of the batch, then those columns of
+    `SOURCE_ROWS` that the source has. `key` and `value` may have types other than bytes; then the
+    topic's serdes encode them.
 
     Attributes:
         layout: The layout of the tasks.
         stage: The stage of the source.
         entry: The name of the source node.
         topic: The name of its topic.
-        carried: The topic, with its serdes and its partitioner, pickled for workers.
+        carried: The pickled topic, with its serdes and its partitioner.
         errors: The channel of errors to the driver.
         all_tasks: Whether to call all tasks, also those without records: to get the time of their
             next wall-clock work, or to copy their initial state.
@@ -73,7 +74,7 @@ class Pack:
     on_error: OnError = "fail"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield messages of one Spark partition."""
+        """Yield the messages for the rows of one Spark partition."""
         try:
             for table in _gathered(batches):
                 wall_ms: int = table.column("wall")[0].as_py()
@@ -120,13 +121,16 @@ class Pack:
 
 
 def _null_if_empty(headers: pa.Array) -> pa.Array:
-    """Return headers with null instead of empty lists, as records have them."""
+    """Return a column of headers in which empty lists are replaced by null."""
     is_given = pc.greater(pc.list_value_length(headers), 0)
     return pc.if_else(is_given, headers, pa.scalar(None, headers.type))
 
 
 def _completed(table: pa.Table) -> pa.Table:
-    """Return rows with all columns of `SOURCE_ROWS`, whatever the types of keys and values."""
+    """Return rows with all columns of `SOURCE_ROWS`; added columns are null.
+
+    Columns of keys and values keep their types.
+    """
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
     for field in SOURCE_ROWS:
         columns.setdefault(field.name, pa.nulls(table.num_rows, field.type))

@@ -25,7 +25,7 @@ def messages_of(frames: Iterable[pd.DataFrame]) -> Iterator[Message]:
 
 
 def frame_of(messages: Sequence[Message]) -> pd.DataFrame:
-    """Return messages as a frame of `MESSAGE`."""
+    """Return messages as a pandas frame with the schema `MESSAGE`, one per row."""
     keys, walls, payloads = zip(*messages, strict=True) if messages else ((), (), ())
     return pd.DataFrame(
         {

@@ -25,12 +25,12 @@ __all__ = ("ResultFrames", "rows_of_topic")
 
 
 class ResultFrames:
-    """The results of a topology as DataFrames; `results[TOPIC]` has those of one topic.
+    """The results of a topology as DataFrames; `results[TOPIC]` has the results of one topic.
 
-    All DataFrames are parts of one computation. A query on `all`, or with `write_each`, runs the
-    computation once; a separate query on each part runs all of it, with a separate checkpoint and
-    state. Spark does not show which parts are started, so a second part of a stream issues a
-    `UserWarning`.
+    All of these DataFrames select rows from the same computation. One query on `all`, or one query
+    with `write_each`, runs the computation once. Two queries on two of the DataFrames run it twice,
+    with separate checkpoints and states. So getting a second streaming DataFrame from this object
+    issues a `UserWarning`.
 
     Attributes:
         dropped_topic: The topic of the rows with drop counts; their key is the task, their value
@@ -59,17 +59,17 @@ class ResultFrames:
 
     @property
     def all(self) -> DataFrame:
-        """The results of all sinks, and dead letters: rows of the topics that the topology names.
+        """The results of all sinks, and dead letters.
 
-        Columns `sink`, the node's name, `topic`, `key` and `value` (`binary`), `timestamp` and
-        `headers`. How many records were dropped in a batch is a metric of the query:
+        Columns: `sink` (name of the node), `topic`, `key` and `value` (`binary`), `timestamp` and
+        `headers`. The query has a metric with the number of records that were dropped in a batch:
         `query.lastProgress["observedMetrics"][results.dropped_topic]["records"]`.
         """
         return observed(self._part("all"), self.dropped_topic)
 
     @property
     def with_dropped(self) -> DataFrame:
-        """The rows of `all`, and the rows with drop counts of `dropped_topic`."""
+        """The rows of `all`, and rows with counts of dropped records (topic `dropped_topic`)."""
         return self._part("with_dropped")
 
     @property
@@ -120,9 +120,13 @@ class ResultFrames:
         return self._errors.find(exc)
 
     def _part(self, name: str) -> DataFrame:
-        """Return a DataFrame of all rows, to select a part; warn of a second part of a stream.
+        """Return the DataFrame of all rows, from which the caller selects a part.
 
-        For a stream, each call returns another DataFrame, which needs a separate checkpoint.
+        If it is streaming, each call returns a new one, whose query needs its own checkpoint. A
+        call with another name than the first call issues a `UserWarning`.
+
+        Args:
+            name: The name of the part.
         """
         first, again = self._taken or name, self._taken is not None
         self._taken = first

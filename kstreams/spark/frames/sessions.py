@@ -20,12 +20,14 @@ def shuffle_partitions(session: SparkSession) -> int:
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Return whether the session is of Spark Connect; driver functions then run on its server."""
+    """Return whether a session is of Spark Connect, where `foreachBatch` runs on the server."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def check_width(width: int, counts: Sequence[int]) -> None:
-    """Reject many more shuffle partitions than tasks: each one adds 0.1 s to a batch.
+    """Check that there are at most twice as many shuffle partitions as tasks.
+
+    Each shuffle partition adds about 0.1 s to a batch.
 
     Args:
         width: The number of shuffle partitions.

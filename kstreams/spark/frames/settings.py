@@ -1,4 +1,4 @@
-"""Spark settings that minimize the cost of a batch of a topology on DataFrames."""
+"""Recommended Spark settings for topologies on DataFrames: they shorten batches."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Settings and the user's modules, carried by functions on DataFrames to Python workers.
+"""Transport of settings and of the user's modules to Python workers, for functions on DataFrames.
 
-Classic sessions send files to executors, as for apps. Streaming queries of Spark Connect do not see
-its artifacts (`addArtifacts`). Pickling user code by value misses imports inside functions, and
-does not support generated classes such as those of protobuf. So on Spark Connect, modules are part
-of the function, as files.
+Classic sessions send files to executors, as for apps. On Spark Connect, streaming queries cannot
+use the artifacts of a session (`addArtifacts`). Pickling user code by value misses imports inside
+functions, and does not support generated classes such as those of protobuf. So on Spark Connect the
+pickled function contains the modules, as files.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _MAX_BYTES = 8_000_000
 
 @dataclass(frozen=True)
 class Shipped:
-    """The user's modules, as sent with a function.
+    """The user's modules for a function that runs in workers.
 
     Attributes:
-        archive: The modules as part of the function; None without modules, or if Spark has sent
-            them.
+        archive: The modules as part of the pickled function; None without modules, or if Spark has
+            sent them as a file.
         sent: The name under which Spark has unpacked the modules on executors; None if it has not.
     """
 
@@ -95,11 +95,11 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Carried(Generic[T]):
-    """A pickled object of the user's modules, as part of a function.
+    """A pickled object, whose classes may be in the user's modules, for a function in workers.
 
     Attributes:
         data: The pickled object; None if it is in a file that Spark has sent.
-        digest: The digest of the data; the name of the file.
+        digest: The digest of the data, which is also the name of the file.
         shipped: The modules that the object needs when it is unpickled.
     """
 
@@ -109,11 +109,11 @@ class Carried(Generic[T]):
 
     @classmethod
     def of(cls, data: bytes, shipped: Shipped) -> Carried[T]:
-        """Return a carried object for pickled data and the modules that it needs."""
+        """Return the object for pickled data and the modules that the data need."""
         return cls(data, hashlib.sha256(data).hexdigest(), shipped)
 
     def get(self) -> T:
-        """Return the object on a worker, which unpickles it once."""
+        """Return the unpickled object; each worker unpickles it once."""
         leave_quietly()
         drop_spark_archives()
         self.shipped.add()
@@ -132,10 +132,10 @@ class Carried(Generic[T]):
 
 @dataclass
 class _Present:
-    """The user's modules that this process has loaded, without those of its parent process.
+    """The user's modules that `Shipped.add` has loaded in this process, not in its parent.
 
     Attributes:
-        name: The name of the modules; None before any are loaded.
+        name: The `Shipped.name` of the modules; None before any are loaded.
         folder: The folder on the import path with the modules.
         held: Removes the folder of unpacked modules when it is closed.
     """

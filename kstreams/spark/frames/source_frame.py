@@ -91,7 +91,7 @@ class SourceFrame:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a source's DataFrame, found and checked, as expressions of SQL."""
+    """Finds and checks the columns of a source's DataFrame, and returns them as SQL expressions."""
 
     topic: str
     source: SourceFrame
@@ -100,7 +100,13 @@ class _Columns:
     def data(
         self, role: Literal["key", "value"], topic: Topic[object, object], *, required: bool = False
     ) -> str | None:
-        """Return the column of keys or values: as bytes, or in the type that the serde encodes."""
+        """Return the column of keys or values as SQL: bytes, or a type that the serde encodes.
+
+        Args:
+            role: The column: `key` or `value`.
+            topic: The topic with the serdes.
+            required: Whether a missing column is an error; otherwise the result is None.
+        """
         name: str = getattr(self.source, role)
         kind = self.found.get(name)
         if kind is None or isinstance(kind, _BYTES):

@@ -1,4 +1,4 @@
-"""The code of a stateful operator's groups, as sent to workers."""
+"""The function of a stateful Spark operator that runs the tasks of a stage, sent to workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ __all__ = ("Stage",)
 
 
 class Stage:
-    """One stage of a pipeline, as sent to workers: settings that are pickled once.
+    """One stage of a pipeline, with the function that Spark calls for each of its tasks.
+
+    The settings are pickled once.
 
     Args:
         settings: The settings of the stage.
@@ -53,7 +55,7 @@ class Stage:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the stage when it is sent to workers."""
+        """The size of the data that Spark sends to workers for the stage, in bytes."""
         carried = self._carried
         archive = carried.shipped.archive
         return len(carried.data or b"") + (0 if archive is None else len(archive.data))

@@ -1,4 +1,4 @@
-"""The messages that reach a stage task: process its own messages, and pass on all others."""
+"""Runs a task on the messages of its group: processes its own messages, passes on all others."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class StageRun:
         return Ran(tuple(given), ran.record)
 
     def _wants(self, record: TaskRecord, wall_ms: int) -> bool:
-        """Return whether a task that got a call runs without records and without a fired timer.
+        """Return whether a task must run in a batch without records and without a fired timer.
 
-        A task runs in its first batch, to request the time of its next wall-clock work, and when
-        that work is due: Spark does not fire the timer in a batch in which the task got a message.
+        A task runs in its first batch, to find the time of its next wall-clock work. It also runs
+        when that work is due: Spark does not fire the timer of a task that gets a message.
         """
         if not self.rules.timers:
             return False

@@ -69,7 +69,7 @@ def check_library(session: SparkSession, width: int) -> None:
 
 
 def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width: int) -> None:
-    """Check that executors share one durable log, which rejects an existing name.
+    """Check that executors share one durable log, which rejects the creation of existing objects.
 
     Args:
         session: The session whose executors are checked.
@@ -77,7 +77,8 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
         width: The number of Python workers to check.
 
     Raises:
-        CompileError: Executors do not see each other's objects, or an existing name is overwritten.
+        CompileError: Executors cannot read each other's objects, or an existing object is
+            overwritten.
         StoreError: The storage rejects access; `StoreOpenError` if it cannot be reached.
     """
     errors = ErrorChannel()
@@ -94,8 +95,8 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
     blind = sorted({row["host"] for row in looks if not row["seen"]})
     if blind:
         raise CompileError(
-            f"executors on {', '.join(map(repr, blind))} do not see what another executor has "
-            "written to the durable log of the state",
+            f"executors on {', '.join(map(repr, blind))} cannot read objects that another "
+            "executor has written to the durable log of the state",
             hint="give the state backend a log that all executors can read: log=Directory(...) on "
             "a shared mount, or log=S3(...).",
         )

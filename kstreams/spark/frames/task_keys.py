@@ -1,8 +1,9 @@
-"""Group keys of tasks: the key of a task is the number whose Spark hash is the task's number.
+"""Spark grouping keys of tasks: the number whose Spark hash is the number of the task.
 
-If the keys were the numbers of tasks, four tasks would often share one of four shuffle partitions,
-and wait for each other. Spark's hash of a number can be inverted: the key of task `t` is the number
-whose hash is `t`, so that the task is in partition `t % width`, whatever the width.
+If the keys were the numbers of tasks, four tasks would rarely have four shuffle partitions: tasks
+in the same partition run one after another. Spark's hash of a number can be inverted: the key of
+task `t` is the number whose hash is `t`, so that the task is in partition `t % width`, whatever the
+width.
 """
 
 from __future__ import annotations

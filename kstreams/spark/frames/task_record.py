@@ -1,4 +1,4 @@
-"""The state of a task in Spark."""
+"""The record that Spark's state has for each task."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """The state of one task after its last batch.
+    """The record of one task in Spark's state, after its last batch: above all the state pointer.
 
-    The record also identifies a batch: in `foreachBatch`, Spark Connect runs jobs outside of the
-    query, and the jobs do not identify their query.
+    Tasks number their batches in the record, because on Spark Connect a task cannot find out the
+    batch of its query: jobs of `foreachBatch` run outside of the query.
 
     Attributes:
         layout: The layout at the creation of the checkpoint; see `Layout`.

@@ -163,17 +163,17 @@ _OPERATORS: dict[Operator, _Run] = {
 
 
 def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
-    """Return how many versions of a task's state are kept in the durable log.
+    """Return the policy for the removal of a task's old objects.
 
-    Spark may repeat each batch that it retains, and each batch of a task makes a version; with
-    timers, a task may run two batches in one batch of Spark.
+    Spark may roll back to each batch that it retains (`minBatchesToRetain`), so the versions of
+    these batches stay. With timers, a task may run two batches in one batch of Spark.
     """
     retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
     return Cleaning(retained_batches=int(retained or 100) * (2 if timers else 1))
 
 
 def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
-    """Return the savepoint, with an absolute path if its checkpoint is a directory."""
+    """Return the savepoint of the argument `fork`; the path of a directory becomes absolute."""
     source = ForkSource.parse(fork) if isinstance(fork, str) else fork
     if not streaming:
         raise CompileError(
@@ -200,7 +200,7 @@ def _inherited(
 def _source_frames(
     topology: Topology, frames: Mapping[Topic[Any, Any] | str, DataFrame | SourceFrame]
 ) -> dict[str, SourceFrame]:
-    """Return the DataFrame of each source topic, in the topology's order."""
+    """Return the `SourceFrame` of each source topic by name, in the topology's order."""
     given = {
         topic if isinstance(topic, str) else topic.name: frame
         if isinstance(frame, SourceFrame)

@@ -1,8 +1,7 @@
-"""Columns of a DataFrame that are not bytes: whether they fit a serde, and their encoding.
+"""Encodes columns of a DataFrame that are not bytes with a topic's serde, if their types allow it.
 
-The serde's bulk encoder encodes a column at a time. So tasks, the shuffle and the order of equal
-times use the same bytes as with any other source, and keys have the partitions that other writers
-of the topic give them.
+Tasks, the shuffle and the order of equal times then use the same bytes as with any other source,
+and keys have the partitions that other producers of the topic choose.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _struct_misfit(kind: pa.DataType, wanted: pa.DataType, place: str) -> str | 
 
 
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether each value of a plain type is valid in another; widths may grow."""
+    """Return whether another Arrow type, such as a wider number, can hold each value of a type."""
     for is_it in (pa.types.is_integer, pa.types.is_floating):
         if is_it(kind) and is_it(wanted):
             return bool(kind.bit_width <= wanted.bit_width)

@@ -1,7 +1,7 @@
-"""Rows that a topic's serdes cannot write: records that fail before they have bytes.
+"""Rows of a DataFrame whose key or value the serdes of the topic cannot encode.
 
-The rows are sent to the task separately with the reasons. The task applies the source's policy: it
-counts them, or sends them to the dead-letter topic, like records that cannot be decoded.
+The rows are sent to the task separately, with the errors. The task applies the source's `on_error`,
+as for records that cannot be decoded: it skips and counts them, or writes dead letters.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Unpack:
     errors: ErrorChannel
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the results of one Spark partition."""
+        """Yield the rows of the messages of one Spark partition."""
         try:
             leave_quietly()
             drop_spark_archives()

@@ -1,4 +1,4 @@
-"""Several sinks of one query, without computing anything twice."""
+"""Writes the results of one query to several destinations, with one computation for each batch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The task calls of a batch (`TaskCall`), which tasks in Spark's workers get from the driver.
+"""The server on the driver from which tasks in Spark's workers request their calls (`TaskCall`).
 
-The functions of a streaming query are fixed at its start, so they cannot carry the calls of a
-batch. Each task asks the driver, over an authenticated connection of its worker process.
+Spark pickles the functions of a streaming query once at its start, so they cannot contain the calls
+of a batch. Instead each task requests its calls from the driver, over an authenticated connection.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class ServerAddress:
 
 @dataclass(frozen=True)
 class TaskCalls:
-    """The calls of one task in one attempt at a batch.
+    """The response to a task: its calls in one attempt at a batch.
 
     Attributes:
         batch: The number of the batch.
         attempt: The number of attempts at the batch, including this one.
-        turn: The data of the batch for the task's stage.
+        turn: The data of the task's stage in the batch.
         calls: The packed envelopes with the calls; empty if the task is not called.
     """
 
@@ -57,7 +57,7 @@ class TaskCalls:
 
 
 class CallServer:
-    """Sends tasks their calls, and tracks the tasks whose process ends before they do.
+    """Sends calls to tasks, and counts the worker processes that die during a task.
 
     Args:
         address: The address to listen at; see `Listener`.
@@ -81,11 +81,11 @@ class CallServer:
         turns: Sequence[StageTurn],
         calls: Sequence[Mapping[int, Sequence[bytes]]],
     ) -> None:
-        """Begin an attempt at a batch: send its calls to tasks from now on.
+        """Begin an attempt at a batch: later requests of tasks get its calls.
 
         Args:
             attempt: The attempt.
-            turns: The data of the batch for each stage, in the order of the stages.
+            turns: The data of each stage in the batch, in the order of the stages.
             calls: The packed calls of each stage, by task.
         """
         with self._changed:
@@ -93,10 +93,10 @@ class CallServer:
             self._lost.clear()
 
     def lost(self, timeout_s: float) -> dict[tuple[int, int], int]:
-        """Return the tasks whose process ended most often while they ran, and how often.
+        """Return the tasks in which the most worker processes died, each with the number of deaths.
 
-        The keys are the numbers of stage and task. When Spark gives up a batch, it also ends the
-        processes of other tasks.
+        The keys are the numbers of stage and task. Tasks with fewer deaths are left out: when a
+        micro-batch fails, Spark also ends the processes of other tasks.
 
         Args:
             timeout_s: The maximum time to wait for the end of a process, in seconds: Spark may
@@ -153,13 +153,16 @@ def settings_of(server: ServerAddress, stage: int) -> LoadStage:
 
 
 def calls_of_task(server: ServerAddress, stage: int, task: int) -> TaskCalls | None:
-    """Return the calls of a task; None if no batch runs, as the query ends."""
+    """Return the calls of a task, requested from the driver.
+
+    The result is None if no batch runs, because the query is being stopped.
+    """
     found: TaskCalls | None = _request(server, {"kind": "calls", "stage": stage, "task": task})
     return found
 
 
 def task_is_done(server: ServerAddress, stage: int, task: int) -> None:
-    """Tell the driver that a task has ended, with or without an error."""
+    """Notify the driver that a task has ended, with or without an error."""
     request = {"kind": "done", "stage": stage, "task": task}
     _use(server, lambda channel: channel.send(json.dumps(request).encode()))
 
@@ -173,9 +176,9 @@ def _request(server: ServerAddress, request: Mapping[str, Any]) -> Any:  # noqa:
 
 
 def _use(server: ServerAddress, work: Callable[[Channel], Any]) -> Any:  # noqa: ANN401  # the result of the work
-    """Return the result of `work` on this process's connection to a driver.
+    """Call a function with this process's connection to a driver, and return its result.
 
-    If the connection is closed, connects again and repeats `work`, once.
+    If the connection turns out to be closed, the call is repeated once with a new connection.
     """
     with _LOCK:
         for attempt in range(2):

@@ -45,9 +45,9 @@ _LOCATION = "spark.sql.streaming.checkpointLocation"
 class GroupStateExecutor:
     """Runs each batch of one query as a micro-batch of a streaming query.
 
-    Spark runs the tasks, retries them, and keeps a row with the pointer of each task in its state.
-    The app's commit log still decides which versions count, so Spark's checkpoint is removed at the
-    end.
+    Spark runs and retries the tasks, and stores a row with the state pointer of each task in its
+    own state. The committed versions are those in the app's commit log, as with other executors, so
+    Spark's checkpoint is temporary: `close` removes it.
 
     Args:
         session: The session of the app.
@@ -127,7 +127,8 @@ class GroupStateExecutor:
     def run(self, attempt: BatchAttempt) -> Sequence[Content]:
         """Run all stages of a batch; see `Executor.run`.
 
-        Spark repeats failed tasks, so a task that failed is not a `TaskFailedError`.
+        Spark itself retries failed tasks, so the error of a task is raised directly rather than as
+        a `TaskFailedError`.
         """
         stages, server, group_query = self._stages, self._server, self._group_query
         if stages is None or server is None or group_query is None:
@@ -167,7 +168,7 @@ class GroupStateExecutor:
                 return query.exception() or BatchCanceledError()
 
     def _micro_batch(self, results: DataFrame, _: int) -> None:
-        """Wait for a batch, and run it; called by Spark in a thread of its own."""
+        """Wait for a batch, and run it: the function of `foreachBatch`, which Spark calls."""
         if not self._requests.get():
             return
         try:
@@ -187,10 +188,10 @@ class GroupStateExecutor:
         return calls
 
     def _slots(self, lost: Iterable[tuple[int, int]], calls: Parts) -> list[int]:
-        """Return the slots of lost tasks, for `WorkerLostError`.
+        """Return the slots of tasks whose process died, for `WorkerLostError`.
 
         Args:
-            lost: The stage number and the task of each lost task.
+            lost: The stage number and the task number of each task.
             calls: The packed calls of the batch, by slot.
         """
         first = {task for stage, task in lost if not stage}
@@ -204,7 +205,7 @@ class GroupStateExecutor:
     # ------------------------------------------------------------ ending
 
     def idle(self) -> None:
-        """Check once a second that Spark runs; between batches, the query runs no Spark job."""
+        """Check once a second that the JVM still runs; there is nothing to release between batches."""
         if self._query is None or time.monotonic() - self._checked_at < _CHECK_S:
             return
         self._checked_at = time.monotonic()
@@ -214,7 +215,7 @@ class GroupStateExecutor:
             raise typed(exc) from exc
 
     def cancel(self) -> None:
-        """Interrupt the current batch, if there is one."""
+        """Cancel the current batch, if there is one."""
         self._is_canceled = True
         self._stop()
 

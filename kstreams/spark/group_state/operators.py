@@ -1,4 +1,4 @@
-"""The stateful Spark operator that runs a partition group, with a row of state for each task."""
+"""The stateful Spark operator of a partition group; its state has one row for each task."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class GroupQuery:
     def start(self) -> StreamingQuery:
         """Start the query, or continue it after a failure.
 
-        The query belongs to the user's session, so that `session.streams` and its listeners have
-        it. Spark copies the settings of a session at the start of a query.
+        The query belongs to the user's session, so that `session.streams` and its listeners include
+        it. Its settings are set on the session only during the start, when Spark copies them.
         """
         counts = self.stages[0].counts
         settings = frame_settings(max(counts), running=True, local_checkpoint=self.is_local)
@@ -67,13 +67,17 @@ class GroupQuery:
             return writer.trigger(processingTime="0 seconds").start()
 
     def _free_name(self) -> str:
-        """Return the name, with a number if another query of the session has it."""
+        """Return the name of the query; a number is appended if another query has the name."""
         taken = {query.name for query in self.session.streams.active}
         names = (f"{self.name}-{number}" for number in range(2, len(taken) + 3))
         return self.name if self.name not in taken else next(n for n in names if n not in taken)
 
     def _ticks(self, count: int) -> DataFrame:
-        """Return a stream of a row for each task and micro-batch, with the columns `MESSAGE`."""
+        """Return a stream with one row for each task in each micro-batch, in columns `MESSAGE`.
+
+        Args:
+            count: The number of tasks of the first stage.
+        """
         source = self.session.readStream.format("rate-micro-batch")
         rows = source.option("rowsPerBatch", count).option("numPartitions", 1).load()
         keys = ", ".join(str(key_of(task)) for task in range(count))

@@ -1,4 +1,4 @@
-"""A task of a partition group in a stateful Spark operator."""
+"""Runs a task of a partition group as a group of a stateful Spark operator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TaskRan:
 
     Attributes:
         messages: Records for later stages, and results for the driver.
-        record: The new content of the task's row in Spark's state; None to leave it.
+        record: The new content of the task's row in Spark's state; None: it does not change.
     """
 
     messages: tuple[Message, ...]
@@ -43,14 +43,14 @@ class TaskRan:
 
 @dataclass(frozen=True)
 class GroupStage:
-    """The tasks of one partition group, as a function of a stateful operator.
+    """The tasks of one partition group: their function for Spark's stateful operator.
 
     Attributes:
-        server: The address of the driver's `CallServer`.
+        server: The address of the `CallServer` on the driver.
         number: The number of the stage.
         digest: The digest of the stage's settings.
         counts: The number of tasks of each stage.
-        errors: Takes typed errors to the driver.
+        errors: Transports errors to the driver.
     """
 
     server: ServerAddress
@@ -64,8 +64,8 @@ class GroupStage:
 
         Args:
             key: The group key of the task.
-            messages: A call, if the payload is empty; records for the task; and results of earlier
-                stages, which are passed on.
+            messages: The messages to the group: records for the task, and results that it must pass
+                on. A message without payload only makes Spark call this function.
 
         Raises:
             WorkerFailure: The task failed; the driver finds the typed error in it.
@@ -126,7 +126,8 @@ class GroupStage:
     def _passed_on(self, envelopes: Iterable[Envelope]) -> Iterator[Message]:
         """Yield envelopes as messages to the next operator.
 
-        That operator passes on envelopes for later stages and for the driver.
+        Envelopes for later stages and for the driver also go to the next operator, which passes
+        them on.
         """
         following = self.number + 1
         for envelope in envelopes:
@@ -136,7 +137,7 @@ class GroupStage:
             yield Message(key, 0, envelope.pack())
 
     def _calls(self, task: int, *, refused: bool) -> Iterator[Message]:
-        """Yield the calls of next-stage tasks that this task sends.
+        """Yield this task's share of the call messages to the tasks of the next stage.
 
         Args:
             task: The number of this task.

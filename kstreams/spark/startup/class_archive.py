@@ -74,7 +74,7 @@ class ClassArchive:
         )
 
     def is_awaited(self) -> bool:
-        """Return whether a JVM has recorded class lists, from which no archive was created yet."""
+        """Return whether there is a recorded class list from which no archive was created yet."""
         return not self.is_there() and any(self.folder.glob(f"{self.key}-*.classes"))
 
     def use(self) -> str:

@@ -1,4 +1,4 @@
-"""Finds the Java for Spark: that of the machine, or else that of the `java` extra."""
+"""Finds the Java for Spark: one of the machine, or else that of the `java` extra's wheel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Java:
 
 
 class _UnfitError(Exception):
-    """A candidate is not a Java that Spark can run on; the text says why."""
+    """A found Java is not suitable for Spark; the message has the reason."""
 
 
 def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""A Java made usable for Spark: a folder like the wheel's, whose `java` drops one option."""
+"""Wraps a Java for Spark: the wrapper's `java` drops an option that the real one does not know."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignWrapperError(Exception):
-    """The wrapper in the cache may belong to another user, so it is not run."""
+    """Another user may have created or changed the wrapper in the cache, so it is not used."""
 
 
 def wrapped(real: Path, cache: Path, *, without: str) -> Path:
-    """Return a cached copy of a Java folder whose `bin/java` drops an option.
+    """Return a wrapper of a Java folder, whose script `bin/java` drops an option; cached.
 
     The folder is created atomically, under a name derived from the Java and the option. Other users
     can guess the name, so an existing folder is used only if it belongs to this user or root.
 
     Args:
         real: The JAVA_HOME folder of the Java.
-        cache: The folder in which the copy is created.
+        cache: The folder in which the wrapper is created.
         without: The command-line option that the wrapper's `bin/java` drops.
 
     Raises:

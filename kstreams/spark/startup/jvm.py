@@ -1,4 +1,4 @@
-"""The JVM of a new driver: its options, and the class archive for faster starts."""
+"""Creates a session on a JVM that starts fast: with suitable options and a class archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The command with which Spark's scripts start a JVM for PySpark, without their launcher JVM."""
+"""The command line of the JVM for PySpark.
+
+Spark's scripts start a separate JVM, the launcher, to compute the same command line.
+"""
 
 from __future__ import annotations
 

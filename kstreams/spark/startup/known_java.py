@@ -1,4 +1,4 @@
-"""A cache of the versions of `java` programs, because each query of a version starts a JVM."""
+"""A cache for the version of a `java` program, because asking a program starts a JVM."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ def _folder() -> Path:
 
 
 def _state(java: Path) -> list[object] | None:
-    """Return data that changes when the Java behind a `java` program is replaced.
+    """Return data that changes when the Java of a `java` program is replaced.
 
-    Returns None for a program that may run different versions.
+    The result is None for a program that can run different Java versions, such as a version
+    manager's.
     """
     home = java.resolve().parent.parent
     try:

@@ -1,4 +1,4 @@
-"""Check arguments of JVM calls without importing NumPy."""
+"""Speeds up PySpark's conversion of JVM arguments, which imports NumPy and more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Asks = Callable[[Any, Any], bool]
 
 
 def spare_imports() -> None:
-    """Keep PySpark from slow imports when it converts arguments that are not NumPy objects.
+    """Change PySpark so that it converts arguments without importing NumPy, unless they need it.
 
     Repeated calls have no effect.
 

@@ -1,4 +1,4 @@
-"""PySpark's private names: tested with 4.1."""
+"""Access to private names of PySpark, tested with version 4.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of Spark's programs and jars, found like PySpark does but without its import."""
+"""Finds the folder of Spark's programs and jars as PySpark does, but without importing PySpark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The setting that disables everything that shortens the start of Spark."""
+"""The setting `spark.kstreams.startup`, which can disable the faster start of Spark."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def is_plain_start(settings: Mapping[str, str]) -> bool:
     value = settings.get(SETTING, _VALUES[0])
     if value not in _VALUES:
         raise CompileError(
-            f"{SETTING} is {value!r}", hint=f"set it to one of {', '.join(_VALUES)}."
+            f"setting {SETTING} has the unknown value {value!r}",
+            hint=f"set it to one of {', '.join(_VALUES)}.",
         )
     return value == "plain"

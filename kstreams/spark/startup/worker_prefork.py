@@ -107,7 +107,7 @@ def _begun() -> _PreforkProcess:
 
 
 def _of_workers(names: Iterable[str]) -> list[str]:
-    """Return the modules that workers also need, of the library and its plugins."""
+    """Return the names of the library's and plugins' modules that workers also need."""
     return [
         name
         for name in list(names)

@@ -28,9 +28,9 @@ _FIXED = ("ARROW_", "LANG", "LC_", "LD_", "MALLOC_", "MKL_", "OMP_", "OPENBLAS_"
 def main() -> None:
     """Import modules, then fork a daemon for each request, until the input ends.
 
-    The arguments are the daemon's module, so that lists of processes show it, and the descriptor of
-    the socket; the first line of the input names the modules. A module that cannot be imported is
-    left to the worker that needs it.
+    The command-line arguments are the daemon's module name, which tools such as `ps` then show, and
+    the file descriptor of the socket for requests. The first line of the standard input names the
+    modules. A module that cannot be imported is skipped; a worker that needs it raises the error.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     listener = socket.socket(fileno=int(sys.argv[2]))
@@ -97,7 +97,7 @@ def _read(asking: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
 
 
 def _is_ours(told: Mapping[str, Any]) -> bool:
-    """Return whether the requested daemon would equal a fork of this process."""
+    """Return whether a fork of this process has the environment that the request needs."""
     environment: Mapping[str, str] = told["environment"]
     names = {*environment, *os.environ}
     fixed = [name for name in names if name.startswith(_FIXED)]

@@ -218,12 +218,12 @@ class StoreKind(ABC, Generic[S]):
                     yield tuple(rest)
 
     def fill(self, store: S, key: Any, value: Any) -> None:  # noqa: ANN401  # of one row
-        """Write a row of `scan` to a store; tests set up state with this method.
+        """Write one row to a store, so that tests can set up its state.
 
         Args:
             store: The live store.
-            key: The first element of the row.
-            value: The second element of the row.
+            key: The key of the row: the first element of a row of `scan`.
+            value: The value of the row: the second element of a row of `scan`.
 
         Raises:
             StoreKindError: The kind does not support this method.

@@ -1,10 +1,11 @@
 """Versions that stay open from batch to batch, with the changes of small batches in memory.
 
-An open version is a directory like that of an attempt: a copy of a closed version, its
-base, locked by this process and invisible to other processes. A small batch writes nothing there.
-Its changes are kept until the next batch starts from the batch's pointer, which proves that the
-batch was committed; then they are added to buffers in memory on top of the base. A retry starts
-from the previous pointer and finds the previous version; any other pointer finds no version.
+An open version has a working store in its own directory, which is locked by this process: the base,
+copied from a closed version. A small batch writes nothing to the base. Its changes are kept
+separately until the next batch starts from the pointer of the small batch, which proves that the
+small batch was committed; then the changes are added to buffers in memory. A retry of the small
+batch starts from the previous pointer, so its changes are dropped. A batch with any other pointer
+does not use the open version.
 """
 
 from __future__ import annotations
@@ -98,11 +99,14 @@ class OpenVersion:
         self._next = (version_id, changes)
         self.versions.sweep(version - 2, version)
 
-    def stands_at(self, version_id: str) -> bool:
-        """Return whether this object is, or becomes, the version with an id.
+    def advance_to(self, version_id: str) -> bool:
+        """Make this object the version with an id, if possible; return whether it is that version.
 
-        It becomes the next version, recorded by `follow`, if that version has the id: its changes
-        are then added to the buffers. Otherwise the next version's changes are dropped.
+        If `follow` has recorded the changes of a next version with this id, they are added to the
+        buffers. Changes of a next version with another id are dropped: it was not committed.
+
+        Args:
+            version_id: The id of the committed version.
         """
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:
@@ -177,11 +181,14 @@ class OpenVersions:
     def take(
         self, home: Path, pointer: Pointer, backend: StateBackend, stores: Collection[str]
     ) -> OpenVersion | None:
-        """Return and remove the open version of a task at a pointer; None if there is none.
+        """Remove and return the open version of a task that a pointer names; None without one.
+
+        An open version of the task that is not this version, or does not fit the other arguments,
+        is closed.
 
         Args:
             home: The directory of the task.
-            pointer: The version.
+            pointer: The pointer of the version.
             backend: The required backend.
             stores: The required stores.
         """
@@ -191,7 +198,7 @@ class OpenVersions:
             return None
         version = found.version
         fits = version.backend == backend and set(stores) <= set(version.stores)
-        if fits and version.stands_at(pointer.version_id):
+        if fits and version.advance_to(pointer.version_id):
             return version
         version.close()
         return None

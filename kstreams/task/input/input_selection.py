@@ -51,8 +51,8 @@ class Intake:
             queues: The queues of the batch.
             holding: The rule for records that wait for a later batch; None: no record waits.
         """
-        fresh = [self._fresh(queue) for queue in sorted(queues, key=self._place)]
-        rows = [each for each in fresh if each.table.num_rows]
+        unprocessed = [self._unprocessed(queue) for queue in sorted(queues, key=self._place)]
+        rows = [each for each in unprocessed if each.table.num_rows]
         now, held = timely(rows, holding, self._running_maxima)
         for queue in now:
             if queue.entry in self._sources:
@@ -102,7 +102,7 @@ class Intake:
     def _place(self, queue: Queue) -> tuple[int, int]:
         return self._ranks[queue.entry], queue.partition
 
-    def _fresh(self, queue: Queue) -> Queue:
+    def _unprocessed(self, queue: Queue) -> Queue:
         """Return the queue without the records that earlier batches have processed."""
         if queue.entry not in self._sources:
             return queue

@@ -1,4 +1,8 @@
-"""Held-back records of a batch: records that unread earlier records may still precede."""
+"""Held-back records: a batch reads them, but a later batch processes them.
+
+A task holds a record back if unread records of other partitions may have earlier timestamps.
+Otherwise the order of processing would depend on the ends of batches.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ __all__ = ("HeldBack", "Holding", "passed", "timely")
 
 
 class HeldBack(NamedTuple):
-    """The held-back records of a partition.
+    """The records of a partition that a batch reads and a later batch processes.
 
     Attributes:
         offset: The offset of the first held-back record.

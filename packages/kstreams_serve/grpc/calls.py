@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from kstreams.errors import KStreamsError
 from kstreams.quoting import one_line, text_of
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.forwarded import TrustedProxies
 from kstreams_serve.problems import Problem, status_of
 from kstreams_serve.roles import Role, require
@@ -60,7 +60,7 @@ class Call:
 
 
 def handlers_of(
-    calls: Sequence[Call], doors: Doors, settings: Listening
+    calls: Sequence[Call], authenticator: Authenticator, settings: Listening
 ) -> tuple[grpc.GenericRpcHandler, ...]:
     """Return the gRPC handlers of methods.
 
@@ -69,10 +69,12 @@ def handlers_of(
 
     Args:
         calls: The methods.
-        doors: Checks tokens.
+        authenticator: Checks tokens.
         settings: The settings of the server.
     """
-    gate = _Gate(doors, TrustedProxies(settings.forwarded_allow_ips), settings.limits.head_seconds)
+    gate = _Gate(
+        authenticator, TrustedProxies(settings.forwarded_allow_ips), settings.limits.head_seconds
+    )
     services: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
     for call in calls:
         make = (
@@ -130,13 +132,15 @@ class _Gate:
     """Admits calls: it checks the token, then reads the request within a time limit.
 
     Args:
-        doors: Checks tokens.
+        authenticator: Checks tokens.
         proxies: The proxies whose `x-forwarded-for` is trusted.
         seconds: The maximum time for a request to arrive, in seconds.
     """
 
-    def __init__(self, doors: Doors, proxies: TrustedProxies, seconds: float) -> None:
-        self._doors = doors
+    def __init__(
+        self, authenticator: Authenticator, proxies: TrustedProxies, seconds: float
+    ) -> None:
+        self._authenticator = authenticator
         self._proxies = proxies
         self._seconds = seconds
 
@@ -148,7 +152,7 @@ class _Gate:
         """
         forwarded = _metadata(context, "x-forwarded-for")
         address = self._proxies.client_of(_address(context.peer()), forwarded)
-        return self._doors.visitor_of(_metadata(context, "authorization"), address).role
+        return self._authenticator.visitor_of(_metadata(context, "authorization"), address).role
 
     async def request_of(self, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
         """Return the request.

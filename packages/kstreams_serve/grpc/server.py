@@ -38,7 +38,7 @@ def grpc_beside(
     async def beside(context: Context) -> AsyncIterator[None]:
         limits = settings.limits
         server = grpc.aio.server(
-            handlers=handlers_of(Service(context).calls(), context.doors, settings),
+            handlers=handlers_of(Service(context).calls(), context.authenticator, settings),
             maximum_concurrent_rpcs=limits.connections,
             options=(
                 ("grpc.max_receive_message_length", limits.body_bytes),

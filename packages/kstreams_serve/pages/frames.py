@@ -1,4 +1,4 @@
-"""The frame of each page: the app, its status, and the links to its other pages."""
+"""The frame of a page: its header with the app and its status, and links to the app's pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Tab:
 
 @dataclass(frozen=True)
 class Frame:
-    """The frame of a page.
+    """The data of a page's header and navigation links, which all pages of an app share.
 
     Attributes:
         app: The data of the app; None on pages without an app.
@@ -58,10 +58,10 @@ def base_of(app: str) -> str:
 
 
 def frame_of(facts: AppFacts | None, *, signed_in: bool) -> Frame:
-    """Return the frame of a page.
+    """Return the header and navigation links of a page.
 
     Args:
-        facts: The data of its app, if it has one.
+        facts: The data of the app; None for a page without an app.
         signed_in: Whether the visitor has a token.
     """
     if facts is None:

@@ -30,7 +30,7 @@ class SigningIn:
     """
 
     def __init__(self, context: Context, show: Callable[[Visit, Page], Response]) -> None:
-        self._doors = context.doors
+        self._authenticator = context.authenticator
         self._limits = context.limits
         self._show = show
         self._clock = SystemClock()
@@ -46,7 +46,7 @@ class SigningIn:
         after = _own(fields.get("next", "/"))
         address = request.client.host if request.client is not None else ""
         try:
-            cookie = self._doors.log_in(fields.get("token", "").strip(), address)
+            cookie = self._authenticator.log_in(fields.get("token", "").strip(), address)
         except Problem as problem:
             said = {
                 401: "The token is not valid for this server.",
@@ -62,7 +62,7 @@ class SigningIn:
     async def sign_out(self, request: Request) -> Response:
         """Delete the visitor's cookie."""
         await form_body(request, self._limits)
-        return RedirectResponse("/login", 303, {"Set-Cookie": self._doors.log_out()})
+        return RedirectResponse("/login", 303, {"Set-Cookie": self._authenticator.log_out()})
 
 
 def _login_page(after: str, problem: str = "", status: int = 200) -> Page:

@@ -131,7 +131,7 @@ def _lines_of_group(
 
 
 def task_works(recording: Recording) -> dict[TaskId, TaskWork]:
-    """Return the work of each task in the last recorded batches."""
+    """Return the mean records and seconds per batch of each task, over the last batches."""
     found: dict[TaskId, list[TaskReport]] = {}
     for reports in recording.reports.values():
         for report in reports[-_BATCHES:]:

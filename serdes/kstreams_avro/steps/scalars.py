@@ -56,7 +56,7 @@ class NullStep(Step):
         return pa.nulls(len(cursor), self.arrow)
 
     def skip(self, cursor: Cursor) -> None:
-        """Do nothing."""
+        """Do nothing, because null takes no bytes."""
 
 
 class BooleanStep(Step):

@@ -100,7 +100,9 @@ def test_forged_checkpoint_id_is_rejected(tmp_path: Path, forged: str | None) ->
 def test_description_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: object) -> None:
     _open(tmp_path, _topology(A))
     _change(tmp_path / "app.json", **{field: value})
-    with pytest.raises(StateCorruptError, match=r"app\.json', which says .* cannot be read"):
+    with pytest.raises(
+        StateCorruptError, match=r"app\.json', the app description of .* cannot be read"
+    ):
         Checkpoint.load(home_of(tmp_path))
 
 

@@ -68,7 +68,7 @@ def test_write_creates_missing_topic_and_read_does_not(tmp_path: Path) -> None:
     assert connection.ensure("u") == 3
 
 
-def test_records_are_read_by_offset(tmp_path: Path) -> None:
+def test_embedded_reader_returns_records_of_offset_range(tmp_path: Path) -> None:
     connection = Embedded(tmp_path)
     log: EmbeddedLog = connection.log()
     log.create("t", 1)

@@ -205,7 +205,9 @@ def test_only_serdes_of_doubles_do_not_hash_by_bytes() -> None:
     ],
     ids=label,
 )
-def test_built_in_serdes_write_recorded_bytes(serde: Serde[Any], value: object, data: str) -> None:
+def test_built_in_serde_encodes_example_values_like_kafka(
+    serde: Serde[Any], value: object, data: str
+) -> None:
     assert serde.serialize(value).hex() == data
     assert serde.serialize_many([value]).to_pylist() == [bytes.fromhex(data)]
 

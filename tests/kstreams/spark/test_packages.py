@@ -54,7 +54,7 @@ def _shipped(session: Any) -> set[str]:
         return set(archive.namelist())
 
 
-def test_own_packages_contain_only_modules_of_user(project: Path) -> None:
+def test_own_packages_excludes_standard_library_and_installed_packages(project: Path) -> None:
     found = set(own_packages())
     assert {"user_package", "user_namespace", "user_module"} <= found
     assert not found & {

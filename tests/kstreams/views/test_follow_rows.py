@@ -137,7 +137,10 @@ def test_follow_rows_raises_error_of_callback(tmp_path: Path) -> None:
         following = view.follow_rows(fails, poll=_POLL)
         while following.failure is None:
             pass
-        with pytest.raises(ExecutionError, match="following the view failed: no"):
+        with pytest.raises(
+            ExecutionError,
+            match="the callback that follows the view, or a read of the view, failed: no",
+        ):
             following.close()
 
 

@@ -23,7 +23,7 @@ from kstreams_serve import (
     settings,
 )
 from kstreams_serve.app_commands import Giver, Order, Orders
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.guard import Guard
 from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role, Visitor
@@ -120,7 +120,7 @@ def wrong_tokens_are_told_apart(path: Path) -> None:
         assert ask(KEY, token=None, headers={"Cookie": "kstreams=AAAA"}).status == 401
 
 
-@holds(Doors, "_recent", lambda *_: deque())
+@holds(Authenticator, "_recent", lambda *_: deque())
 def wrong_tokens_of_an_address_are_limited(path: Path) -> None:
     with visiting(path, failures_a_minute=3) as ask:
         statuses = [ask(KEY, token="x" * 20, address="9.9.9.9").status for _ in range(4)]
@@ -131,7 +131,7 @@ def wrong_tokens_of_an_address_are_limited(path: Path) -> None:
 
 @holds(authentication, "_ADDRESSES", 10**9)
 def guesses_of_many_addresses_take_no_memory(_: Path) -> None:
-    found = Doors(ServeSettings(TOKENS), lambda: 0.0)
+    found = Authenticator(ServeSettings(TOKENS), lambda: 0.0)
     for number in range(10_050):
         with suppress(Problem):
             found.visitor_of(["Bearer x"], f"10.0.{number // 250}.{number % 250}")
@@ -174,7 +174,7 @@ def foreign_sites_are_refused(path: Path) -> None:
 @holds(Guard, "_check_sender")
 def a_cookie_alone_sends_nothing(path: Path) -> None:
     with visiting(path) as ask:
-        cookie = ask.server.context.doors.log_in(TOKEN, "").partition(";")[0]
+        cookie = ask.server.context.authenticator.log_in(TOKEN, "").partition(";")[0]
         answer = ask(f"{STORE}/multi", token=None, headers={"Cookie": cookie}, body={"keys": ["a"]})
         assert answer.status == 403
 
@@ -192,7 +192,7 @@ def is_paused(path: Path) -> bool:
 @holds(Guard, "_check_sender")
 def no_other_page_gives_orders(path: Path) -> None:
     with visiting(path, {**ACTING, "origins": (FRIEND,)}) as ask:
-        cookie = ask.server.context.doors.log_in(ACTOR, "").partition(";")[0]
+        cookie = ask.server.context.authenticator.log_in(ACTOR, "").partition(";")[0]
         for headers in ({}, {"Origin": FRIEND}):
             given = form(cookie, **headers)
             answer = ask("/apps/viewed/orders", token=None, headers=given, body=b"order=pause")
@@ -222,11 +222,11 @@ def the_order_itself_asks_for_the_role(path: Path) -> None:
 
 @holds(authentication, "_ATTRIBUTES", "")
 def no_script_and_no_other_site_has_the_cookie(_: Path) -> None:
-    found = Doors(ServeSettings(TOKENS), lambda: 0.0).log_in(TOKEN, "")
+    found = Authenticator(ServeSettings(TOKENS), lambda: 0.0).log_in(TOKEN, "")
     assert {"HttpOnly", "SameSite=Strict"} <= set(found.split("; "))
 
 
-@holds(Doors, "_mac", lambda *_: b"\0" * 32)
+@holds(Authenticator, "_mac", lambda *_: b"\0" * 32)
 def cookies_are_signed(path: Path) -> None:
     note = b"\0" * 32 + b'[3, 99999999999, ""]'
     with visiting(path) as ask:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kstreams_serve.action import Action
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.problems import Problem
 from kstreams_serve.request_times import RequestTimes
 from kstreams_serve.roles import Role
@@ -189,8 +189,8 @@ def test_request_origin_is_compared_exactly(origin: str) -> None:
 
 
 def test_login_cookie_authenticates_like_token_and_does_not_contain_it(served: Served) -> None:
-    doors = served.server.context.doors
-    header = doors.log_in(VIEWER, "127.0.0.9")
+    authenticator = served.server.context.authenticator
+    header = authenticator.log_in(VIEWER, "127.0.0.9")
     assert VIEWER not in header
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(header.split("; "))
     cookie = header.partition(";")[0]
@@ -204,45 +204,48 @@ def test_login_cookie_authenticates_like_token_and_does_not_contain_it(served: S
         "kstreams=\xff",
     ):
         assert served.get("/v1/apps", token=None, Cookie=wrong).status == 401
-    data = doors.log_in(TOKEN, "127.0.0.9").partition(";")[0]
+    data = authenticator.log_in(TOKEN, "127.0.0.9").partition(";")[0]
     path, body = "/v1/apps/viewed/stores/counts/multi", b'{"keys": ["a"]}'
     own = {"Cookie": data, "Content-Type": "application/json"}
     assert served.ask("POST", path, token=None, headers=own, body=body).status == 403
     own["Origin"] = served.server.url
     assert served.ask("POST", path, token=None, headers=own, body=body).status == 200
-    assert doors.log_out().startswith("kstreams=; Path=/; Max-Age=0;")
+    assert authenticator.log_out().startswith("kstreams=; Path=/; Max-Age=0;")
 
 
 def test_browser_session_expires() -> None:
     now = [5.0]
-    doors = Doors(ServeSettings(TOKENS), lambda: now[0])
-    value = doors.log_in(TOKEN, "").partition(";")[0].partition("=")[2]
-    assert doors.visitor_of_cookie(value).role is Role.DATA
-    assert Doors(ServeSettings(TOKENS), lambda: now[0]).visitor_of_cookie(value).role is Role.OPEN
+    authenticator = Authenticator(ServeSettings(TOKENS), lambda: now[0])
+    value = authenticator.log_in(TOKEN, "").partition(";")[0].partition("=")[2]
+    assert authenticator.visitor_of_cookie(value).role is Role.DATA
+    assert (
+        Authenticator(ServeSettings(TOKENS), lambda: now[0]).visitor_of_cookie(value).role
+        is Role.OPEN
+    )
     now[0] += 12 * 3600
-    assert doors.visitor_of_cookie(value).role is Role.OPEN
+    assert authenticator.visitor_of_cookie(value).role is Role.OPEN
 
 
 def test_cookie_over_tls_is_secure() -> None:
-    doors = Doors(ServeSettings(TOKENS, behind_proxy=True), lambda: 0.0)
-    header = doors.log_in(TOKEN, "")
+    authenticator = Authenticator(ServeSettings(TOKENS, behind_proxy=True), lambda: 0.0)
+    header = authenticator.log_in(TOKEN, "")
     assert header.startswith("__Host-kstreams=")
     assert "Secure" in header.split("; ")
 
 
 def test_wrong_tokens_at_the_login_get_429_and_a_valid_one_is_accepted() -> None:
     now = [0.0]
-    doors = Doors(ServeSettings(TOKENS), lambda: now[0])
+    authenticator = Authenticator(ServeSettings(TOKENS), lambda: now[0])
     statuses = []
     for number in range(12):
         with pytest.raises(Problem) as caught:
-            doors.log_in(f"guess-number-{number:06}", "9.9.9.9")
+            authenticator.log_in(f"guess-number-{number:06}", "9.9.9.9")
         statuses.append(caught.value.status)
     assert statuses == [401] * 10 + [429] * 2
-    doors.log_in(TOKEN, "9.9.9.9")
+    authenticator.log_in(TOKEN, "9.9.9.9")
     now[0] = 60.0
     with pytest.raises(Problem) as caught:
-        doors.log_in("guess-number-000013", "9.9.9.9")
+        authenticator.log_in("guess-number-000013", "9.9.9.9")
     assert caught.value.status == 401
 
 

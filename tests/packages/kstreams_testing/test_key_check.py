@@ -83,7 +83,7 @@ def test_put_of_key_of_another_partition_is_rejected(node: Any) -> None:
 @pytest.mark.parametrize(
     ("node", "text"),
     [
-        (Quiet, "but it is no key of 'words'"),
+        (Quiet, "but it has another type than the keys of 'words'"),
         (QuietBatch, "keys of type int64 reached .* 'count', which expects keys of 'words'"),
     ],
     ids=["records", "tables"],

@@ -16,7 +16,7 @@ import uvicorn
 
 from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.state.stores.spec import StoreSpec
-from kstreams_serve.authentication import Doors
+from kstreams_serve.authentication import Authenticator
 from kstreams_serve.context import Context
 from kstreams_serve.cursors import Cursors
 from kstreams_serve.roles import Role
@@ -99,9 +99,9 @@ class Served:
 def context_of(settings: ServeSettings | None = None) -> Context:
     """Return the context of routes for a server without apps."""
     settings = settings or ServeSettings(TOKENS)
-    doors = Doors(settings, time.monotonic)
+    authenticator = Authenticator(settings, time.monotonic)
     streams = Streams(settings.limits.streams)
-    return Context({}, settings.limits, doors, Cursors(b"secret"), streams)
+    return Context({}, settings.limits, authenticator, Cursors(b"secret"), streams)
 
 
 @contextmanager

@@ -25,10 +25,10 @@ def logs_of(sources: Iterable[SourceNode]) -> dict[str, Log[Any, Any]]:
 
 
 class LogFeed:
-    """A `Feed` whose sources are logs or topics; another feed publishes the results.
+    """A `Feed` for sources that are `Log` objects, such as files, or topics.
 
     Args:
-        others: The feed of topics, which also publishes the results.
+        others: The feed that reads the topics and publishes all results.
         logs: The logs by name.
         reader: The id of the query that reads the logs.
     """
@@ -40,7 +40,10 @@ class LogFeed:
         self.io = LogIO(others.io, dict(logs))
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return the id and the end of a source; for a log, perhaps its last known end."""
+        """Return the id and the end offsets of a source.
+
+        The end offsets of a log are cached for the interval `Log.look_every_s`.
+        """
         log = self.admin.of(topic)
         if log is None:
             return self._others.known_ends(topic)

@@ -1,4 +1,8 @@
-"""Blocks: the records that one batch adds to one side of a join in one time slot, as columns."""
+"""Blocks: the records that one batch adds to one side of a join in one time slot, as columns.
+
+Slots are equal spans of time on a fixed grid: slot `n` of width `w` has the records with timestamps
+from `n * w` to `(n + 1) * w - 1` ms. Records too old for the join are deleted slot by slot.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +77,19 @@ class Block:
 
 
 def slot_width(width: int) -> int:
-    """Return the width of a time slot (ms), given the width of a bucket; slots divide buckets."""
+    """Return the width of a time slot, in ms.
+
+    Args:
+        width: The width of a time bucket (`Setup.width`) in ms; a bucket has 16 slots.
+    """
     return max(1, width >> _SLOTS)
 
 
 def block_prefix(side: int, slot: int) -> bytes:
-    """Return the prefix of the keys of a slot's blocks; prefixes of one side sort by slot."""
+    """Return the common prefix of the encoded keys of all blocks of a side and a time slot.
+
+    The prefixes of one side are in the order of their slots.
+    """
     return BLOCK + bytes((side,)) + sortable_int64(slot)
 
 

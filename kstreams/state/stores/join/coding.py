@@ -63,7 +63,10 @@ _BOUNDS = struct.Struct(">qq")
 
 
 def row_prefix(side: int, bucket: int) -> bytes:
-    """Return the prefix of all row keys of a bucket; prefixes of one side sort by bucket."""
+    """Return the common prefix of the encoded keys of a side's rows in a time bucket.
+
+    The prefixes of one side are in the order of their buckets.
+    """
     return ROW + bytes((side,)) + sortable_int64(bucket)
 
 

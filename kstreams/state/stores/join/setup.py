@@ -30,7 +30,12 @@ class Setup(NamedTuple):
         return self.before + self.after + self.grace
 
     def close(self, side: int, time_ms: int) -> int:
-        """Return the stream time (ms) after which a record can no longer find a partner."""
+        """Return the stream time (ms) after which a record can no longer find a partner.
+
+        Args:
+            side: The side of the record: 0 for left, 1 for right.
+            time_ms: The timestamp of the record, ms since the epoch.
+        """
         return time_ms + (self.before if side else self.after) + self.grace
 
     @classmethod

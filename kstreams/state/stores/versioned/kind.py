@@ -123,7 +123,7 @@ class VersionedKind(StoreKind[_Live]):
         VersionedRows.of(store).forget(key)
 
     def row_key(self, row: bytes) -> bytes | None:
-        """Return the ordered key of the row of a latest version; None for other rows."""
+        """Return the key's ordered bytes if the row has the latest version of a key; else None."""
         return key_of_version(row) if is_latest(row) else None
 
     # ------------------------------------------------------------ migrations

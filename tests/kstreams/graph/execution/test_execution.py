@@ -383,7 +383,7 @@ class _TwoLines(TextSerde):
     name = "text\n  execution: columns"
 
 
-def test_multiline_reason_is_shown_on_one_line_of_description() -> None:
+def test_describe_shows_multiline_reason_for_records_on_one_line() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(

@@ -54,7 +54,7 @@ def test_executors_that_do_not_share_log_are_rejected(
     def make() -> ObjectStore:
         return DirectoryObjectStore(tmp_path / os.urandom(4).hex())
 
-    with pytest.raises(CompileError, match="do not see what another executor has written"):
+    with pytest.raises(CompileError, match="cannot read objects that another executor has written"):
         check(connect, Made(make))
 
 

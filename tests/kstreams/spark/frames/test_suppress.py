@@ -40,7 +40,7 @@ def unlimited() -> Topology:
     return builder.build()
 
 
-def test_stream_of_frames_rejects_windows_that_never_emit(tmp_path: Path) -> None:
+def test_transform_frames_rejects_unlimited_windows_emitted_on_close(tmp_path: Path) -> None:
     with pytest.raises(
         CompileError, match=r"node 'count' never emits.*\nHint:.*bounded DataFrames"
     ):

@@ -26,7 +26,7 @@ MOMENTS = ("before put delta", "after close attempt")
 
 
 @pytest.mark.long
-def test_file_sink_has_each_row_once_whatever_crashed(
+def test_file_sink_has_each_row_once_after_crash_of_any_worker(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     session = stream_session.newSession()

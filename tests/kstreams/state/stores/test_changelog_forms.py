@@ -361,7 +361,7 @@ def test_changelog_has_late_version_before_present_version() -> None:
     }
 
 
-def test_changelog_keys_of_list_elements_have_their_numbers() -> None:
+def test_changelog_key_of_list_element_ends_with_element_number() -> None:
     logged = Logged(KINDS["list"][0])
     assert logged.batch(put_list, [(3, 7, 3)]) == [
         ChangelogRecord(q(3, n), q(n), 7) for n in range(3)

@@ -174,7 +174,7 @@ def test_build_warns_of_store_shared_by_topics_with_framed_keys() -> None:
         builder.build()
 
 
-def test_framed_keys_in_headers_are_hashed_without_frame() -> None:
+def test_build_allows_store_shared_by_topics_with_key_frames_in_headers() -> None:
     builder = TopologyBuilder("meeting")
     store = key_value_store("seen", key=TEXT, value=TEXT)
     for name in ("left", "right"):

@@ -29,7 +29,7 @@ def served(app: Showcase) -> Iterator[Served]:
 
 def send(served: Served, fields: dict[str, str], **headers: str) -> Answer:
     """Send a form like a browser that is logged in."""
-    cookie = served.server.context.doors.log_in(ACTOR, "").partition(";")[0]
+    cookie = served.server.context.authenticator.log_in(ACTOR, "").partition(";")[0]
     own = {
         "Content-Type": "application/x-www-form-urlencoded",
         "Origin": f"http://127.0.0.1:{served.port}",
