@@ -205,7 +205,7 @@ class GroupStateExecutor:
     # ------------------------------------------------------------ ending
 
     def idle(self) -> None:
-        """Check once a second that the JVM still runs; there is nothing to release between batches."""
+        """Check once a second that the JVM still runs; nothing is released between batches."""
         if self._query is None or time.monotonic() - self._checked_at < _CHECK_S:
             return
         self._checked_at = time.monotonic()
