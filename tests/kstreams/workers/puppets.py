@@ -16,6 +16,7 @@ from kstreams.workers.launcher import DriverEndpoint
 from kstreams.workers.messages import (
     LoadStage,
     Order,
+    ReportCurrent,
     RunStages,
     StageTurn,
     Welcome,
@@ -49,15 +50,19 @@ class Puppet:
         found: Order = pickle.loads(self.channel.receive())
         return found
 
+    def has_order(self) -> bool:
+        """Return whether an order has arrived that `order` has not returned."""
+        return self.channel._connection.poll()
+
     def number(self) -> int:
         found = self.order()
         assert isinstance(found, Welcome)
         return found.number
 
     def runs(self) -> RunStages:
-        """Return the next order to run, after the settings of its stages."""
+        """Return the next order to run; skip the settings of its stages and status requests."""
         found = self.order()
-        while isinstance(found, LoadStage):
+        while isinstance(found, (LoadStage, ReportCurrent)):
             found = self.order()
         assert isinstance(found, RunStages)
         return found
