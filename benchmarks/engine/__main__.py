@@ -3,6 +3,7 @@
     python -m benchmarks.engine                      # all cases except the backlog
     python -m benchmarks.engine --smoke              # a few records, as a quick check
     python -m benchmarks.engine count-rocksdb-zipf spark    # selected cases
+    python -m benchmarks.engine apps executors       # lag of three apps; empty batches by executor
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
     python -m benchmarks.engine telemetry            # overhead of telemetry, in pairs of batches
     python -m benchmarks.engine --json engine.json   # also write the figures as JSON
@@ -19,14 +20,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import on_spark, one_task, telemetry
+from benchmarks.engine import executors, on_spark, one_task, several_apps, telemetry
 from benchmarks.machine import machine
 
 BACKLOG = 20_000_000
 
 
 def main() -> None:
-    known = [*one_task.CASES, "spark", "backlog", "telemetry"]
+    known = [*one_task.CASES, "spark", "executors", "apps", "backlog", "telemetry"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -64,6 +65,10 @@ def main() -> None:
         if "spark" in chosen:
             records, seconds = (20_000, 8) if smoke else (options.records, 25)
             figures["spark"] = on_spark.stages(home, records, seconds)
+        if "executors" in chosen:
+            figures["executors"] = executors.empty_batches(home, 8 if smoke else 25)
+        if "apps" in chosen:
+            figures["apps"] = several_apps.lags(home, 5 if smoke else 30)
         if "telemetry" in chosen:
             batch, count = (1_000, 4) if smoke else (25_000, 30)
             figures["telemetry"] = telemetry.pairs(home, batch, count)
