@@ -19,6 +19,7 @@ _PATIENCE = timedelta(seconds=90)
 
 
 @pytest.mark.spark
+@pytest.mark.engines("spark", "embedded")  # an operator's task may return to an earlier process
 def test_death_of_worker_moves_its_tasks_and_bytes_are_counted_once(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=1)
     bench.create(WORDS)
