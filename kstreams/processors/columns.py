@@ -134,8 +134,9 @@ class ColumnInterceptor(Protocol):
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Return a wrapper of `process_batch`, the function that processes a node's table.
+        """Return the function to call instead of `process_batch`, which processes a node's table.
 
+        The returned function may check, change or time tables, and calls `process_batch`.
         For a join, `process_batch` is called once for each input; the last of these calls runs the
         join.
         """

@@ -43,7 +43,11 @@ def carried_objects(serde: Serde[Any], column: pa.Array) -> list[Any]:
 
 
 def carried_fields(serde: Serde[Any], column: pa.Array) -> pa.Array:
-    """Convert a result of `carried` to the form that `Serde.field` accepts.
+    """Return a column whose fields `Serde.field` can read; decode bytes if the serde requires it.
+
+    Args:
+        serde: The serde of the values.
+        column: A result of `carried`: decoded values, or encoded values as bytes.
 
     Raises:
         DeserializationError: The serde cannot read an element.

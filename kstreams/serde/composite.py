@@ -63,7 +63,7 @@ class CompositeSerde(Serde[T]):
 
     @property
     def plain(self) -> Serde[T]:
-        """The same format with the plain serdes of the parts."""
+        """The same format with parts without frames; see `Serde.plain`."""
         return self.of_parts(lambda part: part.plain)
 
     def of_parts(self, change: Callable[[Serde[Any]], Serde[Any]]) -> Serde[T]:

@@ -135,9 +135,10 @@ class Worker:
             self._exchange.close()
 
     def _receive(self) -> None:
-        """Receive the driver's messages and queue them.
+        """Receive the driver's messages, and queue them for the main thread.
 
-        Reports of the current run and interrupts of a canceled one do not wait in the queue.
+        While the main thread executes code of the user, this thread still answers `ReportCurrent`,
+        and interrupts the code of a run for `CancelRun`.
         """
         with suppress(*_CLOSED):
             while True:

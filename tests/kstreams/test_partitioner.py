@@ -145,7 +145,7 @@ def test_partitions_of_empty_column_are_empty(column: Any) -> None:
     assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
 
 
-def test_columns_without_data_buffer_of_nulls_or_empty_keys_are_partitioned() -> None:
+def test_column_of_only_nulls_or_empty_keys_without_data_buffer_is_partitioned() -> None:
     assert partitions_of(pa.nulls(3, pa.binary()), 3).tolist() == [-1] * 3
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 

@@ -165,7 +165,12 @@ class CheckpointHome(ABC):
 
     @abstractmethod
     def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
-        """Return the notes of the last finished batch of a query."""
+        """Return the storage of the note that names the last finished batch of a query.
+
+        Args:
+            query: Name of the query.
+            epoch_number: The number of the query's epoch.
+        """
 
     @abstractmethod
     def _read(self, name: str) -> bytes | None:

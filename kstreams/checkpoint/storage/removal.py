@@ -15,7 +15,8 @@ class Removal:
     """The field of a checkpoint's app description which records that a reset has started.
 
     Attributes:
-        claims: The names of plans that stay, to keep a running driver from continuing.
+        claims: The names of plans that the reset keeps. A driver that still runs fails when it
+            writes a plan of such a name.
         log: Whether to remove a separate durable log, too.
     """
 

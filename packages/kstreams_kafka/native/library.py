@@ -156,15 +156,15 @@ class KernelOutgoing(ctypes.Structure):
 
 
 class Kernel:
-    """The compiled loops, with typed calls.
+    """The compiled C functions that read and write batches of Kafka records, with typed calls.
 
     Args:
-        kernel: The loaded library of the loops.
-        librdkafka: The loaded librdkafka, which the loops call.
+        kernel: The loaded library of these functions.
+        librdkafka: The loaded librdkafka, which these functions call.
 
     Attributes:
         functions: The address of the table of librdkafka's functions, the first argument of each
-            loop.
+            C function.
 
     Raises:
         AttributeError: A function is missing.

@@ -16,7 +16,7 @@ def test_first_batch_assigns_each_slot_to_worker_of_same_number() -> None:
     assert assigned_slots(3, [0, 1, 2, 3], ()) == (0, 1, 2)
 
 
-def test_slot_stays_on_its_worker_when_a_worker_with_its_number_connects() -> None:
+def test_slot_stays_on_worker_when_another_worker_with_number_of_slot_connects() -> None:
     assert assigned_slots(1, [1], ()) == (1,)
     assert assigned_slots(1, [0, 1], (1,)) == (1,)
 
