@@ -105,6 +105,15 @@ class MeasuredApp:
                 due += INTERVAL_S
                 time.sleep(max(0.0, due - time.time()))
 
+    def finish(self) -> None:
+        """Wait for the results of all records, and close the app."""
+        wanted = sum(self.admin.end_offsets(WORDS.name).values())
+        while not self.commits or sum(self.commits[-1][1].values()) < wanted:
+            if self.app.failure is not None:
+                break
+            time.sleep(0.05)
+        self.app.close()
+
     def lags_ms(self, since: float) -> list[float]:
         """Return the lag of each record that was emitted after a time, in milliseconds."""
         found: list[float] = []
@@ -135,8 +144,7 @@ def lags(home: Path, seconds: float, rate: int = RATE) -> dict[str, float]:
         thread.join()
     figures: dict[str, float] = {}
     for number, each in enumerate(apps):
-        each.app.drain()
-        each.app.close()
+        each.finish()
         _add(figures, f"app {number}", each.lags_ms(began + WARMUP_S))
     session.stop()
     return figures
