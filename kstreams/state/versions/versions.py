@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.errors import StoreOpenError
+from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.backend.working import StateBackend, StaysOpen, WorkingStore
@@ -159,6 +160,8 @@ class TaskVersions:
                 self._local.discard(directory)
                 raise
         try:
+            if usable and not stores:  # a task without stores needs no database
+                return _Branched(directory, MemoryStore(()), "")
             if usable:
                 store = self._backend.open(directory.directory, stores)
                 return _Branched(directory, store, "" if source is None else source.name)

@@ -144,6 +144,21 @@ def test_small_batches_write_no_database_file(worker: _Worker) -> None:
     assert worker.read(later) == {b"000000": b"4"}
 
 
+def test_task_without_stores_opens_no_database_and_keeps_its_position(worker: _Worker) -> None:
+    task = TaskKey("app", "g", 0)
+    versions = TaskVersions(
+        worker.backend, worker.home, worker.log, task, [], open_versions=worker.open
+    )
+    pointer = Pointer.empty()
+    for number in range(3):
+        with versions.checkout(pointer, Attempt(new_attempt(), number)) as checkout:
+            assert checkout.warm
+            assert worker.files() == {}
+            pointer = checkout.commit({}, {"number": number})
+    assert (pointer.version, pointer.meta) == (0, {"number": 2})
+    assert not worker.log.objects
+
+
 def test_version_of_large_batch_is_written_to_disk_and_closed(worker: _Worker) -> None:
     small = worker.commit(worker.commit(Pointer.empty()), 10)
     assert worker.open_count == 1
