@@ -63,8 +63,7 @@ def main() -> None:
         if in_process := [case for case in chosen if case in one_task.CASES]:
             figures["task"] = one_task.run(in_process, sizes, home, profile=options.profile)
         if "spark" in chosen:
-            records, seconds = (20_000, 8) if smoke else (options.records, 25)
-            figures["spark"] = on_spark.stages(home, records, seconds)
+            figures["spark"] = on_spark.stages(home, 20_000 if smoke else options.records)
         if "executors" in chosen:
             figures["executors"] = executors.empty_batches(home, 8 if smoke else 25)
         if "apps" in chosen:

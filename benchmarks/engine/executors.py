@@ -9,9 +9,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine.on_spark import PARTITIONS, show, ticking
-from kstreams import App, Embedded
+from benchmarks.engine.on_spark import PARTITIONS, show
+from kstreams import (
+    INT64,
+    TEXT,
+    App,
+    Embedded,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+)
 from kstreams.app import BatchReport
+from kstreams.processors import PunctuationType
 
 EXECUTORS: Mapping[str, Mapping[str, Any]] = {
     "spark": {},
@@ -23,6 +35,24 @@ WARMUP = 3
 """The number of batches at the start that are not measured."""
 
 
+class Tick(FixedKeyProcessor[str, int, int]):
+    """Processor with a punctuation that is due at every trigger and does nothing."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        every = timedelta(milliseconds=1)
+        context.schedule(every, PunctuationType.WALL_CLOCK_TIME, lambda now: None)
+
+    def process(self, record: Record[str, int]) -> None:
+        pass
+
+
+def ticking() -> Topology:
+    builder = TopologyBuilder("tick")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_processor("tick", Tick, source)
+    return builder.build()
+
+
 class Commits:
     """The times of an app's commits."""
 
@@ -32,8 +62,9 @@ class Commits:
     def note(self, _: BatchReport) -> None:
         self.times.append(time.perf_counter())
 
-    def wait_for(self, count: int) -> None:
-        while len(self.times) < count:
+    def wait_for(self, count: int, app: App) -> None:
+        """Wait until an app has committed a number of batches, or has failed."""
+        while len(self.times) < count and app.failure is None:
             time.sleep(0.01)
 
 
@@ -54,7 +85,7 @@ def empty_batches(home: Path, seconds: float) -> dict[str, float]:
             **options,
         )
         app.start()
-        commits.wait_for(WARMUP)
+        commits.wait_for(WARMUP, app)
         time.sleep(seconds)
         app.close()
         times = commits.times[WARMUP:]

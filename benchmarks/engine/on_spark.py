@@ -1,4 +1,4 @@
-"""Cost of a stage on Spark: throughput, empty micro-batches, and memory over a backlog.
+"""Cost of a stage on Spark: throughput, and memory over a backlog.
 
 Topics are embedded, Spark runs with local[*] and 4 partitions; start-up and the first batch are not
 measured.
@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ from kstreams import (
 )
 from kstreams.app import BatchReport
 from kstreams.partitioner import partitions_of
-from kstreams.processors import BatchProcessor, PunctuationType
+from kstreams.processors import BatchProcessor
 from kstreams.state import StateBackend
 from kstreams_rocksdb import RocksDB
 
@@ -68,17 +67,6 @@ class Count(FixedKeyProcessor[str, int, int]):
         self.context.forward(record.with_value(total))
 
 
-class Tick(FixedKeyProcessor[str, int, int]):
-    """Processor with a punctuation that is due at every trigger and does nothing."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        every = timedelta(milliseconds=1)
-        context.schedule(every, PunctuationType.WALL_CLOCK_TIME, lambda now: None)
-
-    def process(self, record: Record[str, int]) -> None:
-        pass
-
-
 def nothing() -> Topology:
     builder = TopologyBuilder("nothing")
     source = builder.add_source("in", Topic("in", BYTES, BYTES))
@@ -99,13 +87,6 @@ def counting(sink: bool) -> Topology:
     counts = builder.add_processor("count", Count, source, stores=[COUNTS])
     if sink:
         builder.add_sink("out", Topic("out", TEXT, INT64), counts)
-    return builder.build()
-
-
-def ticking() -> Topology:
-    builder = TopologyBuilder("tick")
-    source = builder.add_source("in", Topic("in", TEXT, INT64))
-    builder.add_processor("tick", Tick, source)
     return builder.build()
 
 
@@ -196,25 +177,8 @@ def rate(batches: list[tuple[float, BatchReport]]) -> float:
     return records / (batches[-1][0] - batches[0][0])
 
 
-def empty_batches(connection: Embedded, home: Path, seconds: float) -> list[float]:
-    """Return the seconds between commits of micro-batches without records."""
-    times: list[float] = []
-    app = App(
-        ticking(),
-        connection,
-        checkpoint=home / f"checkpoint-tick-{time.monotonic_ns()}",
-        trigger=timedelta(0),
-        max_records_per_batch=10_000_000,
-        on_batch=lambda report: times.append(time.perf_counter()),
-    )
-    app.start()
-    time.sleep(seconds)
-    app.close()
-    return sorted(later - earlier for earlier, later in pairwise(times[3:]))
-
-
-def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
-    """Measure stages on `records` records, and empty micro-batches for `seconds` seconds."""
+def stages(home: Path, records: int) -> dict[str, float]:
+    """Measure the rate of stages on `records` records."""
     connection = Embedded(home / "topics", durable=False)
     fill(connection, records)
     runs = {
@@ -231,9 +195,6 @@ def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
         )
         figures[name] = rate(batches)
         show(name, figures[name])
-    gaps = empty_batches(connection, home, seconds)
-    figures["empty micro-batch, 4 tasks, median ms"] = 1000 * gaps[len(gaps) // 2]
-    show(*list(figures.items())[-1])
     return figures
 
 

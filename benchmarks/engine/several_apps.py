@@ -108,9 +108,9 @@ class MeasuredApp:
     def finish(self) -> None:
         """Wait for the results of all records, and close the app."""
         wanted = sum(self.admin.end_offsets(WORDS.name).values())
-        while not self.commits or sum(self.commits[-1][1].values()) < wanted:
-            if self.app.failure is not None:
-                break
+        while self.app.failure is None and (
+            not self.commits or sum(self.commits[-1][1].values()) < wanted
+        ):
             time.sleep(0.05)
         self.app.close()
 

@@ -12,7 +12,7 @@ from kstreams.quoting import kind_of, safe_text, text_of, traceback_of
 __all__ = ("MAX_CHARS", "WorkerFailure", "error_from", "error_json", "read_error", "untyped")
 
 MAX_CHARS = 30_000
-"""The maximum characters of a text of an error."""
+"""The maximum length of each text of an error, in characters."""
 
 
 class WorkerFailure(Exception):

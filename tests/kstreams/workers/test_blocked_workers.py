@@ -73,7 +73,7 @@ def test_batch_waits_for_worker_that_no_other_query_blocks(
     assert names(case.blocking.end()) == {"used"}
 
 
-def test_worker_reports_no_current_run_while_no_worker_is_idle(
+def test_blocked_worker_gets_no_status_request_while_no_worker_is_idle(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = BlockedWorker(make(2), monkeypatch)
