@@ -205,6 +205,8 @@ class Checkout:
                 self._base.close()
             if self._snapshot_due or self._merger_due:
                 durable.result()  # later deltas depend on it
+            if keeps and self._kept is not None:
+                self._hand_over(self._kept)
         except BaseException:
             wait([durable])
             raise
@@ -221,7 +223,6 @@ class Checkout:
         kept.follow(pointer, changes)
         if self._snapshot_due:
             self._copy = kept.copy()
-        self._hand_over(kept)
         return True
 
     def _may_keep(self, kept: OpenVersion) -> bool:

@@ -261,3 +261,34 @@ def test_number_of_open_versions_is_limited(worker: Worker) -> None:
     worker.open._clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a fake
     worker.checkout(other, 1).abort()
     assert [*worker.open._kept] == [worker.home / TaskKey("app", "g", 1).local]
+
+
+class _FailingLog(ObjectDict):
+    """A log that rejects writes while `fails` is set."""
+
+    fails = False
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        if self.fails:
+            raise StoreError("the log is not available")
+        return super().put_if_absent(name, data)
+
+
+@pytest.mark.parametrize("resident_bytes", [0, 20_000], ids=["database", "resident"])
+def test_retry_after_failed_upload_with_merger_due_finds_its_version(
+    tmp_path: Path, resident_bytes: int
+) -> None:
+    log = _FailingLog()
+    worker = Worker(tmp_path, log, resident_bytes=resident_bytes)
+    pointer = worker.commit(Pointer.empty(), 2)
+    for number in range(20):
+        log.fails = True
+        with pytest.raises(StoreError, match="not available"):
+            worker.commit(pointer, value=b"lost")
+        log.fails = False
+        assert worker.read(pointer)[b"000001"] == b"v"
+        assert worker.read(pointer)[b"000000"] != b"lost"
+        pointer = worker.commit(pointer, value=b"%d" % number)
+        worker.background.drain()
+    assert worker.read(pointer) == {b"000000": b"19", b"000001": b"v"}
+    worker.open.close()
