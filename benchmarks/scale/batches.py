@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
+from typing import Literal, TypeAlias
 
 from kstreams import (
     INT64,
@@ -29,6 +30,8 @@ from kstreams.aggregators import count
 from kstreams.app import BatchReport
 from kstreams.operators import aggregate, rekey
 from kstreams_rocksdb import RocksDB
+
+Engine: TypeAlias = "Literal['spark', 'embedded']"
 
 __all__ = ("batch_seconds", "main")
 
@@ -54,7 +57,7 @@ def counting(*, repartition: bool) -> Topology:
     return builder.build()
 
 
-def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: str) -> list[float]:
+def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Engine) -> list[float]:
     """Run an app and return the seconds of its measured batches.
 
     Args:

@@ -106,9 +106,9 @@ class TaskVersions:
             return Checkout(place, kept.base, pointer, attempt, warm=True, kept=kept)
         self._local.sweep(pointer.version - 1, pointer.version + 1)
         if (resident := self._resident(pointer, attempt.name, stores)) is not None:
-            kept, warm = resident
-            place = self._place(kept.directory)
-            return Checkout(place, kept.base, pointer, attempt, warm=warm, kept=kept)
+            version, local = resident
+            place = self._place(version.directory)
+            return Checkout(place, version.base, pointer, attempt, warm=local, kept=version)
         warm = self._branch(pointer, attempt.name, stores)
         opened = warm or self._restored(pointer, attempt.name, stores)
         kept = self._to_keep(pointer, opened, stores)
