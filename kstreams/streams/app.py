@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from kstreams._types import K, V
 from kstreams.graph.building.builder import TopologyBuilder
@@ -38,7 +38,6 @@ from kstreams.topic import Topic
 
 __all__ = ("Streams",)
 
-_Topic = Topic[K, V | None] | Topic[K, V]
 _Rows = StoreSpec[TimestampedStore[K, V]] | str | None
 _Versions = StoreSpec[VersionedKeyValueStore[K, V]] | str | None
 
@@ -115,15 +114,35 @@ class Streams:
         self._sources[topic.name] = (topic, options), made
         return made
 
+    @overload
     def table(
         self,
-        topic: _Topic[K, V],
+        topic: Topic[K, V | None],
         *,
-        store: _Rows[K, V] = None,
+        store: _Rows[K, V] = ...,
+        ttl: timedelta | None = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> Table[K, V]: ...
+    @overload
+    def table(
+        self,
+        topic: Topic[K, V],
+        *,
+        store: _Rows[K, V] = ...,
+        ttl: timedelta | None = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> Table[K, V]: ...
+    def table(
+        self,
+        topic: Topic[Any, Any],
+        *,
+        store: StoreSpec[Any] | str | None = None,
         ttl: timedelta | None = None,
         start: Start = "earliest",
         on_error: OnError | None = None,
-    ) -> Table[K, V]:
+    ) -> Table[Any, Any]:
         """Read a topic as a table; a null deletes a row; see `StreamsBuilder#table`.
 
         Args:
@@ -137,16 +156,38 @@ class Streams:
         part, made = self._table("table", topic, store, timestamped_store, options)
         return Table(self._plan, part._facts, made)
 
+    @overload
     def versioned_table(
         self,
-        topic: _Topic[K, V],
+        topic: Topic[K, V | None],
         *,
         history: timedelta,
-        store: _Versions[K, V] = None,
+        store: _Versions[K, V] = ...,
+        ttl: timedelta | None = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> VersionedTable[K, V]: ...
+    @overload
+    def versioned_table(
+        self,
+        topic: Topic[K, V],
+        *,
+        history: timedelta,
+        store: _Versions[K, V] = ...,
+        ttl: timedelta | None = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> VersionedTable[K, V]: ...
+    def versioned_table(
+        self,
+        topic: Topic[Any, Any],
+        *,
+        history: timedelta,
+        store: StoreSpec[Any] | str | None = None,
         ttl: timedelta | None = None,
         start: Start = "earliest",
         on_error: OnError | None = None,
-    ) -> VersionedTable[K, V]:
+    ) -> VersionedTable[Any, Any]:
         """Read a topic as a table that retains the versions of its rows; as `table`.
 
         Args:
@@ -162,14 +203,32 @@ class Streams:
         part, made = self._table("versioned_table", topic, store, make, options)
         return VersionedTable(self._plan, part._facts, made)
 
+    @overload
     def global_table(
         self,
-        source: _Topic[K, V] | AppTable[K, V],
+        source: Topic[K, V | None],
         *,
-        store: _Rows[K, V] | StoreSpec[VersionedKeyValueStore[K, V]] = None,
+        store: _Rows[K, V] | _Versions[K, V] = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> GlobalTable[K, V]: ...
+    @overload
+    def global_table(
+        self,
+        source: Topic[K, V] | AppTable[K, V],
+        *,
+        store: _Rows[K, V] | _Versions[K, V] = ...,
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> GlobalTable[K, V]: ...
+    def global_table(
+        self,
+        source: Topic[Any, Any] | AppTable[Any, Any],
+        *,
+        store: StoreSpec[Any] | str | None = None,
         start: Start = "earliest",
         on_error: OnError | None = None,
-    ) -> GlobalTable[K, V]:
+    ) -> GlobalTable[Any, Any]:
         """Read a topic, or a table of another app, in every task; `StreamsBuilder#globalTable`.
 
         Args:
