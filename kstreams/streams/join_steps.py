@@ -207,10 +207,10 @@ class JoinSteps(RecordSteps[K, V]):
         facts = replace(self._facts, call=call, value=result, nulls=nulls)
         if isinstance(other, Service):
             supplier = look_up(other, made, by=by, store=store)
-            return self._then(self._free(call, "ask", name_of(other.ask)), supplier, facts)
-        name, table = self._free(call, how, other._facts.label), other._handle
+            return self._then(self._free("ask", name_of(other.ask)), supplier, facts)
+        name, table = self._free(how, other._facts.label), other._handle
         return self._stream(
-            facts, lambda: plan.builder.join_global(name, parent(), table(), made, by=by)
+            facts, lambda: plan.builder.join_global(str(name), parent(), table(), made, by=by)
         )
 
 

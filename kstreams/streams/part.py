@@ -20,7 +20,7 @@ from kstreams.streams.functions import (
 )
 from kstreams.streams.lambdas import code_of, is_lambda
 from kstreams.streams.names import dashed
-from kstreams.streams.plan import Facts, Plan, call_of
+from kstreams.streams.plan import Facts, FreeName, Plan, call_of
 from kstreams.streams.serdes import KnownSerde, Unknown, needed
 
 __all__ = ("Part", "Result", "type_of")
@@ -57,9 +57,9 @@ class Part(Generic[K, V]):
     def _call(self, operation: str, function: object = None) -> str:
         return call_of(operation, "" if function is None else title_of(function))
 
-    def _free(self, call: str, *parts: str) -> str:
-        """Reserve the name of a node that keeps no state."""
-        return self._plan.free(dashed(self._facts.label, *parts), call)
+    def _free(self, *parts: str) -> FreeName:
+        """Return the name of a node without state."""
+        return self._plan.free(dashed(self._facts.label, *parts))
 
     def _result(
         self,

@@ -15,7 +15,7 @@ from kstreams.graph.topology import Topology
 from kstreams.partitioner import Partitioner
 from kstreams.streams.serdes import KnownSerde, Serdes
 
-__all__ = ("Facts", "Plan", "Step", "call_of")
+__all__ = ("Facts", "FreeName", "Plan", "Step", "call_of")
 
 T_co = TypeVar("T_co", covariant=True)
 """The type of a builder's handle."""
@@ -76,6 +76,17 @@ class Step(Generic[T_co]):
         return cast("T_co", made[self])
 
 
+class FreeName:
+    """The name of a node without state, as text at the build, when all other names are known."""
+
+    def __init__(self, plan: Plan, name: str) -> None:
+        self._text = Step(plan, lambda: plan.unique(name))
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self._text()
+
+
 @dataclass
 class Plan:
     """The steps of a topology.
@@ -96,7 +107,7 @@ class Plan:
     global_stores: list[object] = field(default_factory=list)
     _steps: list[Step[Any]] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
-    _numbers: dict[str, int] = field(default_factory=dict)
+    _taken: dict[str, int] = field(default_factory=dict)
     _problems: list[str] = field(default_factory=list)
 
     def later(self, make: Callable[[], T_co]) -> Step[T_co]:
@@ -112,16 +123,26 @@ class Plan:
                 f"{name!r} would be the name of {self._owners[name]} and of {call}: use one stream "
                 "for both, or give one of them another name, by .named(...) above it or store='...'"
             )
-        return self.free(name, call)
-
-    def free(self, name: str, call: str) -> str:
-        """Reserve a name that no state depends on; if it is reserved, add a number to it."""
-        found = name
-        while found in self._owners:
-            self._numbers[name] = self._numbers.get(name, 1) + 1
-            found = f"{name}-{self._numbers[name]}"
+        found, number = name, 1
+        while found in self._owners:  # the builder need not report the problem again
+            number += 1
+            found = f"{name}-{number}"
         self._owners[found] = call
         return found
+
+    def free(self, name: str) -> FreeName:
+        """Return a name that no state depends on; the build numbers it if others have it."""
+        return FreeName(self, name)
+
+    def unique(self, name: str) -> str:
+        """Return a name that no other node of the builder has."""
+        number = self._taken.get(name, 1 if name in self._owners else 0)
+        while True:
+            number += 1
+            found = name if number == 1 else f"{name}-{number}"
+            if found not in self._owners and found not in self._taken:
+                self._taken |= {found: 1, name: number}
+                return found
 
     def build(self) -> Topology:
         """Run the steps, and build the topology.
@@ -144,8 +165,8 @@ class Plan:
 
     def preview(self) -> Topology | TopologyError:
         """Build the steps so far with a separate builder; unused streams are no problem."""
-        kept = self.builder, self.made, self.unused
-        self.builder, self.made, self.unused = self.make_builder(), {}, {}
+        kept = self.builder, self.made, self.unused, self._taken
+        self.builder, self.made, self.unused, self._taken = self.make_builder(), {}, {}, {}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -153,7 +174,7 @@ class Plan:
         except TopologyError as exc:
             return exc
         finally:
-            self.builder, self.made, self.unused = kept
+            self.builder, self.made, self.unused, self._taken = kept
 
     def picture(self) -> dict[str, str]:
         """Return the topology so far as text and as a Mermaid diagram, by MIME type."""

@@ -144,9 +144,9 @@ class RecordSteps(StreamBase[K, V]):
             moved=any(each.moved for each in all_),
             partitioner=rules[0] if all(rule == rules[0] for rule in rules) else None,
         )
-        name, parents = self._free(call, "merge"), [stream._take() for stream in streams]
+        name, parents = self._free("merge"), [stream._take() for stream in streams]
         return self._stream(
-            facts, lambda: plan.builder.merge(name, *(parent() for parent in parents))
+            facts, lambda: plan.builder.merge(str(name), *(parent() for parent in parents))
         )
 
     def split(self, predicate: Callable[[K, V], bool]) -> tuple[Stream[K, V], Stream[K, V]]:
@@ -192,8 +192,8 @@ class RecordSteps(StreamBase[K, V]):
         `check` returns None or the reason; see `TopologyBuilder.validate`.
         """
         call, parent, plan = self._call("validate", check), self._take(), self._plan
-        name = self._free(call, "validate", name_of(check))
-        both = plan.later(lambda: plan.builder.validate(name, parent(), check))
+        name = self._free("validate", name_of(check))
+        both = plan.later(lambda: plan.builder.validate(str(name), parent(), check))
         good = replace(self._facts, call=call)
         unknown = Unknown(f"an Invalid[...] has none, map_values(...) must replace it: {call}")
         bad = replace(good, label=dashed(good.label, "invalid"), value=unknown)
@@ -204,7 +204,7 @@ class RecordSteps(StreamBase[K, V]):
         self, operation: str, function: Callable[[K, V], K2], key: Serde[K2] | None
     ) -> Stream[K2, V]:
         facts = self._with_keys_of(operation, function, key)
-        return self._then(self._plan.free(facts.label, facts.call), rekey(function), facts)
+        return self._then(self._plan.free(facts.label), rekey(function), facts)
 
     def _values(
         self,
@@ -237,7 +237,7 @@ class RecordSteps(StreamBase[K, V]):
         )
         label = dashed(self._facts.label, name_of(function) or operation)
         facts = Facts(label, call, keys.serde, values.serde, values.nulls, keys.nulls, moved=True)
-        return self._then(self._plan.free(label, call), supplier, facts)
+        return self._then(self._plan.free(label), supplier, facts)
 
     def _of_class(self, type_: type[Any]) -> KnownSerde:
         """Return the serde of a class of a union: that of the class, or else of the union."""
@@ -252,9 +252,9 @@ class RecordSteps(StreamBase[K, V]):
         call: str,
     ) -> Iterator[Stream[K, V]]:
         plan, parent, labels = self._plan, self._take(), [label for label, _ in sides]
-        name, tests = self._free(call, operation), dict(zip(labels, predicates, strict=False))
+        name, tests = self._free(operation), dict(zip(labels, predicates, strict=False))
         rest = labels[-1] if len(labels) > len(predicates) else None
-        made = plan.later(lambda: plan.builder.branch(name, parent(), tests, default=rest))
+        made = plan.later(lambda: plan.builder.branch(str(name), parent(), tests, default=rest))
         for label, value in sides:
             own = dashed(self._facts.label, label)
             facts = replace(self._facts, label=own, call=call, value=value)

@@ -223,10 +223,10 @@ class Stream(JoinSteps[K, V]):
         if isinstance(target, (Topic, TopicChoice)):
             plan.serdes.learn(target.key, target.value)
         label = getattr(target, "name", None) or kebab(getattr(target, "label", ""))
-        name = plan.free(dashed("to", str(label or "sink")), self._call("to"))
+        name = plan.free(dashed("to", str(label or "sink")))
         options = {"on_refused": on_refused, "result_ids": result_ids}
         given = {option: each for option, each in options.items() if each is not None}
-        add: Any = lambda: cast("Any", plan.builder).add_sink(name, target, parent(), **given)  # noqa: E731
+        add: Any = lambda: cast("Any", plan.builder).add_sink(str(name), target, parent(), **given)  # noqa: E731
         plan.later(add)
 
     def node(self) -> Node[K, V]:
@@ -256,7 +256,7 @@ class Stream(JoinSteps[K, V]):
         label = dashed(self._facts.label, name_of(supplier).removesuffix("-supplier"))
         tables = [spec for spec in reads if spec not in plan.global_stores]
         is_keyed = bool(stores_of(label, supplier, stores)) or bool(tables)
-        name = plan.owned(label, call) if is_keyed else plan.free(label, call)
+        name = plan.owned(label, call) if is_keyed else plan.free(label)
         stream = self._by_key(call) if is_keyed or other is not None else self
         right = None if other is None else other._by_key(call, stream._facts)._take()
         facts = stream._facts
@@ -275,7 +275,7 @@ class Stream(JoinSteps[K, V]):
             builder: Any = plan.builder
             add = builder.add_processor if right is None else builder.add_join
             parents = (parent(),) if right is None else (parent(), right())
-            node: Node[Any, Any] = add(name, supplier, *parents, stores=stores, reads=reads)
+            node: Node[Any, Any] = add(str(name), supplier, *parents, stores=stores, reads=reads)
             return node
 
         return self._stream(facts, make, must=False)

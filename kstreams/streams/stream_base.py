@@ -14,7 +14,7 @@ from kstreams.serde.base import Serde
 from kstreams.streams.functions import name_of
 from kstreams.streams.names import dashed, kebab
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts, Plan
+from kstreams.streams.plan import Facts, FreeName, Plan
 from kstreams.streams.serdes import KnownSerde, needed
 from kstreams.topic import default_partitioner
 
@@ -65,7 +65,7 @@ class StreamBase(Part[K, V]):
 
     def _then(
         self,
-        name: str,
+        name: str | FreeName,
         supplier: Callable[[], BaseProcessor[K, V, K2, V2]],
         facts: Facts,
         *,
@@ -74,7 +74,7 @@ class StreamBase(Part[K, V]):
         """Add a processor."""
         parent, plan = self._take(), self._plan
         return self._stream(
-            facts, lambda: plan.builder.add_processor(name, supplier, parent()), must=must
+            facts, lambda: plan.builder.add_processor(str(name), supplier, parent()), must=must
         )
 
     def _kept(
@@ -88,7 +88,7 @@ class StreamBase(Part[K, V]):
         **changes: Any,  # noqa: ANN401  # of several types
     ) -> Stream[K, V2]:
         """Add a processor that keeps the keys; `changes` are changed facts."""
-        name = self._free(call, operation, "" if function is None else name_of(function))
+        name = self._free(operation, "" if function is None else name_of(function))
         return self._then(name, supplier, replace(self._facts, call=call, **changes), must=must)
 
     def _by_key(self, call: str, other: Facts | None = None) -> StreamBase[K, V]:

@@ -18,7 +18,7 @@ from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.streams.functions import name_of
 from kstreams.streams.join_steps import Joinable, JoinCall
 from kstreams.streams.names import dashed
-from kstreams.streams.plan import Facts, Plan, Step
+from kstreams.streams.plan import Facts, FreeName, Plan, Step
 from kstreams.streams.serdes import KnownSerde, needed
 from kstreams.streams.stream import Stream
 from kstreams.streams.stream_base import StreamBase
@@ -98,12 +98,12 @@ class Table(Joinable[K, V]):
             emit: The emission of changes; see `TopologyBuilder.to_stream`.
         """
         call, plan = self._call("to_stream"), self._plan
-        name = self._free(call, "to-stream")
+        name = self._free("to-stream")
         self._emits.append(emit)
 
         def make() -> Node[K, Any]:
             results = self._settle()
-            return results or plan.builder.to_stream(name, self._table(), emit=emit)
+            return results or plan.builder.to_stream(str(name), self._table(), emit=emit)
 
         facts = replace(self._facts, call=call, nulls=True)
         stream: Stream[K, V | None] = Stream(plan, facts, plan.later(make))
@@ -225,7 +225,7 @@ class Table(Joinable[K, V]):
         return Table(
             plan,
             facts,
-            plan.later(lambda: plan.builder.derive(name, table(), function, store=spec)),
+            plan.later(lambda: plan.builder.derive(str(name), table(), function, store=spec)),
         )
 
     def _joined_tables(
@@ -245,7 +245,7 @@ class Table(Joinable[K, V]):
         return Table(
             plan,
             replace(self._facts, label=label, call=call, value=result),
-            plan.later(lambda: plan.builder.join_tables(name, one(), two(), made, store=spec)),
+            plan.later(lambda: plan.builder.join_tables(str(name), one(), two(), made, store=spec)),
         )
 
     def _joined_by(
@@ -276,20 +276,20 @@ class Table(Joinable[K, V]):
 
     def _rows(
         self, given: StoreSpec[Any] | str | None, call: str, value: KnownSerde, *parts: str
-    ) -> tuple[StoreSpec[Any] | None, str]:
+    ) -> tuple[StoreSpec[Any] | None, str | FreeName]:
         """Return the optional store of a derived table, and the name of its node."""
         if given is None:
-            return None, self._free(call, *parts)
+            return None, self._free(*parts)
         serdes = {"key": self._facts.key, "value": value}
         spec = self._store(given, "", call, timestamped_store, **serdes)
         return spec, spec.name
 
     def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
         plan, parent, table = self._plan, stream._take(), self._changes()
-        name, execution = plan.free(call.name, call.facts.call), call.execution
+        name, execution = plan.free(call.name), call.execution
         return stream._stream(
             call.facts,
             lambda: plan.builder.join_table(
-                name, parent(), table(), call.joiner, execution=execution
+                str(name), parent(), table(), call.joiner, execution=execution
             ),
         )

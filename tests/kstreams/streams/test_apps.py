@@ -15,7 +15,7 @@ from tests.kstreams.streams import app_types as a
 from tests.kstreams.streams import built_apps, fluent_apps
 from tests.kstreams.streams.app_types import MINUTE, Input
 
-Written = list[tuple[str, int | None]]
+Written = list[tuple[str, int]]
 """Keys and values of records as text, with times, sorted."""
 
 
