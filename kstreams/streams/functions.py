@@ -63,7 +63,7 @@ def returned(function: object, types: Sequence[object]) -> object:
             return _BUILTINS[function]
     except TypeError:  # a callable object that cannot be hashed
         pass
-    hint = _annotated(function if hasattr(function, "__qualname__") else type(function).__call__)
+    hint = _annotated(function if _own_name(function) else type(function).__call__)
     code = code_of(function)
     if hint is inspect.Signature.empty and code is not None and is_lambda(function):
         hint = read_type(code, types)
@@ -112,8 +112,8 @@ def _inner(function: object) -> object:
 def title_of(function: object) -> str:
     """Return the name of a function for messages."""
     function = _inner(function)
-    name = getattr(function, "__qualname__", None) or type(function).__qualname__
-    return "a lambda" if is_lambda(function) else str(name).rpartition("<locals>.")[2]
+    name = _own_name(function) or type(function).__qualname__
+    return "a lambda" if is_lambda(function) else name.rpartition("<locals>.")[2]
 
 
 def name_of(function: object) -> str:
@@ -128,7 +128,14 @@ def name_of(function: object) -> str:
     code = code_of(function)
     if code is not None and is_lambda(function):
         return kebab("-".join(read_names(code)[:_MOST_NAMES]))
-    return kebab(str(getattr(function, "__name__", "") or type(function).__name__))
+    name = _own_name(function) or type(function).__qualname__
+    return kebab(name.rpartition(".")[2])
+
+
+def _own_name(function: object) -> str:
+    """Return the qualified name of a function or class; empty for other callable objects."""
+    found = getattr(function, "__qualname__", "")
+    return found if isinstance(found, str) else ""
 
 
 def itself(hint: object) -> object:

@@ -47,7 +47,6 @@ from tests.kstreams.streams.shop import (
     stores,
 )
 
-
 COUNTED = Topic("counted", TEXT, TEXT)
 
 
