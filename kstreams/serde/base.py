@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import pyarrow as pa
@@ -189,6 +189,27 @@ class Serde(ABC, Generic[T]):
             raise DeserializationError(
                 f"cannot convert field {name!r} of {self.name} to {kind}: {exc}"
             ) from exc
+
+    @property
+    def field_types(self) -> Mapping[str, type]:
+        """The types of the fields of objects, as far as decoding guarantees them.
+
+        Functions of `columns` compute with these fields by columns. A field is `int`, `float`,
+        `bool` or `str`, and may be None; fields of other types are left out. Empty by default.
+        """
+        return {}
+
+    def fields(self, column: pa.Array, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        """Return several fields of each value; see `field`.
+
+        Args:
+            column: The values, as for `field`.
+            kinds: The names and types of the fields.
+
+        Raises:
+            DeserializationError: As `field`.
+        """
+        return {name: self.field(column, name, kind) for name, kind in kinds.items()}
 
     def __repr__(self) -> str:
         """Show the format's name."""

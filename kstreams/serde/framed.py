@@ -7,7 +7,7 @@ in topics; see `FramedSerde`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
@@ -121,6 +121,15 @@ class FramedSerde(Serde[T]):
     @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
         return self._plain.field(column, name, kind)
+
+    @property
+    @override
+    def field_types(self) -> Mapping[str, type]:
+        return self._plain.field_types
+
+    @override
+    def fields(self, column: pa.Array, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        return self._plain.fields(column, kinds)
 
     def _framed(self, data: pa.Array) -> pa.Array:
         if data.null_count == len(data):
