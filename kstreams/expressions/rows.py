@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
-__all__ = ("RowSerde", "RowType")
+__all__ = ("RowSerde", "RowType", "without_objects")
 
 
 class RowType(ObjectType):
@@ -32,7 +33,13 @@ class RowType(ObjectType):
     def objects(self, storage: pa.StructArray) -> list[Any]:
         cls, names = self.cls, [field.name for field in self.storage_type]
         rows = zip(*map(objects_of, storage.flatten()), strict=True)
-        return [cls(**dict(zip(names, row, strict=True))) for row in rows]
+        slots = any("__slots__" in vars(each) for each in cls.__mro__[:-1])
+        if slots or not hasattr(cls, "__dataclass_fields__"):
+            return [cls(**dict(zip(names, row, strict=True))) for row in rows]
+        made = list(map(object.__new__, repeat(cls, len(storage))))
+        for each, row in zip(made, rows, strict=True):
+            each.__dict__.update(zip(names, row, strict=True))  # as the generated __init__ does
+        return made
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the fields."""
@@ -96,3 +103,15 @@ class RowSerde(Serde[Any]):
     def __hash__(self) -> int:
         """Hash the name."""
         return hash(self.name)
+
+
+def without_objects(serde: Serde[Any], column: pa.Array) -> pa.Array:
+    """Return a column that a serde encodes without objects, if it can; else the column itself.
+
+    Args:
+        serde: The serde that will encode the column.
+        column: Any column.
+    """
+    kind = column.type
+    same = isinstance(kind, RowType) and serde.type_token is kind.cls
+    return column.storage if same and serde.arrow_type == kind.storage_type else column

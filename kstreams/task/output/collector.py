@@ -12,6 +12,7 @@ from weakref import ref
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, SerializationError
+from kstreams.expressions.rows import without_objects
 from kstreams.framing import Columns, Frames, Framing, RawParts
 from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.pieces import PIECE_BYTES, pieces
@@ -154,7 +155,7 @@ class Collector:
         A topic gets objects encoded again, as by records: its bytes do not depend on the execution.
         """
         known = None if self._outlet is not None else encoded_by(serde, column)
-        return serde.from_arrow(column) if known is None else known
+        return serde.from_arrow(without_objects(serde, column)) if known is None else known
 
     def _check_rows(self, rows: pa.Table) -> None:
         """Raise the error of the first key or value that its serde cannot serialize, if any."""
