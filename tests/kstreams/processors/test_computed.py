@@ -10,14 +10,14 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kstreams import BYTES, DOUBLE, TEXT, Record, Topic, TopologyBuilder, timestamped_store
 from kstreams.aggregators import combine, count, max_, over, sum_
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close
-from kstreams.errors import ProcessingError
+from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.operators import (
     aggregate,
@@ -169,7 +169,7 @@ def outcome(
                     value = topic.value.serialize(message(order) if of_messages else order)
                     driver.write_bytes("orders", key, value, timestamp=time)
                 driver.run()
-        except ProcessingError as exc:
+        except KStreamsError as exc:
             failure = exc.where, str(exc)
         rows = {name: driver.read_rows(name) for name in names}
     return {
@@ -187,7 +187,7 @@ BATCHES = st.lists(st.lists(ROWS, max_size=12), max_size=3)
 NAMES = ["filters", "sum", "lines", "avro-lines", "windows"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(BATCHES, st.sampled_from(NAMES), st.sampled_from(sorted(FORMATS)))
 def test_pipelines_of_computed_functions_give_same_bytes_by_columns_and_by_records(
     batches: list[list[Any]], name: str, form: str
@@ -195,7 +195,7 @@ def test_pipelines_of_computed_functions_give_same_bytes_by_columns_and_by_recor
     made, topic = pipeline(name, form)
     by_columns, failed = outcome(made, topic, batches, records=False)
     by_records, failed_too = outcome(made, topic, batches, records=True)
-    assert (failed is None) == (failed_too is None)
+    assert (failed is None) == (failed_too is None), (failed, failed_too)
     if failed is None:
         assert by_columns == by_records
 
