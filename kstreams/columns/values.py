@@ -71,7 +71,7 @@ class ValueColumn:
         Raises:
             DeserializationError: The serde cannot read a value, or a field is of another type.
         """
-        return self.serde.fields(self._fields, kinds)
+        return self.serde.read_fields(self._fields, kinds)
 
     def objects(self) -> list[Any]:
         """Return the values as objects.

@@ -7,6 +7,7 @@ recorded are accepted, and all names that they use are replaced.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import inspect
 from collections.abc import Callable, Mapping
@@ -114,14 +115,13 @@ def names_of(function: FunctionType) -> Names:
         Unreadable: A name is not defined yet.
     """
     found: Names = {}
-    builtins: Any = function.__builtins__  # type: ignore[attr-defined]  # the stubs lack it
     for each in dis.get_instructions(function.__code__):
         if each.opname == "LOAD_GLOBAL":
             name = each.argval
             if name in function.__globals__:
                 found[name] = function.__globals__[name]
-            elif name in builtins:
-                found[name] = builtins[name]
+            elif hasattr(builtins, name):
+                found[name] = getattr(builtins, name)
             else:
                 raise Unreadable(f"the name {name!r} is not defined")
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -140,7 +140,7 @@ def copied(function: FunctionType, names: Mapping[str, Any]) -> Callable[[Any], 
     scope["__builtins__"] = {}
     scope["__name__"] = function.__module__
     copy = FunctionType(code, scope, function.__name__, function.__defaults__, cells)
-    copy.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]  # or None
+    copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     return copy
 

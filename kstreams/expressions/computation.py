@@ -13,7 +13,7 @@ from kstreams.expressions.evaluate import WHOLE, Doubt, Operands, evaluated
 from kstreams.expressions.kinds import SERDES, Fields, part_kind
 from kstreams.expressions.rows import RowSerde
 from kstreams.expressions.tree import Made, Tree, part_names
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.held_objects import HeldObjects
 
 __all__ = ("Computation", "PartComputation", "PartFunction", "field_identity")
@@ -69,7 +69,7 @@ class Computation:
     """
 
     def __init__(
-        self, call: Callable[[Any], Any], tree: Tree, fields: Fields, kind: type | None
+        self, call: Callable[[Any], Any], tree: Tree, fields: Fields, kind: FieldType | None
     ) -> None:
         self._call = call
         self._tree = tree

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from kstreams.expressions.tree import BINARY, Binary, Constant, Made, Part, Tree, Unary, Whole
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import TEXT
 
-__all__ = ("SERDES", "Fields", "Scalar", "Untyped", "fields_of", "kind_of", "part_kind")
-
-Scalar: TypeAlias = type[int] | type[float] | type[bool] | type[str]
-"""The type of a number, bool or text."""
+__all__ = ("SERDES", "Fields", "Untyped", "fields_of", "kind_of", "part_kind")
 
 SERDES: dict[object, Serde[Any]] = {int: INT64, float: DOUBLE, bool: BOOL, str: TEXT}
 """The serde whose columns hold the results of each type."""
 
-_WHOLE: dict[Serde[Any], Scalar] = {INT64: int, INT32: int, DOUBLE: float, BOOL: bool, TEXT: str}
+_WHOLE: dict[Serde[Any], FieldType] = {INT64: int, INT32: int, DOUBLE: float, BOOL: bool, TEXT: str}
 _NUMBERS = (int, float, bool)
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod")
 _LOGIC = ("and_", "or_", "xor")
@@ -40,8 +37,8 @@ class Fields:
     """
 
     serde: Serde[Any]
-    whole: Scalar | None
-    parts: Mapping[str, type]
+    whole: FieldType | None
+    parts: Mapping[str, FieldType]
 
 
 def fields_of(serde: Serde[Any]) -> Fields:
@@ -50,7 +47,7 @@ def fields_of(serde: Serde[Any]) -> Fields:
     return Fields(serde, whole, {} if whole is not None else serde.field_types)
 
 
-def kind_of(tree: Tree, fields: Fields) -> Scalar | None:
+def kind_of(tree: Tree, fields: Fields) -> FieldType | None:
     """Return the type of a tree's results; None for objects of a class.
 
     Raises:
@@ -63,7 +60,7 @@ def kind_of(tree: Tree, fields: Fields) -> Scalar | None:
     return part_kind(tree, fields)
 
 
-def part_kind(tree: Tree, fields: Fields) -> Scalar:
+def part_kind(tree: Tree, fields: Fields) -> FieldType:
     """Return the type of the results of a tree that creates no object.
 
     Raises:
@@ -76,7 +73,7 @@ def part_kind(tree: Tree, fields: Fields) -> Scalar:
             return fields.whole
         case Part(name=name):
             kind = fields.parts.get(name)
-            if kind not in SERDES:
+            if kind is None:
                 raise Untyped(
                     f"the type of field {name!r} of {fields.serde.name} is not known to be int, "
                     "float, bool or str"
@@ -92,7 +89,7 @@ def part_kind(tree: Tree, fields: Fields) -> Scalar:
             raise Untyped(f"it uses an object of {cls.__name__} as an operand")
 
 
-def _unary(name: str, tree: Tree, operand: Scalar) -> Scalar:
+def _unary(name: str, tree: Tree, operand: FieldType) -> FieldType:
     if name == "is_null":
         return bool
     if name == "not_":
@@ -104,7 +101,7 @@ def _unary(name: str, tree: Tree, operand: Scalar) -> Scalar:
     return int if operand is bool else operand
 
 
-def _binary(name: str, tree: Tree, left: Scalar, right: Scalar) -> Scalar:
+def _binary(name: str, tree: Tree, left: FieldType, right: FieldType) -> FieldType:
     numbers = left in _NUMBERS and right in _NUMBERS
     if name in _LOGIC:
         if not left is right is bool:

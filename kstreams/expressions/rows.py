@@ -10,7 +10,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
@@ -36,7 +36,7 @@ class RowType(ObjectType):
         slots = any("__slots__" in vars(each) for each in cls.__mro__[:-1])
         if slots or not hasattr(cls, "__dataclass_fields__"):
             return [cls(**dict(zip(names, row, strict=True))) for row in rows]
-        made = list(map(object.__new__, repeat(cls, len(storage))))
+        made: list[Any] = list(map(object.__new__, repeat(cls, len(storage))))
         for each, row in zip(made, rows, strict=True):
             each.__dict__.update(zip(names, row, strict=True))  # as the generated __init__ does
         return made
@@ -68,7 +68,7 @@ class RowSerde(Serde[Any]):
     __slots__ = ("_types", "arrow_type", "name", "type_token")
 
     def __init__(
-        self, cls: type, types: Mapping[str, type], columns: Mapping[str, pa.DataType]
+        self, cls: type, types: Mapping[str, FieldType], columns: Mapping[str, pa.DataType]
     ) -> None:
         self.name = f"columns[{cls.__name__}]"
         self.type_token = cls
@@ -85,7 +85,7 @@ class RowSerde(Serde[Any]):
 
     @property
     @override
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         return self._types
 
     @override

@@ -89,7 +89,7 @@ class StandIn:
     __str__ = __repr__ = __format__ = _refused("it formats a value as text")
     __iter__ = __len__ = __getitem__ = __contains__ = _refused("it treats a value as a collection")
     __int__ = __float__ = __index__ = __round__ = _refused("it converts a number")
-    __hash__ = _refused("it hashes a value")  # type: ignore[assignment]
+    __hash__ = _refused("it hashes a value")
     __pow__ = __rpow__ = _refused("it uses **")
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refused("it shifts bits")
     __divmod__ = __rdivmod__ = _refused("it uses divmod")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from difflib import get_close_matches
+from types import FunctionType
+from typing import TypeVar, get_type_hints
 
 from kstreams._types import V
 from kstreams.errors import TopologyError
 from kstreams.expressions.code import checked, copied, names_of, stand_in_names
 from kstreams.expressions.function import ColumnFunction
 from kstreams.expressions.stand_ins import StandIn, Unreadable, tree_of
-from kstreams.expressions.tree import Unary, Whole
+from kstreams.expressions.tree import Tree, Unary, Whole, part_names
 
 __all__ = ("columns", "is_null")
 
@@ -65,6 +67,7 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
         plain = checked(function, _ALLOWED)
         names = names_of(plain)
         tree = tree_of(copied(plain, stand_in_names(names))(StandIn(Whole())))
+        _check_fields(plain, tree)
     except Unreadable as exc:
         raise _refused(function, str(exc)) from exc
     except Exception as exc:
@@ -81,6 +84,27 @@ def is_null(value: object) -> bool:
 
 
 _ALLOWED = (is_null, abs)
+
+
+def _check_fields(function: FunctionType, tree: Tree) -> None:
+    """Check that the class of an annotated argument has the fields that a function reads.
+
+    Raises:
+        Unreadable: The class lacks a field.
+    """
+    try:
+        hints = get_type_hints(function)
+        cls = hints.get(function.__code__.co_varnames[0])
+        if not isinstance(cls, type):
+            return
+        fields = get_type_hints(cls)
+    except (NameError, TypeError):  # a name that exists only for type checkers
+        return
+    for name in part_names(tree):
+        if fields and name not in fields and not hasattr(cls, name):
+            near = get_close_matches(name, fields, 1)
+            also = f"; did you mean {near[0]!r}?" if near else ""
+            raise Unreadable(f"{cls.__name__} has no field {name!r}{also}")
 
 
 def _refused(function: object, reason: str) -> TopologyError:

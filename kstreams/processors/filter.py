@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, overload
+from typing import ClassVar
 
 from kstreams._types import K, V
 from kstreams.processors.chained import ChainedFilter, ChainSupplier
@@ -21,10 +21,6 @@ from kstreams.record import Record
 __all__ = ("filter_", "filter_not")
 
 
-@overload
-def filter_(predicate: Callable[[V], bool]) -> Supplier[K, V, K, V]: ...
-@overload
-def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]: ...
 def filter_(
     predicate: Callable[[V], bool] | Callable[[K, V], bool],
 ) -> Supplier[K, V, K, V]:
@@ -42,10 +38,6 @@ def filter_(
     return _supplier(predicate, keeps=True)
 
 
-@overload
-def filter_not(predicate: Callable[[V], bool]) -> Supplier[K, V, K, V]: ...
-@overload
-def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]: ...
 def filter_not(
     predicate: Callable[[V], bool] | Callable[[K, V], bool],
 ) -> Supplier[K, V, K, V]:

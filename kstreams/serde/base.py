@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.objects import objects_of
 
-__all__ = ("Serde", "is_carried_as_bytes")
+__all__ = ("FieldType", "Serde", "is_carried_as_bytes")
 
 _UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
 """Checks for column types that are written without conversion."""
+
+FieldType: TypeAlias = type[int] | type[float] | type[bool] | type[str]
+"""The type of a field that functions of `columns` compute with."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -191,7 +194,7 @@ class Serde(ABC, Generic[T]):
             ) from exc
 
     @property
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         """The types of the fields of objects, as far as decoding guarantees them.
 
         Functions of `columns` compute with these fields by columns. A field is `int`, `float`,
@@ -199,7 +202,9 @@ class Serde(ABC, Generic[T]):
         """
         return {}
 
-    def fields(self, column: pa.Array, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
         """Return several fields of each value; see `field`.
 
         Args:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from typing_extensions import override
 
 from kstreams.errors import KStreamsError
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.composite import CompositeSerde
 
 __all__ = ("FramedSerde", "TopicPart", "frame_of", "framed_in", "in_topic", "plain_of", "prepare")
@@ -124,12 +124,14 @@ class FramedSerde(Serde[T]):
 
     @property
     @override
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         return self._plain.field_types
 
     @override
-    def fields(self, column: pa.Array, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
-        return self._plain.fields(column, kinds)
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
+        return self._plain.read_fields(column, kinds)
 
     def _framed(self, data: pa.Array) -> pa.Array:
         if data.null_count == len(data):

@@ -9,9 +9,11 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pyarrow as pa
 from typing_extensions import is_typeddict
 
+from kstreams.serde import FieldType
+
 __all__ = ("field_types",)
 
-_KINDS: tuple[tuple[Callable[[pa.DataType], bool], type], ...] = (
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], FieldType], ...] = (
     (pa.types.is_integer, int),
     (pa.types.is_floating, float),
     (pa.types.is_boolean, bool),
@@ -19,7 +21,9 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], type], ...] = (
 )
 
 
-def field_types(token: object, columns: pa.DataType, names: Mapping[str, str]) -> dict[str, type]:
+def field_types(
+    token: object, columns: pa.DataType, names: Mapping[str, str]
+) -> dict[str, FieldType]:
     """Return the types of the numbers, bools and texts among the fields of a class.
 
     Empty for dicts, and for classes that may change fields after decoding.
@@ -37,7 +41,7 @@ def field_types(token: object, columns: pa.DataType, names: Mapping[str, str]) -
         hints = get_type_hints(token)
     except (NameError, TypeError):
         return {}
-    found: dict[str, type] = {}
+    found: dict[str, FieldType] = {}
     for attribute, name in names.items():
         place = columns.get_field_index(name)
         kind = _kind_of(hints.get(attribute))

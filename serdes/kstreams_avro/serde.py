@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import Schema, SchemaSerde, objects_of
+from kstreams.serde import FieldType, Schema, SchemaSerde, objects_of
 from kstreams_avro.binding import bind
 from kstreams_avro.canonical import canonical_text, layout_text
 from kstreams_avro.column_writing import column_writer, written
@@ -201,7 +201,7 @@ class _Decoding(Serde[T]):
 
     @property
     @override
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         return field_types(self.type_token, self.arrow_type, self._reading.names)
 
     def _part(self, column: pa.Array, name: str) -> pa.Array | None:

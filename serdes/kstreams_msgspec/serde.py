@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import objects_of
+from kstreams.serde import FieldType, objects_of
 from kstreams_msgspec.encoder import OrderedEncoder, has_other_keys
 from kstreams_msgspec.lines import decode_as_lines, encode_as_lines
 from kstreams_msgspec.shape import (
@@ -192,7 +192,7 @@ class TypedSerde(Serde[T]):
 
     @property
     @override
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         return {} if self._options[4] is not None else field_types(self.shape)
 
     @override
@@ -200,13 +200,15 @@ class TypedSerde(Serde[T]):
         found = self._some_fields(column, {name: kind})
         return super().field(column, name, kind) if found is None else found[name]
 
-    def fields(self, column: pa.Array, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
         """Return several fields of each value as columns; skip other fields if possible.
 
         Errors in skipped fields are not detected.
         """
         found = self._some_fields(column, kinds)
-        return super().fields(column, kinds) if found is None else found
+        return super().read_fields(column, kinds) if found is None else found
 
     def _some_fields(
         self, column: pa.Array, kinds: Mapping[str, pa.DataType]

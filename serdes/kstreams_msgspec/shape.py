@@ -8,6 +8,8 @@ from typing import Union, get_args, get_origin
 
 from msgspec import inspect
 
+from kstreams.serde import FieldType
+
 __all__ = (
     "SCALARS",
     "classes_of",
@@ -104,7 +106,7 @@ def contains(info: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     return any(isinstance(part, kinds) for part in parts_of(info))
 
 
-def field_types(info: inspect.Type) -> dict[str, type]:
+def field_types(info: inspect.Type) -> dict[str, FieldType]:
     """Return the types of an object's fields that decoding guarantees to be plain scalars.
 
     A field is included if it is an int, float, bool or str, or None. Empty for types other than
@@ -118,7 +120,7 @@ def field_types(info: inspect.Type) -> dict[str, type]:
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
-def _plain_type(info: inspect.Type) -> type | None:
+def _plain_type(info: inspect.Type) -> FieldType | None:
     match info:
         case inspect.Metadata(type=inner):
             return _plain_type(inner)

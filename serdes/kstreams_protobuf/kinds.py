@@ -9,6 +9,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import Message
 
+from kstreams.serde import FieldType
+
 __all__ = (
     "TIMES",
     "WRAPPERS",
@@ -56,9 +58,9 @@ def is_number(field: FieldDescriptor) -> bool:
     return field.cpp_type not in (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
 
 
-def field_types(message: Descriptor) -> dict[str, type]:
+def field_types(message: Descriptor) -> dict[str, FieldType]:
     """Return the types of a message's single numbers, bools and texts."""
-    kinds = {
+    kinds: dict[int, FieldType] = {
         FieldDescriptor.CPPTYPE_BOOL: bool,
         FieldDescriptor.CPPTYPE_FLOAT: float,
         FieldDescriptor.CPPTYPE_DOUBLE: float,

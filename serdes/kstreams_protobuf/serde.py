@@ -21,7 +21,7 @@ except ImportError as exc:
     ) from exc
 
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import Schema, SchemaSerde, objects_of
+from kstreams.serde import FieldType, Schema, SchemaSerde, objects_of
 from kstreams_protobuf.columns import columns_of
 from kstreams_protobuf.compatibility import check_readable
 from kstreams_protobuf.descriptor_set import message_class, serialized_set
@@ -197,7 +197,7 @@ class ProtobufSerde(SchemaSerde[M]):
 
     @property
     @override
-    def field_types(self) -> Mapping[str, type]:
+    def field_types(self) -> Mapping[str, FieldType]:
         return field_types(descriptor_of(self._message))
 
     def reading(self, writer: Schema) -> ProtobufSerde[M]:

@@ -98,6 +98,9 @@ OF_MESSAGES = Functions(
     columns(lambda m: m.a_double * m.an_int64),
     columns(lambda m: m.a_double / m.an_int64),
 )
+FEW: Callable[[Line], bool] = columns(lambda line: line.quantity < 9)
+LINE_USER: Callable[[Line], str] = columns(lambda line: line.user)
+LINE_TOTAL: Callable[[Line], float] = columns(lambda line: line.total)
 LINES = json_serde(Line)
 AVRO_LINES = avro_serde(Line)
 
@@ -122,11 +125,11 @@ def pipeline(name: str, form: str) -> tuple[Any, Topic[Any, Any]]:
     elif name in ("lines", "avro-lines"):
         lines: Any = LINES if name == "lines" else AVRO_LINES
         node = builder.add_processor("line", map_values(use.line), node)
-        node = builder.add_processor("few", filter_(columns(lambda line: line.quantity < 9)), node)
+        node = builder.add_processor("few", filter_(FEW), node)
         builder.add_sink("lines", Topic("lines", BYTES, lines), node)
-        node = builder.add_processor("user", rekey(columns(lambda line: line.user)), node)
+        node = builder.add_processor("user", rekey(LINE_USER), node)
         node = builder.repartition("edge", node, key=TEXT, value=lines)
-        both: Any = combine(over(columns(lambda line: line.total), sum_(DOUBLE)), count())
+        both: Any = combine(over(LINE_TOTAL, sum_(DOUBLE)), count())
         store = timestamped_store("sums", key=TEXT, value=both.state)
         node = builder.add_processor("sum", aggregate(both, store=store, emit=each_update()), node)
         node = builder.add_processor("text", map_values(str), node)
