@@ -106,3 +106,9 @@ class _Over(Generic[K, V, W, S, A]):
         if form is None or not form.reads_values:
             return form
         return OverForm(found.column, form)
+
+    def columns_problem(self, value: Serde[Any]) -> str | None:
+        """Return why the function cannot be computed by columns; None if it can."""
+        part = self.part
+        found = part.computation(value) if isinstance(part, PartFunction) else None
+        return found if isinstance(found, str) else None
