@@ -10,6 +10,7 @@
   the result of a function.
 - `limit`: only the first records.
 - `limit_rate`: at most one record of a key in each interval; the last record is always forwarded.
+- `columns`: a function for the first five and for `over` that is computed by columns; `is_null`.
 - `call_external`: the answer of another system, with retries; `call_async`: many calls at once.
 
 `map_`, `flat_map`, `rekey` and `transform` may change the key: put `TopologyBuilder.repartition`
@@ -34,6 +35,7 @@ Example:
 
 from __future__ import annotations
 
+from kstreams.expressions.trace import columns, is_null
 from kstreams.processors.aggregate import AggregateSupplier, aggregate, reduce
 from kstreams.processors.call_async import call_async
 from kstreams.processors.call_external import call_external
@@ -69,11 +71,13 @@ __all__ = (
     "by_key",
     "call_async",
     "call_external",
+    "columns",
     "deduplicate",
     "filter_",
     "filter_not",
     "flat_map",
     "flat_map_values",
+    "is_null",
     "limit",
     "limit_rate",
     "map_",

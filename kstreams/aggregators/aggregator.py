@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from typing_extensions import TypeVar
 
-from kstreams.aggregators.field import Field
+from kstreams.expressions.computation import PartFunction
 from kstreams.parameters import Parameters, fields_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -162,5 +162,5 @@ def aggregator_parameters(aggregator: object) -> Parameters:
 
 
 def part_identity(part: object) -> str:
-    """Return an identity for the function of `over`: the name of a field, or "a function"."""
-    return f"field {part.name!r}" if isinstance(part, Field) else "a function"
+    """Return an identity for the function of `over`: its fields and operations, if known."""
+    return part.identity if isinstance(part, PartFunction) else "a function"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from kstreams.columns.values import ValueColumn, is_number
+from kstreams.expressions.computation import PartComputation, field_identity
 from kstreams.serde.base import Serde
 
 __all__ = ("Field", "field")
@@ -25,11 +27,33 @@ class Field(Generic[N]):
         found: N = value[self.name] if isinstance(value, dict) else getattr(value, self.name)
         return found
 
+    @property
+    def identity(self) -> str:
+        """A text that differs for functions with other results; recorded with states."""
+        return field_identity(self.name)
+
+    def computation(self, values: Serde[Any]) -> PartComputation | str:
+        """Return the reading of the field, whose type is given instead of derived."""
+        if not is_number(self.number):
+            return f"{self.number.name} is no serde of numbers"
+        return _Reading(self.name, self.number)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    name: str
+    serde: Serde[Any]
+
+    def column(self, values: ValueColumn) -> ValueColumn:
+        return values.field(self.name, self.serde)
+
 
 def field(name: str, number: Serde[N]) -> Field[N]:
     """Return a function that reads a number from each value, for `over`.
 
-    Columnar aggregation decodes no other field of a value.
+    Columnar aggregation decodes no other field of a value. For objects of a class, prefer
+    `columns(lambda value: value.price)`, which type checkers check; `field` is for dicts, and for
+    serdes that do not tell the types of fields.
 
     Args:
         name: Name of the attribute, or the key in a dict.

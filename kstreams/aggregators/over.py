@@ -19,8 +19,7 @@ from kstreams.aggregators.aggregator import (
 from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.aggregators.columns.over import OverForm
 from kstreams.aggregators.exact_sum import unrounded
-from kstreams.aggregators.field import Field
-from kstreams.columns.values import is_number
+from kstreams.expressions.computation import PartFunction
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
@@ -95,14 +94,21 @@ class _Over(Generic[K, V, W, S, A]):
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
         part = self.part
-        if not isinstance(part, Field):
+        if not isinstance(part, PartFunction):
             form = column_form(self.aggregator, self.state)
             if form is None or not keeps_objects(form):
                 return None
             return OverForm(lambda column: column.parts(part), form)
-        if not is_number(part.number):
+        found = part.computation(value)
+        if isinstance(found, str):
             return None
-        form = column_form(self.aggregator, part.number)
+        form = column_form(self.aggregator, found.serde)
         if form is None or not form.reads_values:
             return form
-        return OverForm(lambda column: column.field(part.name, part.number), form)
+        return OverForm(found.column, form)
+
+    def columns_problem(self, value: Serde[Any]) -> str | None:
+        """Return why the function cannot be computed by columns; None if it can."""
+        part = self.part
+        found = part.computation(value) if isinstance(part, PartFunction) else None
+        return found if isinstance(found, str) else None

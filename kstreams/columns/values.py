@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from kstreams.errors import ProcessingError
 from kstreams.serde.base import Serde
 from kstreams.serde.carried import carried_fields, carried_objects
 from kstreams.serde.numbers import DOUBLE, INT32, INT64
+from kstreams.serde.objects import object_column
 
 __all__ = ("PartColumn", "ValueColumn", "is_number", "wide")
 
@@ -37,19 +38,21 @@ class ValueColumn:
         self.serde = serde
 
     def numbers(self) -> npt.NDArray[Any]:
-        """Return the values as int64 or float64.
+        """Return the values as int64 or float64; as Python integers if int64 cannot hold them.
 
         Raises:
             ProcessingError: A value is null.
         """
         if self.data.null_count:
-            raise ProcessingError(
-                "an aggregator of numbers received a null value",
-                hint="drop null values in the source (nulls='drop'), or filter them before the "
-                "aggregation.",
-            )
+            raise _null_value()
+        if isinstance(self.data.type, pa.BaseExtensionType):
+            return _numbers(self.objects())
         numbers: npt.NDArray[Any] = self.data.to_numpy(zero_copy_only=False)
         return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers
+
+    def doubles(self) -> npt.NDArray[np.float64]:
+        """Return the values as float64, without -0.0; errors as in `numbers`."""
+        return np.asarray(self.numbers() + 0.0, np.float64)
 
     def take(self, rows: npt.NDArray[np.int64]) -> ValueColumn:
         """Return the values of the given rows."""
@@ -58,6 +61,17 @@ class ValueColumn:
     def field(self, name: str, number: Serde[Any]) -> ValueColumn:
         """Return one numeric field of each value, without decoding the other fields."""
         return ValueColumn(self.serde.field(self._fields, name, number.arrow_type), number)
+
+    def fields(self, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        """Return several fields of each value, by name, without decoding the other fields.
+
+        Args:
+            kinds: The names of the fields, and the types of their columns.
+
+        Raises:
+            DeserializationError: The serde cannot read a value, or a field is of another type.
+        """
+        return self.serde.read_fields(self._fields, kinds)
 
     def objects(self) -> list[Any]:
         """Return the values as objects.
@@ -98,9 +112,33 @@ class PartColumn(ValueColumn):
         super().__init__(data, serde)
         self._parts = parts
 
+    def numbers(self) -> npt.NDArray[Any]:
+        """Return the results as numbers; see `ValueColumn.numbers`."""
+        return _numbers(self._parts)
+
     def objects(self) -> list[Any]:
         """Return the results of the function."""
         return self._parts
+
+
+def _numbers(objects: list[Any]) -> npt.NDArray[Any]:
+    """Return Python numbers as int64 or float64; integers that int64 cannot hold stay objects."""
+    if None in objects:
+        raise _null_value()
+    try:
+        column = pa.array(objects, pa.float64() if float in set(map(type, objects)) else pa.int64())
+    except OverflowError:
+        return object_column(objects)
+    numbers: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _null_value() -> ProcessingError:
+    return ProcessingError(
+        "an aggregator of numbers received a null value",
+        hint="drop null values in the source (nulls='drop'), or filter them before the "
+        "aggregation.",
+    )
 
 
 def wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

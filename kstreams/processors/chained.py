@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kstreams.processors.column_form import Input, Need, NodeForm
 from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.computed import Computed
 from kstreams.processors.each_row import EachRow, each_row, row_error
 from kstreams.processors.entered import entered
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
@@ -25,6 +26,7 @@ __all__ = (
     "ChainedMapValues",
     "ChainedMapValuesWithKey",
     "ChainedRekey",
+    "ChainedRekeyByValue",
 )
 
 _PIECE = 4_096
@@ -39,11 +41,14 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         by_records: Creates a processor of single records.
         by_columns: Creates a column processor.
         found: The problems of the user's function.
+        computed: Creates a column processor that computes the function without calls; None for a
+            function that can only be called.
     """
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
     found: tuple[str, ...] = field(default=(), kw_only=True)
+    computed: Computed | None = field(default=None, kw_only=True)
 
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the user's function, found when the supplier was created."""
@@ -57,7 +62,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
     def column_form(self) -> NodeForm:
         """Return the column form of a stateless operator."""
         need = Need.COLUMNS | Need.RESULTS | Need.DECODED
-        return NodeForm((need,), self._processor, follower=True)
+        return NodeForm((need,), self._processor, follower=True, over_records=self.computed)
 
     def _processor(self, rows: Input) -> ColumnProcessor:
         made = self.by_columns()
@@ -122,6 +127,14 @@ class ChainedMapValuesWithKey(Chained):
         return self.with_results(table, value=self._results(table))
 
 
+class ChainedRekeyByValue(Chained):
+    """The columnar form of `rekey` with a function of the value."""
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        values = objects_of(table.column("value"))
+        return self.with_results(table, key=each_row(self._function, table, values))
+
+
 class ChainedRekey(Chained):
     """The columnar form of `rekey`."""
 
@@ -154,12 +167,21 @@ class ChainedFilter(Chained):
     Args:
         function: The predicate.
         keeps: The result of the predicate for rows that are forwarded.
+        of_value: Whether the predicate takes the value alone, instead of key and value.
     """
 
-    def __init__(self, function: Callable[..., Any], *, keeps: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, keeps: bool, of_value: bool = False
+    ) -> None:
         super().__init__(function)
         self._keeps = keeps
+        self._of_value = of_value
 
     def _made(self, table: pa.Table) -> pa.Table:
         keeps = self._keeps
-        return table.filter(pa.array([bool(found) is keeps for found in self._results(table)]))
+        return table.filter(pa.array([bool(found) is keeps for found in self._found(table)]))
+
+    def _found(self, table: pa.Table) -> list[Any]:
+        if not self._of_value:
+            return self._results(table)
+        return each_row(self._function, table, objects_of(table.column("value")))

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.columns import (
+    ColumnProcessor,
+    ColumnSource,
+    Execution,
+    RecordColumns,
+)
 
 __all__ = ("ColumnSupplier", "Input", "Need", "NodeForm", "Output", "Reason", "column_form_of")
 
@@ -110,6 +115,9 @@ class NodeForm:
             neither the node nor an operator above it accepts decoded records.
         is_view: Whether the node derives a table without storing rows: lookups read the rows of its
             parent table.
+        over_records: Returns a processor that takes records with the given serdes as they come
+            from a source, and forwards records alike, or the reason why there is none. The planner
+            prefers it to `build`. None for most nodes.
         looked_up: The form that replaces this form if children look up rows of the node's table,
             or if the table has no readers; None if this form also applies then.
     """
@@ -122,6 +130,7 @@ class NodeForm:
     at_batch_end: bool = False
     may_stop: bool = False
     is_view: bool = False
+    over_records: Callable[[ColumnSource], RecordColumns | Reason] | None = None
     looked_up: NodeForm | None = None
 
     @property

@@ -25,6 +25,7 @@ __all__ = (
     "ColumnProcessor",
     "ColumnSource",
     "Execution",
+    "RecordColumns",
 )
 
 Execution = Literal["auto", "records", "columns"]
@@ -102,6 +103,15 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
         Called once per batch, after the records, even if the node received no records. The stream
         time may be equal to the one in the last table.
         """
+
+
+class RecordColumns(ColumnProcessor):
+    """A column processor that forwards records, which column processors below can read as such."""
+
+    @property
+    @abstractmethod
+    def forwarded(self) -> ColumnSource:
+        """Return the serdes of the forwarded records."""
 
 
 class ColumnJoinProcessor(ColumnProcessor):

@@ -9,6 +9,7 @@ from typing import ClassVar, overload
 from kstreams._types import V2, K, V
 from kstreams.processors.chained import ChainedMapValues, ChainedMapValuesWithKey, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.computed import computed_map_values
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.processors.value_function import takes_key
@@ -30,7 +31,8 @@ def map_values(
         function: Returns the new value for a value, or for a key and a value. A function that
             requires two arguments is called with key and value. Any other function is called with
             the value, also if its second argument is optional, if it has `*args`, or if it is a
-            builtin whose signature cannot be read. The value may be None if the source or edge
+            builtin whose signature cannot be read. A function of `columns` is computed by columns,
+            where possible. The value may be None if the source or edge
             above passes nulls.
 
     Raises:
@@ -48,7 +50,11 @@ def map_values(
         return ChainSupplier(
             partial(_MapValuesWithKey, function), partial(ChainedMapValuesWithKey, function)
         )
-    return ChainSupplier(partial(_MapValues, function), partial(ChainedMapValues, function))
+    return ChainSupplier(
+        partial(_MapValues, function),
+        partial(ChainedMapValues, function),
+        computed=computed_map_values(function),
+    )
 
 
 class _MapValues(ClosureProcessor[K, V, K, V2]):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from kstreams.errors import TopologyError
 from kstreams.processors.returned import function_name
 
-__all__ = ("takes_key",)
+__all__ = ("takes_key", "takes_value_only")
 
 
 def takes_key(operator: str, function: Callable[..., object]) -> bool:
@@ -30,15 +30,33 @@ def takes_key(operator: str, function: Callable[..., object]) -> bool:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin that does not describe itself
         return False
-    for arguments in ((None,), (None, None)):
-        try:
-            signature.bind(*arguments)
-        except TypeError:
-            continue
-        return len(arguments) == 2
+    if _accepts(signature, None):
+        return False
+    if _accepts(signature, None, None):
+        return True
     raise TopologyError(
         f"{operator}: function {function_name(function)!r} cannot be called with one argument or "
         f"with two: its signature is {signature}",
         hint="pass a function of the value, or of the key and the value; bind other arguments "
         "with functools.partial or a lambda.",
     )
+
+
+def takes_value_only(function: Callable[..., object]) -> bool:
+    """Return whether a function accepts a value alone, and not a key and a value.
+
+    A function that accepts two arguments, or whose signature cannot be read, takes key and value.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin that does not describe itself, or no function
+        return False
+    return not _accepts(signature, None, None) and _accepts(signature, None)
+
+
+def _accepts(signature: inspect.Signature, *arguments: None) -> bool:
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True

@@ -10,6 +10,7 @@
 - `SchemaSerde`: a serde whose bytes a `Schema` describes; `FramedSerde`: a serde whose bytes have a
   frame in a topic, such as a schema's id in a registry.
 - `SerdeByText`: creates a serde from the text of a `SerdeRequest`, for the command line.
+- `FieldType`: the types of fields that functions of `columns` compute with.
 - `Serde`: derive from it to write a serde; `kstreams.testing.SerdeContract` tests it. `objects_of`
   turns an Arrow column into Python objects quickly.
 
@@ -21,7 +22,7 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.by_text import SerdeByText, SerdeRequest
 from kstreams.serde.compressed import compressed, train_dictionary
 from kstreams.serde.csv_row import csv_row
@@ -42,6 +43,7 @@ __all__ = (
     "LINES",
     "NONE",
     "TEXT",
+    "FieldType",
     "FramedSerde",
     "Schema",
     "SchemaKind",

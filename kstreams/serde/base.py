@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.objects import objects_of
 
-__all__ = ("Serde", "is_carried_as_bytes")
+__all__ = ("FieldType", "Serde", "is_carried_as_bytes")
 
 _UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
 """Checks for column types that are written without conversion."""
+
+FieldType: TypeAlias = type[int] | type[float] | type[bool] | type[str]
+"""The type of a field that functions of `columns` compute with."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -189,6 +192,29 @@ class Serde(ABC, Generic[T]):
             raise DeserializationError(
                 f"cannot convert field {name!r} of {self.name} to {kind}: {exc}"
             ) from exc
+
+    @property
+    def field_types(self) -> Mapping[str, FieldType]:
+        """The types of the fields of objects, as far as decoding guarantees them.
+
+        Functions of `columns` compute with these fields by columns. A field is `int`, `float`,
+        `bool` or `str`, and may be None; fields of other types are left out. Empty by default.
+        """
+        return {}
+
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
+        """Return several fields of each value; see `field`.
+
+        Args:
+            column: The values, as for `field`.
+            kinds: The names and types of the fields.
+
+        Raises:
+            DeserializationError: As `field`.
+        """
+        return {name: self.field(column, name, kind) for name, kind in kinds.items()}
 
     def __repr__(self) -> str:
         """Show the format's name."""

@@ -10,7 +10,7 @@ from typing_extensions import override
 from kstreams.serde.base import Serde
 from kstreams.serde.object_type import ObjectType
 
-__all__ = ("EncodedType",)
+__all__ = ("EncodedType", "encoded_by")
 
 
 class EncodedType(ObjectType):
@@ -34,6 +34,14 @@ class EncodedType(ObjectType):
         """
         return pa.ExtensionArray.from_storage(self, self._serde.serialize_many(values))
 
+    def of_bytes(self, data: pa.Array) -> pa.Array:
+        """Return a column of encoded objects."""
+        return pa.ExtensionArray.from_storage(self, data)
+
+    def is_of(self, serde: Serde[Any]) -> bool:
+        """Return whether a serde has encoded the objects."""
+        return self._serde == serde
+
     @override
     def objects(self, storage: pa.Array) -> list[Any]:
         return self._serde.deserialize_many(storage)
@@ -45,3 +53,9 @@ class EncodedType(ObjectType):
     def __hash__(self) -> int:
         """Hash by the serde's name."""
         return hash(self._serde.name)
+
+
+def encoded_by(serde: Serde[Any], column: pa.Array) -> pa.Array | None:
+    """Return the bytes of a column of objects that a serde has encoded; None for other columns."""
+    kind = column.type
+    return column.storage if isinstance(kind, EncodedType) and kind.is_of(serde) else None

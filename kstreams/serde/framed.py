@@ -7,7 +7,7 @@ in topics; see `FramedSerde`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from typing_extensions import override
 
 from kstreams.errors import KStreamsError
-from kstreams.serde.base import Serde
+from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.composite import CompositeSerde
 
 __all__ = ("FramedSerde", "TopicPart", "frame_of", "framed_in", "in_topic", "plain_of", "prepare")
@@ -121,6 +121,17 @@ class FramedSerde(Serde[T]):
     @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
         return self._plain.field(column, name, kind)
+
+    @property
+    @override
+    def field_types(self) -> Mapping[str, FieldType]:
+        return self._plain.field_types
+
+    @override
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
+        return self._plain.read_fields(column, kinds)
 
     def _framed(self, data: pa.Array) -> pa.Array:
         if data.null_count == len(data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, Literal, TypeVar, overload
 
@@ -12,13 +12,14 @@ from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import Schema, SchemaSerde, objects_of
+from kstreams.serde import FieldType, Schema, SchemaSerde, objects_of
 from kstreams_avro.binding import bind
 from kstreams_avro.canonical import canonical_text, layout_text
 from kstreams_avro.column_writing import column_writer, written
 from kstreams_avro.datum import Malformed
 from kstreams_avro.defaults import default_bytes
 from kstreams_avro.derive import derived_schema
+from kstreams_avro.field_types import field_types
 from kstreams_avro.json_serde import AvroJsonSerde
 from kstreams_avro.nodes import NO_DEFAULT, Enum, Fixed, Node, Record
 from kstreams_avro.parsing import SchemaSource, parse, parse_schema
@@ -197,6 +198,11 @@ class _Decoding(Serde[T]):
             raise DeserializationError(
                 f"field {name!r} of {self.name} cannot be converted to {kind}: {exc}"
             ) from exc
+
+    @property
+    @override
+    def field_types(self) -> Mapping[str, FieldType]:
+        return field_types(self.type_token, self.arrow_type, self._reading.names)
 
     def _part(self, column: pa.Array, name: str) -> pa.Array | None:
         """Return a field as a column; None if the field has no column type."""

@@ -7,7 +7,6 @@ points, and plugins may import it.
 
 from __future__ import annotations
 
-from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.serde import Coding, DecHook, EncHook, TypedSerde
 from kstreams_msgspec.shape import (
     SCALARS,
@@ -24,7 +23,6 @@ __all__ = (
     "Coding",
     "DecHook",
     "EncHook",
-    "OneField",
     "TypedSerde",
     "classes_of",
     "contains",

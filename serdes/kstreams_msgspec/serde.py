@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -12,17 +12,18 @@ from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import objects_of
+from kstreams.serde import FieldType, objects_of
 from kstreams_msgspec.encoder import OrderedEncoder, has_other_keys
 from kstreams_msgspec.lines import decode_as_lines, encode_as_lines
-from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.shape import (
     classes_of,
     contains,
+    field_types,
     has_value_bytes,
     is_immutable,
     type_name,
 )
+from kstreams_msgspec.some_fields import SomeFields
 
 __all__ = ("Coding", "DecHook", "EncHook", "TypedSerde")
 
@@ -124,7 +125,7 @@ class TypedSerde(Serde[T]):
         self._classes = classes_of(shape)
         self._containers = tuple(cls for cls in self._classes if cls in (dict, list, tuple))
         self._options = (type_, name, strict, enc_hook, dec_hook)
-        self._readers: dict[str, OneField | None] = {}
+        self._readers: dict[tuple[str, ...], SomeFields | None] = {}
         coding = self.coding
         self._encoder: Any = (
             OrderedEncoder(coding.encoder, coding.native, enc_hook)
@@ -189,28 +190,51 @@ class TypedSerde(Serde[T]):
         except _DECODE_ERRORS:
             return super().deserialize_many(data)
 
+    @property
+    @override
+    def field_types(self) -> Mapping[str, FieldType]:
+        return {} if self._options[4] is not None else field_types(self.shape)
+
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Return one field of each value as a column of `kind`; skip other fields if possible.
+        found = self._some_fields(column, {name: kind})
+        return super().field(column, name, kind) if found is None else found[name]
+
+    def read_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
+        """Return several fields of each value as columns; skip other fields if possible.
 
         Errors in skipped fields are not detected.
         """
-        if name not in self._readers:  # made once: it takes a class of its own
+        found = self._some_fields(column, kinds)
+        return super().read_fields(column, kinds) if found is None else found
+
+    def _some_fields(
+        self, column: pa.Array, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array] | None:
+        """Return some fields of each value; None if whole values must be decoded."""
+        names = tuple(kinds)
+        if names not in self._readers:  # made once: it takes a class of its own
             type_, _, strict, _, dec_hook = self._options
             made = None
-            if dec_hook is None:
-                made = OneField.of(type_, name, self.coding.decoder, strict=strict)
-            self._readers[name] = made
-        reader = self._readers[name]
+            if dec_hook is None and names:
+                made = SomeFields.of(type_, names, self.coding.decoder, strict=strict)
+            self._readers[names] = made
+        reader = self._readers[names]
         if reader is None:
-            return super().field(column, name, kind)
+            return None
         try:
-            if not column.null_count:
-                return pa.array(reader.read(column), kind)
-            found = iter(reader.read(column.drop_null()))
-            valid = column.is_valid().to_pylist()
-            return pa.array([next(found) if good else None for good in valid], kind)
+            lists = reader.read(column.drop_null() if column.null_count else column)
+            if column.null_count:
+                valid = column.is_valid().to_pylist()
+                lists = [_spread(each, valid) for each in lists]
+            return {
+                name: pa.array(each, kind)
+                for each, (name, kind) in zip(lists, kinds.items(), strict=True)
+            }
         except (*_DECODE_ERRORS, pa.ArrowException):
-            return super().field(column, name, kind)  # it names the error
+            return None  # decoding whole values names the error
 
     def to_json(self, value: T) -> object:
         """Return the JSON form of an object, for output to people."""
@@ -235,6 +259,12 @@ class TypedSerde(Serde[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by type and options."""
         return _rebuild, (type(self), *self._options)
+
+
+def _spread(values: list[Any], valid: list[bool]) -> list[Any]:
+    """Return the values, with None at the rows that are not valid."""
+    found = iter(values)
+    return [next(found) if good else None for good in valid]
 
 
 def _rebuild(

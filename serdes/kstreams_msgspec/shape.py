@@ -8,10 +8,13 @@ from typing import Union, get_args, get_origin
 
 from msgspec import inspect
 
+from kstreams.serde import FieldType
+
 __all__ = (
     "SCALARS",
     "classes_of",
     "contains",
+    "field_types",
     "has_value_bytes",
     "is_immutable",
     "parts_of",
@@ -101,6 +104,39 @@ def has_value_bytes(info: inspect.Type) -> bool:
 def contains(info: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     """Return whether a type, or a type inside it, is of certain kinds."""
     return any(isinstance(part, kinds) for part in parts_of(info))
+
+
+def field_types(info: inspect.Type) -> dict[str, FieldType]:
+    """Return the types of an object's fields that decoding guarantees to be plain scalars.
+
+    A field is included if it is an int, float, bool or str, or None. Empty for types other than
+    dataclasses and Structs, and for classes that may change fields after decoding.
+    """
+    if not isinstance(info, (inspect.StructType, inspect.DataclassType)):
+        return {}
+    if hasattr(info.cls, "__post_init__"):
+        return {}
+    found = {field.name: _plain_type(field.type) for field in info.fields}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _plain_type(info: inspect.Type) -> FieldType | None:
+    match info:
+        case inspect.Metadata(type=inner):
+            return _plain_type(inner)
+        case inspect.UnionType(types=members):
+            others = [each for each in members if not isinstance(each, inspect.NoneType)]
+            return _plain_type(others[0]) if len(others) == 1 else None
+        case inspect.IntType():
+            return int
+        case inspect.FloatType():
+            return float
+        case inspect.BoolType():
+            return bool
+        case inspect.StrType():
+            return str
+        case _:
+            return None
 
 
 def _holds(info: inspect.Type, check: Callable[[inspect.Type], bool]) -> bool:

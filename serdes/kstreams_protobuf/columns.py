@@ -15,7 +15,15 @@ from google.protobuf.message import Message
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import objects_of
 from kstreams_protobuf.doubts import Doubts
-from kstreams_protobuf.kinds import TIMES, WRAPPERS, is_map, is_number, kinds_within, syntax_of
+from kstreams_protobuf.kinds import (
+    TIMES,
+    WRAPPERS,
+    field_types,
+    is_map,
+    is_number,
+    kinds_within,
+    syntax_of,
+)
 from kstreams_protobuf.rows import Rows
 
 __all__ = ("MessageColumns", "columns_of")
@@ -59,6 +67,7 @@ class MessageColumns:
 
     def __init__(self, message: Descriptor, handler: Any) -> None:  # noqa: ANN401  # untyped
         self._fields = message.fields_by_name
+        self._plain = field_types(message)
         self._name = message.full_name
         self._handler = handler
         self.type: pa.StructType = pa.struct(list(handler.schema()))
@@ -107,7 +116,7 @@ class MessageColumns:
         return _spread(found, column) if column.null_count else found
 
     def field(self, column: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
-        """Return a number field of each message, with defaults as in message objects.
+        """Return a number, bool or text field of each message, with the defaults of objects.
 
         Raises:
             AttributeError: The field does not exist.
@@ -116,9 +125,9 @@ class MessageColumns:
         field = self._fields.get(name)
         if field is None:
             raise AttributeError(f"{self._name} has no field {name!r}")
-        if field.is_repeated or not is_number(field):
+        if name not in self._plain or (self._plain[name] is str) != pa.types.is_string(kind):
             raise DeserializationError(
-                f"expected a single number in field {name!r} of {self._name}, got "
+                f"expected a single number or text in field {name!r} of {self._name}, got "
                 f"{'a repeated field' if field.is_repeated else 'another type'}"
             )
         found = pc.struct_field(column, name)

@@ -9,10 +9,13 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import Message
 
+from kstreams.serde import FieldType
+
 __all__ = (
     "TIMES",
     "WRAPPERS",
     "descriptor_of",
+    "field_types",
     "file_proto",
     "is_map",
     "is_number",
@@ -53,6 +56,24 @@ def is_map(message: Descriptor | None) -> bool:
 def is_number(field: FieldDescriptor) -> bool:
     """Return whether a field, or each element of a repeated field, is a number, bool or enum."""
     return field.cpp_type not in (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
+
+
+def field_types(message: Descriptor) -> dict[str, FieldType]:
+    """Return the types of a message's single numbers, bools and texts."""
+    kinds: dict[int, FieldType] = {
+        FieldDescriptor.CPPTYPE_BOOL: bool,
+        FieldDescriptor.CPPTYPE_FLOAT: float,
+        FieldDescriptor.CPPTYPE_DOUBLE: float,
+        FieldDescriptor.CPPTYPE_STRING: str,
+        FieldDescriptor.CPPTYPE_ENUM: int,
+    }
+    return {
+        field.name: kinds.get(field.cpp_type, int)
+        for field in message.fields
+        if not field.is_repeated
+        and field.cpp_type != FieldDescriptor.CPPTYPE_MESSAGE
+        and field.type != FieldDescriptor.TYPE_BYTES
+    }
 
 
 def syntax_of(file: FileDescriptor) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,11 +21,11 @@ except ImportError as exc:
     ) from exc
 
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import Schema, SchemaSerde, objects_of
+from kstreams.serde import FieldType, Schema, SchemaSerde, objects_of
 from kstreams_protobuf.columns import columns_of
 from kstreams_protobuf.compatibility import check_readable
 from kstreams_protobuf.descriptor_set import message_class, serialized_set
-from kstreams_protobuf.kinds import descriptor_of
+from kstreams_protobuf.kinds import descriptor_of, field_types
 from kstreams_protobuf.promises import Promises
 from kstreams_protobuf.schema import schema_of
 
@@ -190,10 +190,15 @@ class ProtobufSerde(SchemaSerde[M]):
         return self._columns.encode(column, self._parse)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Return a number field of each message, from columns if the message has columns."""
+        """Return a number or text field of each message, from columns if the message has some."""
         if self._columns is None or not pa.types.is_struct(column.type):
             return super().field(column, name, kind)
         return self._columns.field(column, name, kind)
+
+    @property
+    @override
+    def field_types(self) -> Mapping[str, FieldType]:
+        return field_types(descriptor_of(self._message))
 
     def reading(self, writer: Schema) -> ProtobufSerde[M]:
         """Return this serde, because messages are read by field number.

@@ -33,6 +33,10 @@ def form_or_reason(
     """
     form = column_form(aggregator, value)
     if form is None:
+        problem = getattr(aggregator, "columns_problem", None)
+        reason: str | None = None if problem is None else problem(value)
+        if reason is not None:
+            return reason
         values = f" for values of {value.name}" if hasattr(aggregator, "columns") else ""
         return f"the aggregator {_name(aggregator)!r} has no column form{values}"
     if keeps_objects(form) and not objects:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.aggregators.columns.form import AnyOrder
 from kstreams.columns.runs import Runs
+from kstreams.columns.sums import integers
 from kstreams.columns.values import ValueColumn, wide
 from kstreams.serde.layout import Columns
 
@@ -55,4 +56,4 @@ class EdgeForm(AnyOrder):
 
     def result(self, state: Columns) -> pa.Array:
         """Return the results of states as an Arrow column; see `ColumnForm`."""
-        return pa.array(wide(state[1]))
+        return pa.array(state[1]) if self._floats else integers(wide(state[1]))

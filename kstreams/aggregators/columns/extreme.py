@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.aggregators.columns.form import AnyOrder
 from kstreams.columns.runs import Runs
+from kstreams.columns.sums import integers
 from kstreams.columns.values import ValueColumn, wide
 from kstreams.serde.layout import Columns
 
@@ -43,4 +44,4 @@ class ExtremeForm(AnyOrder):
 
     def result(self, state: Columns) -> pa.Array:
         """Return the results of states as an Arrow column; see `ColumnForm`."""
-        return pa.array(wide(state[0]))
+        return pa.array(state[0]) if self._floats else integers(wide(state[0]))

@@ -25,7 +25,7 @@ class MeanForm:
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """Return a state for each record; see `ColumnForm`."""
-        numbers = values.numbers() + 0.0
+        numbers = values.doubles()
         return np.ones(len(numbers), np.int64), numbers
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:

@@ -31,8 +31,7 @@ class SumForm:
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """Return a state for each record; see `ColumnForm`."""
-        numbers = values.numbers()
-        return (numbers + 0.0 if self._floats else numbers,)  # no sum is -0.0
+        return (values.doubles() if self._floats else values.numbers(),)  # no sum is -0.0
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """Return the merged state of each run of rows; see `ColumnForm`."""

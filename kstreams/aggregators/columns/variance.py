@@ -36,7 +36,7 @@ class VarianceForm:
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """Return a state for each record; see `ColumnForm`."""
-        numbers = values.numbers() + 0.0
+        numbers = values.doubles()
         return np.ones(len(numbers), np.int64), numbers, np.zeros(len(numbers))
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:

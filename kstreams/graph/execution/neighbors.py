@@ -153,6 +153,10 @@ class Neighbors:
             and all(map(self._takes_columns, below))
         )
 
+    def all_take_columns(self, node: ProcessorNode) -> bool:
+        """Return whether an operator and all nodes downstream of it accept decoded columns."""
+        return self._takes_columns(node) and all(map(self._takes_columns, self._below(node, ())))
+
     def encode_at_once(self, node: ProcessorNode) -> bool:
         """Return whether a node's children are all edges and topics, which encode its output."""
         below = self.children[node.name]

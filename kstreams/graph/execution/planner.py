@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kstreams.errors import TopologyError
 from kstreams.graph.execution import reasons
+from kstreams.graph.execution.column_records import ColumnRecords, takes_records
 from kstreams.graph.execution.neighbors import Neighbors
 from kstreams.graph.execution.shared_ancestors import joins_behind
 from kstreams.graph.execution.tables import Tables
@@ -19,7 +20,12 @@ from kstreams.processors.column_form import (
     Reason,
     column_form_of,
 )
-from kstreams.processors.columns import ColumnProcessor, Execution
+from kstreams.processors.columns import (
+    ColumnProcessor,
+    ColumnSource,
+    Execution,
+    RecordColumns,
+)
 
 __all__ = ("ExecutionPlanner", "execution_problems")
 
@@ -50,6 +56,13 @@ class ExecutionPlanner:
         self._forms = {name: self._chosen(name, form) for name, form in offered.items()}
         self._last = max((self._neighbors.places[name] for name in self._nodes), default=-1)
         self._made: dict[tuple[str, bool], ColumnProcessor | Reason] = {}
+        self._records = ColumnRecords(
+            self._nodes,
+            self._forms,
+            self._neighbors,
+            found=lambda node: self._found(node, punctuated=False),
+            own_reason=self._own_reason,
+        )
         self._together = {name for name, form in self._forms.items() if form.takes_changes}
         self._apart: dict[str, Reason] = {}
         if self._together:
@@ -129,7 +142,14 @@ class ExecutionPlanner:
             found = self._found(node, punctuated=True)
         if not isinstance(found, ColumnProcessor):
             return "columns (records if a node after it has a stream-time punctuator)"
-        return "columns"
+        return f"columns{self._calls(node, found)}"
+
+    def _calls(self, node: ProcessorNode, found: ColumnProcessor) -> str:
+        """Return a note for a node by columns that calls a function of `columns` for each row."""
+        form = self._forms.get(node.name)
+        if form is None or form.over_records is None or isinstance(found, RecordColumns):
+            return ""
+        return f" (the function is called for each record: {self._records.processor(node, form)})"
 
     def _asked(self, node: ProcessorNode) -> Execution:
         """Return the requested execution of a node."""
@@ -154,11 +174,27 @@ class ExecutionPlanner:
             return ""
         if node.name in self._apart:
             return self._apart[node.name]
+        if form.over_records is None:
+            return self._built(node, form, punctuated=punctuated)
+        found = self._records.processor(node, form)
+        if isinstance(found, ColumnProcessor):
+            return found
+        called = self._built(node, form, punctuated=punctuated)
+        return called if isinstance(called, ColumnProcessor) else found
+
+    def _built(
+        self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
+    ) -> ColumnProcessor | Reason:
         inputs = self._inputs(node, form, punctuated=punctuated)
         if isinstance(inputs, Reason):
             return inputs
         reason = self._reason(node, form, inputs)
-        return form.build(*inputs) if reason is None else reason
+        if reason is not None:
+            return reason
+        made = form.build(*inputs)
+        if isinstance(made, Reason) or not takes_records(form):
+            return made
+        return self._records.adapted(node, made)
 
     def _inputs(
         self, node: ProcessorNode, form: NodeForm, *, punctuated: bool
@@ -166,15 +202,28 @@ class ExecutionPlanner:
         """Return a node's inputs, or why the parents of one forward no rows that it accepts."""
         inputs = []
         for parents, need in _ports(node, form):
-            met = self._met(node, parents, need)
+            met = self._met(node, form, parents, need)
             if isinstance(met, Reason):
                 return met
             records = met in _OF_RECORDS
-            source = self._neighbors.source(parents) if records else None
+            source = self._source(node, form, parents) if records else None
+            if isinstance(source, Reason):
+                return source
             inputs.append(Input(met, source, punctuated))
         return inputs
 
-    def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
+    def _source(
+        self, node: ProcessorNode, form: NodeForm, parents: Sequence[str]
+    ) -> ColumnSource | Reason:
+        """Return the serdes of the records of an input, or why its parents forward none."""
+        if takes_records(form):
+            return self._records.source(node)
+        reason = self._neighbors.records_reason(parents)
+        return self._neighbors.source(parents) if reason is None else reason
+
+    def _met(
+        self, node: ProcessorNode, form: NodeForm, parents: Sequence[str], need: Need
+    ) -> Need | Reason:
         """Return the kind of rows that an input gets from its parents by columns.
 
         It is the first kind in `need`, the kinds that the input accepts, that the parents forward.
@@ -194,8 +243,8 @@ class ExecutionPlanner:
             reason = self._neighbors.group_reason()
             return Need.BATCH_END if reason is None else reason
         if Need.RECORDS in need:
-            reason = self._neighbors.records_reason(parents)
-            return Need.RECORDS if reason is None else reason
+            source = self._source(node, form, parents)
+            return source if isinstance(source, Reason) else Need.RECORDS
         return Need.ROWS if Need.ROWS in need else ""
 
     def _changes_reason(self, port: str, need: Need) -> Reason | None:

@@ -13,11 +13,13 @@ from kstreams.processors.column_form import Reason
 __all__ = (
     "BOTH_INPUTS",
     "INTERCEPTED",
+    "above_by_records",
     "below_processor",
     "continues_after_failures",
     "follows_loop",
     "join_by_records",
     "mixed_below",
+    "needs_records",
     "other_group",
     "other_serdes",
     "store_shared",
@@ -40,6 +42,22 @@ def continues_after_failures(entry: str) -> Reason:
 def below_processor(parent: str) -> Reason:
     """Return the reason against columns for a node that is not directly below a source."""
     return f"it is below processor {parent!r}, rather than directly below a source"
+
+
+def above_by_records(operator: str, why: Reason) -> Reason:
+    """Return the reason against columns for a node below an operator that runs by records.
+
+    `why` is the reason why the operator runs by records.
+    """
+    return _with_cause(f"operator {operator!r} above it runs by records", why)
+
+
+def needs_records(node: str, why: Reason | None = None) -> Reason:
+    """Return the reason against columns for an operator above a node that runs by records.
+
+    `why` is the reason why the node runs by records; None if it always does.
+    """
+    return _with_cause(f"node {node!r} below it runs by records", why)
 
 
 def follows_loop(loop: str) -> Reason:

@@ -12,6 +12,7 @@ from weakref import ref
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, SerializationError
+from kstreams.expressions.rows import without_objects
 from kstreams.framing import Columns, Frames, Framing, RawParts
 from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.pieces import PIECE_BYTES, pieces
@@ -21,6 +22,7 @@ from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA, check_headers, heade
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.carried import stays_bytes
+from kstreams.serde.encoded_type import encoded_by
 from kstreams.serde.framed import frame_of
 from kstreams.serde.objects import objects_of
 from kstreams.task.output.sink_checks import Outlet
@@ -135,8 +137,8 @@ class Collector:
         rows = table
         try:
             for rows in pieces(whole(table)):
-                key = self._key.from_arrow(rows.column("key").combine_chunks())
-                value = self._value.from_arrow(rows.column("value").combine_chunks())
+                key = self._written(self._key, rows.column("key").combine_chunks())
+                value = self._written(self._value, rows.column("value").combine_chunks())
                 headers = rows.column("headers").combine_chunks()
                 key, value, headers = self._framed(key, value, headers)
                 self._append(self._topic, [key, value, rows.column("timestamp"), headers])
@@ -146,6 +148,14 @@ class Collector:
                 f"the forwarded table cannot be encoded: {text_of(exc)}",
                 hint="the table needs columns key, value and timestamp of the serdes' Arrow types.",
             ).at(node=self._node, target=self._topic) from exc
+
+    def _written(self, serde: Serde[Any], column: pa.Array) -> pa.Array:
+        """Encode a column. An edge passes on the bytes of objects that its serde has encoded.
+
+        A topic gets objects encoded again, as by records: its bytes do not depend on the execution.
+        """
+        known = None if self._outlet is not None else encoded_by(serde, column)
+        return serde.from_arrow(without_objects(serde, column)) if known is None else known
 
     def _check_rows(self, rows: pa.Table) -> None:
         """Raise the error of the first key or value that its serde cannot serialize, if any."""

@@ -84,6 +84,7 @@ def panes_of(batch: Batch, assigner: Assigner, form: StampedForm, closed: Ints) 
     latest = np.maximum.reduceat(closed[groups.order], groups.runs.firsts)
     if (earliest <= latest).any():
         return None
-    lifted = form.lift(batch.values(), times)
+    with batch.naming(np.arange(len(batch))):
+        lifted = form.lift(batch.values(), times)
     state = form.reduce(tuple(column[groups.order] for column in lifted), groups.runs)
     return Panes(batch.keys.codes[groups.first], state, pairs)

@@ -135,7 +135,8 @@ class SessionWindowColumns(WindowedColumns):
         if not len(rows):
             return None
         before, times = stored.take(~fallback[stored.rows]), batch.times[rows]
-        lifted = self._form.lift(batch.values().take(rows), times)
+        with batch.naming(rows):
+            lifted = self._form.lift(batch.values().take(rows), times)
         runs = session_runs(self._form, batch.keys.codes[rows], times, lifted, self._gap)
         found = joined_sessions(self._form, before, runs.sessions, self._gap)
         if self._form.exact:

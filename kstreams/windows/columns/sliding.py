@@ -108,7 +108,8 @@ class SlidingWindowColumns(WindowedColumns):
         ended: list[Results] = []
         merged: MergedSlices | None = None
         if len(rows):
-            lifted = self._form.lift(batch.values().take(rows), batch.times[rows])
+            with batch.naming(rows):
+                lifted = self._form.lift(batch.values().take(rows), batch.times[rows])
             records = SliceRows(codes[rows], batch.times[rows], lifted)
             before = stored.take(~fallback[stored.rows])
             merged = merged_slices(self._form, before, records, rows)

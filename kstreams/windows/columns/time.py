@@ -15,6 +15,7 @@ from kstreams._types import Ints
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.columns.grouping import grouped
 from kstreams.columns.keys import KeyCodes
+from kstreams.columns.row_failure import RowFailure
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import Every
@@ -174,8 +175,12 @@ class TimeColumns(WindowedColumns):
     def _lifted(self, batch: Batch, rows: Ints) -> Columns:
         """Return the states of the given records; calls users' functions only for these records."""
         if not self._form.of_objects:
-            lifted = self._form.lift(batch.values(), batch.times)
-            return tuple(column[rows] for column in lifted)
+            try:
+                lifted = self._form.lift(batch.values(), batch.times)
+            except RowFailure:  # perhaps of a record without an open window: see below
+                pass
+            else:
+                return tuple(column[rows] for column in lifted)
         own, places = np.unique(rows, return_inverse=True)
         with batch.naming(own):
             lifted = self._form.lift(batch.values().take(own), batch.times[own])

@@ -116,3 +116,63 @@ def test_decoding_one_field_does_not_check_other_fields() -> None:
     column = pa.array([b'{"price": 1, "other": "no list"}'], pa.binary())
 
     assert serde.field(column, "price", pa.float64()).to_pylist() == [1.0]
+
+
+class Camel(msgspec.Struct, rename="camel"):
+    """A Struct whose keys in JSON are in camel case."""
+
+    unit_price: float
+    item_count: int
+    note: str | None = None
+
+
+class Places(msgspec.Struct, array_like=True):
+    """A Struct whose fields are written as a list."""
+
+    first: int
+    second: str
+    third: float
+
+
+def test_several_fields_are_read_together_in_any_order() -> None:
+    kinds = {"item_count": pa.int64(), "unit_price": pa.float64()}
+    serde = json_serde(Camel)
+    column = serde.serialize_many([Camel(1.5, 2), None, Camel(2.5, 3)])
+    found = {name: each.to_pylist() for name, each in serde.read_fields(column, kinds).items()}
+    assert found == {"item_count": [2, None, 3], "unit_price": [1.5, None, 2.5]}
+    by_place = json_serde(Places)
+    column = by_place.serialize_many([Places(1, "a", 2.5)])
+    places = {"third": pa.float64(), "first": pa.int64()}
+    found = {name: each.to_pylist() for name, each in by_place.read_fields(column, places).items()}
+    assert found == {"third": [2.5], "first": [1]}
+
+
+def test_field_with_a_default_is_read_from_whole_values() -> None:
+    serde = json_serde(Camel)
+    column = serde.serialize_many([Camel(1.5, 2, "x"), Camel(1.5, 2)])
+    found = serde.read_fields(column, {"note": pa.string(), "item_count": pa.int64()})
+    assert [each.to_pylist() for each in found.values()] == [["x", None], [2, 2]]
+
+
+@dataclass
+class Mixed:
+    whole: int
+    number: float | None
+    either: int | str
+    texts: list[str]
+    flag: bool
+
+
+@dataclass
+class Changed:
+    whole: int
+
+    def __post_init__(self) -> None:
+        self.whole += 1
+
+
+def test_field_types_are_those_that_decoding_guarantees() -> None:
+    assert dict(json_serde(Mixed).field_types) == {"whole": int, "number": float, "flag": bool}
+    assert dict(json_serde(Changed).field_types) == {}
+    assert dict(json_serde(Mixed, dec_hook=lambda _, value: value).field_types) == {}
+    assert dict(json_serde(dict[str, int]).field_types) == {}
