@@ -20,6 +20,7 @@ from kstreams.aggregators.aggregator import (
 from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.aggregators.columns.over import OverForm
 from kstreams.aggregators.exact_sum import unrounded
+from kstreams.aggregators.field import Field
 from kstreams.expressions.computation import PartFunction
 from kstreams.record import Record
 from kstreams.serde.base import Serde
