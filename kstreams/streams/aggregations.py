@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, aggregator_name
 from kstreams.streams.functions import name_of
 from kstreams.streams.lambdas import annotations_of
-from kstreams.streams.names import dashed, kebab
+from kstreams.streams.names import dashed
 from kstreams.streams.serdes import KnownSerde, Serdes, Unknown
 
-__all__ = ("aggregator_name", "result_serde")
-
-_LIBRARY = "kstreams.aggregators."
+__all__ = ("result_serde", "stored_name")
 
 
-def aggregator_name(aggregator: Aggregator[Any, Any, Any, Any]) -> str:
+def stored_name(aggregator: Aggregator[Any, Any, Any, Any]) -> str:
     """Return the name of an aggregator as a part of the names of stores.
 
-    That is its attribute `name`, or the function of the library that creates it, such as `sum`, or
-    its class. The aggregator of a part of each value begins with the part: `price-sum`.
+    The aggregator of a part of each value begins with the part: `price-sum`.
     """
-    own = getattr(aggregator, "name", None)
-    if isinstance(own, str) and own:
-        return kebab(own)
     part, inner = getattr(aggregator, "part", None), getattr(aggregator, "aggregator", None)
     if callable(part) and inner is not None:  # `over(part, inner)`
-        return dashed(name_of(part), aggregator_name(inner))
-    kind = type(aggregator)
-    if not kind.__module__.startswith(_LIBRARY):
-        return kebab(kind.__name__)
-    known = str(getattr(aggregator, "made_by", getattr(aggregator, "identity", "")))
-    return known if known.isidentifier() else kebab(kind.__module__.removeprefix(_LIBRARY))
+        return dashed(name_of(part), stored_name(inner))
+    return aggregator_name(aggregator)
 
 
 def result_serde(

@@ -10,9 +10,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kstreams.aggregators.field import Field
+from kstreams.expressions.function import ColumnFunction
 from kstreams.record import Record
+from kstreams.stored_names import kebab
 from kstreams.streams.lambdas import code_of, is_lambda, read_names, read_type
-from kstreams.streams.names import kebab
 
 __all__ = (
     "UndeclaredError",
@@ -104,9 +105,13 @@ def _annotations(function: Any) -> dict[str, object]:  # noqa: ANN401  # any cal
 
 
 def _inner(function: object) -> object:
-    while isinstance(function, partial):
-        function = function.func
-    return function
+    while True:
+        if isinstance(function, partial):
+            function = function.func
+        elif isinstance(function, ColumnFunction):
+            function = function.function
+        else:
+            return function
 
 
 def title_of(function: object) -> str:

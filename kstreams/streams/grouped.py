@@ -33,7 +33,7 @@ from kstreams.serde.numbers import INT64
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.streams.aggregations import aggregator_name, result_serde
+from kstreams.streams.aggregations import result_serde, stored_name
 from kstreams.streams.functions import name_of
 from kstreams.streams.names import dashed
 from kstreams.streams.serdes import KnownSerde, common_serde, needed
@@ -181,7 +181,7 @@ class GroupedStream(Generic[K, V]):
         return name_of(function) or "reduce", made, made.state
 
     def _aggregating(self, aggregator: Any, value: Serde[Any] | None) -> _Aggregation:  # noqa: ANN401
-        call, name = self._stream._call("aggregate"), aggregator_name(aggregator)
+        call, name = self._stream._call("aggregate"), stored_name(aggregator)
         serde = value or result_serde(aggregator, self._stream._plan.serdes, call)
         return name, aggregator, serde
 

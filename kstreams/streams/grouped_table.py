@@ -16,7 +16,7 @@ from kstreams.serde.numbers import INT64
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.streams.aggregations import aggregator_name, result_serde
+from kstreams.streams.aggregations import result_serde, stored_name
 from kstreams.streams.functions import name_of
 from kstreams.streams.names import dashed
 from kstreams.streams.part import Part
@@ -102,7 +102,7 @@ class GroupedTable(Part[K, V]):
         """
         call = self._call("aggregate")
         serde = value or result_serde(aggregator, self._plan.serdes, call)
-        return self._table(aggregator_name(aggregator), aggregator, serde, store, emit)
+        return self._table(stored_name(aggregator), aggregator, serde, store, emit)
 
     def _table(
         self,

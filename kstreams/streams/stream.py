@@ -27,9 +27,10 @@ from kstreams.sink import Sink
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.stored_names import kebab
 from kstreams.streams.functions import may_be_none, name_of
 from kstreams.streams.join_steps import JoinSteps
-from kstreams.streams.names import dashed, kebab
+from kstreams.streams.names import dashed
 from kstreams.streams.plan import Facts, Plan
 from kstreams.streams.serdes import KnownSerde, needed
 from kstreams.streams.stream_base import StreamBase

@@ -22,14 +22,14 @@ from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.store import WindowStore
-from kstreams.streams.names import dashed, windows_name
+from kstreams.streams.names import dashed
 from kstreams.streams.plan import Facts
 from kstreams.streams.serdes import KnownSerde, Unknown
 from kstreams.streams.stream import Stream
 from kstreams.streams.stream_base import StreamBase
 from kstreams.windowed import Windowed
 from kstreams.windows.aggregate import windowed_aggregate
-from kstreams.windows.contract import TimeWindows
+from kstreams.windows.contract import TimeWindows, windows_name
 from kstreams.windows.engine import windowed
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows

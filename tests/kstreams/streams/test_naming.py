@@ -67,7 +67,7 @@ def by_customer() -> tuple[Streams, GroupedStream[str, Order]]:
         (SessionWindows(minutes(30)), "sessions-30m"),
         (CalendarWindows("month", tz="Europe/Berlin"), "per-month-europe-berlin"),
         (CalendarWindows("day", 2), "per-2-day"),
-        (UnlimitedWindows(), "unlimited-windows"),
+        (UnlimitedWindows(), "unlimited"),
     ],
 )
 def test_store_of_windows_has_topic_key_operation_and_size_in_its_name(
@@ -86,9 +86,9 @@ def test_store_of_windows_has_topic_key_operation_and_size_in_its_name(
         (min_(TEXT), "min"),
         (first(TEXT), "first"),
         (collect(TEXT), "collect"),
-        (top_n(3, TEXT, by=len), "top-n"),
+        (top_n(3, TEXT, by=len), "top-3-by-len"),
         (fold(INT64, int, lambda old, record: old + len(record.value)), "fold"),
-        (combine(count(), max_(TEXT)), "combine"),
+        (combine(count(), max_(TEXT)), "count-max"),
         (over(len, mean()), "len-mean"),
     ],
 )
