@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from types import FunctionType
 from typing import Any, NoReturn
 
 from kstreams.expressions.tree import Binary, Constant, Made, Part, Tree, Unary, Whole
@@ -38,11 +39,19 @@ def tree_of(made: object) -> Tree:
     if isinstance(made, Placeholder):
         return object.__getattribute__(made, "_tree")  # type: ignore[no-any-return]
     if isinstance(made, (int, float, bool, str)) and is_constant(made):
-        return Constant(made)
+        return Constant(_encodable(made) if isinstance(made, str) else made)
     raise Unreadable(
         f"it uses or returns {'None' if made is None else f'a {type(made).__name__}'}, expected "
         "fields, numbers, bools, text, or an object of a dataclass or Struct"
     )
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise Unreadable(f"the text {text!r} has no form in UTF-8") from exc
+    return text
 
 
 def _refused(what: str) -> Any:  # noqa: ANN401  # a method of any signature
@@ -152,13 +161,17 @@ def constructor_problem(cls: type) -> str | None:
     Only classes whose constructor does nothing but set fields can be recorded.
     """
     name = cls.__name__
+    if isinstance(type(cls).__call__, FunctionType):
+        return f"class {name} has a metaclass with its own __call__"
     if hasattr(cls, "__post_init__"):
         return f"class {name} has a __post_init__"
     if hasattr(cls, "__struct_fields__"):  # a msgspec.Struct
         return None
     params: Any = getattr(cls, "__dataclass_params__", None)
-    if not dataclasses.is_dataclass(cls) or params is None or "__new__" in cls.__dict__:
+    if not dataclasses.is_dataclass(cls) or params is None:
         return f"class {name} is neither a dataclass nor a Struct"
+    if cls.__new__ is not object.__new__:
+        return f"class {name} has its own __new__"
     init: Any = cls.__init__
     if (
         not params.init
@@ -168,6 +181,9 @@ def constructor_problem(cls: type) -> str | None:
         return f"class {name} has its own __init__"
     if cls.__setattr__ is not object.__setattr__ and not params.frozen:
         return f"class {name} has its own __setattr__"
-    if any(isinstance(field.default, property) for field in dataclasses.fields(cls)):
+    fields = dataclasses.fields(cls)
+    if any(isinstance(field.default, property) for field in fields):
         return f"class {name} has properties as fields"
+    if set(inspect.signature(cls).parameters) != {field.name for field in fields}:
+        return f"the parameters of class {name} are not its fields (init=False or InitVar)"
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from itertools import islice
 from types import FunctionType
 from typing import TypeVar, get_type_hints
 
@@ -12,7 +13,7 @@ from kstreams.errors import TopologyError
 from kstreams.expressions.code import checked, copied, names_of, placeholder_names
 from kstreams.expressions.function import ColumnFunction
 from kstreams.expressions.placeholders import Placeholder, Unreadable, tree_of
-from kstreams.expressions.tree import Tree, Unary, Whole, part_names
+from kstreams.expressions.tree import Tree, Unary, Whole, nodes, part_names
 
 __all__ = ("columns", "is_null")
 
@@ -67,6 +68,7 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
         plain = checked(function, _ALLOWED)
         names = names_of(plain)
         tree = tree_of(copied(plain, placeholder_names(names))(Placeholder(Whole())))
+        _check_size(tree)
         _check_fields(plain, tree)
     except Unreadable as exc:
         raise _refused(function, str(exc)) from exc
@@ -84,6 +86,18 @@ def is_null(value: object) -> bool:
 
 
 _ALLOWED = (is_null, abs)
+_MOST_NODES = 1_000
+"""The maximum number of operations, fields and constants of a function."""
+
+
+def _check_size(tree: Tree) -> None:
+    """Check the number of operations: a local variable counts each time it is used.
+
+    Raises:
+        Unreadable: The tree has too many operations.
+    """
+    if next(islice(nodes(tree), _MOST_NODES, None), None) is not None:
+        raise Unreadable(f"it has more than {_MOST_NODES:,} operations")
 
 
 def _check_fields(function: FunctionType, tree: Tree) -> None:
