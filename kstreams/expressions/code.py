@@ -1,6 +1,6 @@
-"""Check the code of a function, and copy it with stand-ins or with its present constants.
+"""Check the code of a function, and copy it with placeholders or with its present constants.
 
-A stand-in cannot notice all operations: `value is None` is false for any stand-in, and
+A placeholder cannot notice all operations: `value is None` is false for any placeholder, and
 `random.random()` returns a number. So only functions whose instructions are all known to be
 recorded are accepted, and all names that they use are replaced.
 """
@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from kstreams.expressions.stand_ins import (
+from kstreams.expressions.placeholders import (
     Constructor,
     Unreadable,
     constructor_problem,
     is_constant,
 )
 
-__all__ = ("Names", "checked", "copied", "names_of", "stand_in_names")
+__all__ = ("Names", "checked", "copied", "names_of", "placeholder_names")
 
 Names = dict[str, Any]
 """The objects that a function's code refers to, by the names of globals and closure variables."""
@@ -36,7 +36,7 @@ _KNOWN = (
     *("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "BINARY_MULTIPLY", "BINARY_TRUE_DIVIDE"),
     *("BINARY_FLOOR_DIVIDE", "BINARY_MODULO", "BINARY_AND", "BINARY_OR", "BINARY_XOR"),
 )
-"""The names of instructions that stand-ins notice, in Python 3.10 to 3.14."""
+"""The names of instructions that placeholders notice, in Python 3.10 to 3.14."""
 _PREFIXES = ("LOAD_FAST_", "STORE_FAST_")
 """Prefixes of instructions that combine known ones."""
 _REASONS = {
@@ -145,7 +145,7 @@ def copied(function: FunctionType, names: Mapping[str, Any]) -> Callable[[Any], 
     return copy
 
 
-def stand_in_names(names: Mapping[str, Any]) -> Names:
+def placeholder_names(names: Mapping[str, Any]) -> Names:
     """Return the names with a `Constructor` in place of each class."""
     return {
         name: Constructor(value) if isinstance(value, type) else value

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from kstreams.expressions.tree import Binary, Constant, Part, Tree, Unary, Whole
 
-__all__ = ("Doubt", "Operands", "evaluated")
+__all__ = ("WHOLE", "Doubt", "Operands", "evaluated")
 
 _INT64 = 1 << 63
 _EXACT = 1 << 53

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from itertools import islice
 from types import FunctionType
 from typing import TypeVar, get_type_hints
 
 from kstreams._types import V
 from kstreams.errors import TopologyError
-from kstreams.expressions.code import checked, copied, names_of, stand_in_names
+from kstreams.expressions.code import checked, copied, names_of, placeholder_names
 from kstreams.expressions.function import ColumnFunction
-from kstreams.expressions.stand_ins import StandIn, Unreadable, tree_of
-from kstreams.expressions.tree import Tree, Unary, Whole, part_names
+from kstreams.expressions.placeholders import Placeholder, Unreadable, tree_of
+from kstreams.expressions.tree import Tree, Unary, Whole, nodes, part_names
 
 __all__ = ("columns", "is_null")
 
@@ -30,7 +31,7 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
     """Return a function of a value that is computed by columns where its node allows it.
 
     The result is that function, for type checkers and by records. It is also called once, here,
-    with a stand-in that records the fields that it reads and their operations. Nodes by columns
+    with a placeholder that records the fields that it reads and their operations. Nodes by columns
     compute the results from columns of these fields, without a call for each record. Results are
     equal to the last bit; for values for which they might differ, such as integers beyond int64,
     the function is called. Use it in `over`, `filter_`, `filter_not`, `map_values` and `rekey`.
@@ -66,7 +67,8 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
     try:
         plain = checked(function, _ALLOWED)
         names = names_of(plain)
-        tree = tree_of(copied(plain, stand_in_names(names))(StandIn(Whole())))
+        tree = tree_of(copied(plain, placeholder_names(names))(Placeholder(Whole())))
+        _check_size(tree)
         _check_fields(plain, tree)
     except Unreadable as exc:
         raise _refused(function, str(exc)) from exc
@@ -77,13 +79,25 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
 
 def is_null(value: object) -> bool:
     """Return whether a value is None; functions for `columns` use it instead of `is None`."""
-    if isinstance(value, StandIn):
-        recorded: object = StandIn(Unary("is_null", tree_of(value)))
-        return recorded  # type: ignore[return-value]  # stands in for a bool
+    if isinstance(value, Placeholder):
+        recorded: object = Placeholder(Unary("is_null", tree_of(value)))
+        return recorded  # type: ignore[return-value]  # in place of a bool
     return value is None
 
 
 _ALLOWED = (is_null, abs)
+_MOST_NODES = 1_000
+"""The maximum number of operations, fields and constants of a function."""
+
+
+def _check_size(tree: Tree) -> None:
+    """Check the number of operations: a local variable counts each time it is used.
+
+    Raises:
+        Unreadable: The tree has too many operations.
+    """
+    if next(islice(nodes(tree), _MOST_NODES, None), None) is not None:
+        raise Unreadable(f"it has more than {_MOST_NODES:,} operations")
 
 
 def _check_fields(function: FunctionType, tree: Tree) -> None:

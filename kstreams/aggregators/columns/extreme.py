@@ -18,6 +18,8 @@ __all__ = ("ExtremeForm",)
 class ExtremeForm(AnyOrder):
     """The column form of `min_` and `max_`; NaN is kept only if all values are NaN.
 
+    Of equal values, such as 0.0 and -0.0, the first is kept.
+
     Args:
         greatest: Whether to keep the greatest value instead of the smallest.
         floats: Whether states are doubles.
@@ -36,11 +38,18 @@ class ExtremeForm(AnyOrder):
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """Return the merged state of each run of rows; see `ColumnForm`."""
-        return (self._pick.reduceat(state[0], runs.firsts),)
+        values = state[0]
+        found = self._pick.reduceat(values, runs.firsts)
+        zeros = found == 0
+        if self._floats and zeros.any():  # numpy picks any of 0.0 and -0.0
+            rows = np.where(values == 0, np.arange(runs.count), runs.count)
+            found[zeros] = values[np.minimum.reduceat(rows, runs.firsts)[zeros]]
+        return (found,)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge earlier and later states row by row; see `ColumnForm`."""
-        return (self._pick(earlier[0], later[0]),)
+        found = self._pick(earlier[0], later[0])
+        return (np.where(earlier[0] == later[0], earlier[0], found) if self._floats else found,)
 
     def result(self, state: Columns) -> pa.Array:
         """Return the results of states as an Arrow column; see `ColumnForm`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import random
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import cloudpickle
@@ -68,6 +68,52 @@ class Lists:
 
     value: float
     items: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Numbered:
+    """A class whose constructor does not take all fields."""
+
+    value: float
+    number: int = field(init=False, default=0)
+
+
+@dataclass
+class Scaled:
+    """A class whose constructor takes a parameter that is no field."""
+
+    value: float
+    scale: InitVar[int] = 1
+
+
+class Counted:
+    """A class with its own `__new__`."""
+
+    def __new__(cls, *_: object) -> Counted:
+        return super().__new__(cls)
+
+
+@dataclass
+class CountedAmount(Counted):
+    """A class with an inherited `__new__`."""
+
+    value: float
+
+
+class Adding(type):
+    """A metaclass that changes objects."""
+
+    def __call__(cls, *args: Any) -> Any:
+        made = super().__call__(*args)
+        made.value += 1
+        return made
+
+
+@dataclass
+class Added(metaclass=Adding):
+    """A class whose metaclass changes objects."""
+
+    value: float
 
 
 RATE = 3
@@ -156,6 +202,11 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda o: Own(o.price), "own __init__"),
     (lambda o: Checked(o.price), "__post_init__"),
     (lambda o: Lists(o.price), "'items' of Lists"),
+    (lambda o: Numbered(o.price), "are not its fields"),
+    (lambda o: Scaled(o.price), "are not its fields"),
+    (lambda o: CountedAmount(o.price), "own __new__"),
+    (lambda o: Added(o.price), "metaclass"),
+    (lambda o: o.user == "\ud83d", "no form in UTF-8"),
     (lambda o: Line(o), "is an object"),
     (lambda o: Line(o.user, 1.0, "", 1), "wrong arguments"),  # type: ignore[call-arg]
     (lambda o: o.price + undefined_name, "not defined"),  # type: ignore[name-defined]  # noqa: F821
@@ -188,6 +239,30 @@ def test_field_that_the_annotated_class_lacks_is_refused() -> None:
 
     with pytest.raises(TopologyError, match="Order has no field 'pirce'; did you mean 'price'"):
         columns(wrong)
+
+
+def test_function_whose_local_variables_multiply_its_operations_is_refused() -> None:
+    def squared(order: Order) -> float:
+        x = order.price
+        x = x * x
+        x = x * x
+        x = x * x
+        return x * x
+
+    def huge(order: Order) -> float:
+        x = order.price
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        x = x * x * x * x * x * x * x * x * x * x
+        return x * x * x * x * x * x * x * x * x * x
+
+    assert recorded(squared)(ORDER) == 2.5**16
+    with pytest.raises(TopologyError, match="more than 1,000 operations"):
+        columns(huge)
 
 
 def test_constants_are_those_of_the_call() -> None:

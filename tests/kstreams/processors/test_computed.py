@@ -250,7 +250,7 @@ def test_chain_from_source_to_aggregation_makes_no_python_call_per_record(
         assert totals[1] - totals[0] < 100, totals
 
 
-def test_function_is_called_once_with_the_stand_in_and_never_by_columns() -> None:
+def test_function_is_called_once_with_the_placeholder_and_never_by_columns() -> None:
     topic: Topic[Any, Any] = Topic("orders", BYTES, FORMATS["json"])
 
     def dear(order: Order) -> bool:

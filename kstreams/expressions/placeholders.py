@@ -1,14 +1,22 @@
-"""Stand-ins for values: they record the operations that a function applies to them."""
+"""Placeholders of values: they record the operations that a function applies to them."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+from types import FunctionType
 from typing import Any, NoReturn
 
 from kstreams.expressions.tree import Binary, Constant, Made, Part, Tree, Unary, Whole
 
-__all__ = ("Constructor", "StandIn", "Unreadable", "constructor_problem", "is_constant", "tree_of")
+__all__ = (
+    "Constructor",
+    "Placeholder",
+    "Unreadable",
+    "constructor_problem",
+    "is_constant",
+    "tree_of",
+)
 
 _CONSTANTS = (int, float, bool, str)
 
@@ -23,19 +31,27 @@ def is_constant(value: object) -> bool:
 
 
 def tree_of(made: object) -> Tree:
-    """Return the tree of a stand-in or constant.
+    """Return the tree of a placeholder or constant.
 
     Raises:
         Unreadable: The object is neither.
     """
-    if isinstance(made, StandIn):
+    if isinstance(made, Placeholder):
         return object.__getattribute__(made, "_tree")  # type: ignore[no-any-return]
     if isinstance(made, (int, float, bool, str)) and is_constant(made):
-        return Constant(made)
+        return Constant(_encodable(made) if isinstance(made, str) else made)
     raise Unreadable(
         f"it uses or returns {'None' if made is None else f'a {type(made).__name__}'}, expected "
         "fields, numbers, bools, text, or an object of a dataclass or Struct"
     )
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise Unreadable(f"the text {text!r} has no form in UTF-8") from exc
+    return text
 
 
 def _refused(what: str) -> Any:  # noqa: ANN401  # a method of any signature
@@ -46,41 +62,41 @@ def _refused(what: str) -> Any:  # noqa: ANN401  # a method of any signature
 
 
 def _binary(name: str) -> Any:  # noqa: ANN401  # a method of any signature
-    def method(self: StandIn, other: object) -> StandIn:
-        return StandIn(Binary(name, tree_of(self), tree_of(other)))
+    def method(self: Placeholder, other: object) -> Placeholder:
+        return Placeholder(Binary(name, tree_of(self), tree_of(other)))
 
     return method
 
 
 def _reflected(name: str) -> Any:  # noqa: ANN401  # a method of any signature
-    def method(self: StandIn, other: object) -> StandIn:
-        return StandIn(Binary(name, tree_of(other), tree_of(self)))
+    def method(self: Placeholder, other: object) -> Placeholder:
+        return Placeholder(Binary(name, tree_of(other), tree_of(self)))
 
     return method
 
 
 def _unary(name: str) -> Any:  # noqa: ANN401  # a method of any signature
-    def method(self: StandIn) -> StandIn:
-        return StandIn(Unary(name, tree_of(self)))
+    def method(self: Placeholder) -> Placeholder:
+        return Placeholder(Unary(name, tree_of(self)))
 
     return method
 
 
-class StandIn:
-    """Stands in for a value, a field of it, or a result of operations on them."""
+class Placeholder:
+    """Placeholder of a value, a field of it, or a result of operations on them."""
 
     __slots__ = ("_tree",)
 
     def __init__(self, tree: Tree) -> None:
         object.__setattr__(self, "_tree", tree)
 
-    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401  # a stand-in, or a method
-        """Return the stand-in for a field."""
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401  # a placeholder, or a method
+        """Return the placeholder for a field."""
         if name.startswith("__") and name.endswith("__"):
             raise Unreadable(f"it reads the attribute {name}")
         tree = tree_of(self)
         if isinstance(tree, Whole):
-            return StandIn(Part(name))
+            return Placeholder(Part(name))
         raise Unreadable(f"it reads the attribute or method {name!r} of {tree}")
 
     __setattr__ = __delattr__ = _refused("it changes the value")
@@ -112,7 +128,7 @@ class StandIn:
 
 
 class Constructor:
-    """Stands in for a class: a call records an object of the class.
+    """Placeholder of a class: a call records an object of the class.
 
     Args:
         cls: A class for which `constructor_problem` is None.
@@ -121,7 +137,7 @@ class Constructor:
     def __init__(self, cls: type) -> None:
         self._cls = cls
 
-    def __call__(self, *args: object, **named: object) -> StandIn:
+    def __call__(self, *args: object, **named: object) -> Placeholder:
         """Record an object of the class."""
         try:
             bound = inspect.signature(self._cls).bind(*args, **named)
@@ -136,7 +152,7 @@ class Constructor:
                 raise Unreadable(f"field {name!r} of {self._cls.__name__}: {exc}") from exc
             if isinstance(fields[-1][1], Made | Whole):
                 raise Unreadable(f"field {name!r} of {self._cls.__name__} is an object")
-        return StandIn(Made(self._cls, tuple(fields)))
+        return Placeholder(Made(self._cls, tuple(fields)))
 
 
 def constructor_problem(cls: type) -> str | None:
@@ -145,13 +161,17 @@ def constructor_problem(cls: type) -> str | None:
     Only classes whose constructor does nothing but set fields can be recorded.
     """
     name = cls.__name__
+    if isinstance(type(cls).__call__, FunctionType):
+        return f"class {name} has a metaclass with its own __call__"
     if hasattr(cls, "__post_init__"):
         return f"class {name} has a __post_init__"
     if hasattr(cls, "__struct_fields__"):  # a msgspec.Struct
         return None
     params: Any = getattr(cls, "__dataclass_params__", None)
-    if not dataclasses.is_dataclass(cls) or params is None or "__new__" in cls.__dict__:
+    if not dataclasses.is_dataclass(cls) or params is None:
         return f"class {name} is neither a dataclass nor a Struct"
+    if cls.__new__ is not object.__new__:
+        return f"class {name} has its own __new__"
     init: Any = cls.__init__
     if (
         not params.init
@@ -161,6 +181,9 @@ def constructor_problem(cls: type) -> str | None:
         return f"class {name} has its own __init__"
     if cls.__setattr__ is not object.__setattr__ and not params.frozen:
         return f"class {name} has its own __setattr__"
-    if any(isinstance(field.default, property) for field in dataclasses.fields(cls)):
+    fields = dataclasses.fields(cls)
+    if any(isinstance(field.default, property) for field in fields):
         return f"class {name} has properties as fields"
+    if set(inspect.signature(cls).parameters) != {field.name for field in fields}:
+        return f"the parameters of class {name} are not its fields (init=False or InitVar)"
     return None
