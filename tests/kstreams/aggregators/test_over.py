@@ -112,12 +112,12 @@ def outcome(made: Any, batches: Any, *, records: bool) -> tuple[list[Any], bool]
 @given(
     st.integers(0, len(FUNCTIONS) - 1),
     st.sampled_from(sorted(AGGREGATORS)),
-    st.booleans(),
-    batches_of(PLAIN) | batches_of(HOSTILE),
+    st.tuples(st.booleans(), batches_of(PLAIN)) | st.tuples(st.just(False), batches_of(HOSTILE)),
 )
 def test_aggregates_of_functions_by_columns_equal_those_by_records_to_the_last_bit(
-    place: int, name: str, updates: bool, batches: Any
+    place: int, name: str, case: tuple[bool, Any]
 ) -> None:
+    updates, batches = case  # by columns, an update beyond int64 fails before its sink rejects it
     if name in ("first", "last"):  # by columns all numbers are read, by records only the kept one
         assume(FUNCTIONS[place][1] not in OPTIONAL)
     made = summary(place, name, updates=updates)
