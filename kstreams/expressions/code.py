@@ -37,8 +37,8 @@ _KNOWN = (
     *("BINARY_FLOOR_DIVIDE", "BINARY_MODULO", "BINARY_AND", "BINARY_OR", "BINARY_XOR"),
 )
 """The names of instructions that placeholders notice, in Python 3.10 to 3.14."""
-_PREFIXES = ("LOAD_FAST_", "STORE_FAST_")
-"""Prefixes of instructions that combine known ones."""
+_PREFIXES = ("LOAD_FAST_", "STORE_FAST_", "INPLACE_")
+"""Prefixes of instructions that combine known ones, or assign their results."""
 _REASONS = {
     "IS_OP": "it tests the identity of a value ('is'); use is_null(...) for 'is None'",
     "CONTAINS_OP": "it uses 'in'",

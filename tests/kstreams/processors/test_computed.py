@@ -164,7 +164,7 @@ def outcome(
     of_messages = topic.value == FORMATS["protobuf"]
     names = ["out", "lines"] if "Sink: lines" in made.describe() else ["out"]
     failure: Any = None
-    interceptors = [ByRecord()] if records else []
+    interceptors: Any = [ByRecord()] if records else []
     with TopologyTestDriver(made, partitions=2, interceptors=interceptors) as driver:
         try:
             for batch in batches:

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import Record, map_values
+from kstreams import TEXT, Record, Topic, TopologyBuilder, map_values
 from kstreams.errors import TopologyError
-from kstreams.operators import flat_map_values
+from kstreams.operators import filter_, filter_not, flat_map_values, rekey
 from kstreams.processors.columns import Execution
+from kstreams.testing import TopologyTestDriver
 from tests.kstreams.processors.operator_after_count import below_a_count
 from tests.support.apps.recording_context import run
 
@@ -112,3 +113,25 @@ def test_map_values_function_of_two_arguments_receives_key_and_value(
     records = [Record(key, value, number) for number, (key, value) in enumerate(rows)]
     found = run(map_values(lambda k, v: (k, v)), records)
     assert [(r.key, r.value) for r in found] == [(key, (key, value)) for key, value in rows]
+
+
+def test_filter_and_rekey_pass_the_value_alone_only_to_functions_of_one_argument() -> None:
+    def with_optional(key: str, value: str = "") -> bool:
+        return (key, value) == ("k", "long")
+
+    texts, out = Topic("texts", TEXT, TEXT), Topic("out", TEXT, TEXT)
+    predicates: list[Any] = [lambda value: value == "long", with_optional]
+    first: Any = lambda value: value[0]  # noqa: E731
+    for predicate in predicates:
+        builder: Any = TopologyBuilder("t")
+        node = builder.add_source("texts", texts)
+        kept = builder.add_processor("kept", filter_(predicate), node)
+        kept = builder.add_processor("key", rekey(first), kept)
+        builder.add_sink("out", out, kept)
+        rest = builder.add_processor("others", filter_not(predicate), node)
+        builder.add_sink("rest", Topic("rest", TEXT, TEXT), rest)
+        with TopologyTestDriver(builder.build()) as driver:
+            driver.pipe(texts, "k", "long")
+            driver.pipe(texts, "l", "short")
+            assert driver.read_values(out) == {"l": "long"}
+            assert driver.read_values(Topic("rest", TEXT, TEXT)) == {"l": "short"}

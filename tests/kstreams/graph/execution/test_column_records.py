@@ -40,6 +40,7 @@ DEAR: Callable[[Order], bool] = columns(lambda order: order.price > 1)
 LARGE: Callable[[Order], bool] = columns(lambda order: order.amount > 1)
 DOUBLED: Callable[[Order], Any] = columns(lambda order: order.amount * 2)
 IS_ONE: Callable[[Any], bool] = columns(lambda value: value == 1)
+NEXT: Callable[[int], int] = lambda number: number + 1  # noqa: E731
 ABOVE_ONE: Callable[[int], bool] = columns(lambda number: number > 1)
 INVERSE: Callable[[int], float] = columns(lambda number: 1 / number)
 TIMES_FOUR: Callable[[int], int] = columns(lambda number: number * 4)
@@ -153,7 +154,7 @@ def test_operator_whose_child_has_another_parent_runs_by_records() -> None:
 
 def test_operator_below_a_lambda_calls_its_function_and_says_why() -> None:
     builder, node = started(Topic("numbers", TEXT, INT64))
-    node = builder.add_processor("more", map_values(lambda number: number + 1), node)
+    node = builder.add_processor("more", map_values(NEXT), node)
     node = builder.add_processor("some", filter_(ABOVE_ONE), node)
     builder.add_sink("out", Topic("more", TEXT, INT64), node)
     assert executions(builder) == {
