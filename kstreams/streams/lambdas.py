@@ -98,8 +98,8 @@ def _field(owner: object, name: str) -> object:
     if isinstance(found, property):
         made = annotations_of(found.fget).get("return", object)
     if isinstance(made, TypeVar):
-        places = getattr(kind, "__parameters__", ())
-        bound = dict(zip(places, get_args(owner), strict=False))
+        places: tuple[object, ...] = getattr(kind, "__parameters__", ())
+        bound: dict[object, object] = dict(zip(places, get_args(owner), strict=False))
         made = bound.get(made, object)
     return object if isinstance(made, TypeVar) else made
 

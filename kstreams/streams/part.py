@@ -135,7 +135,11 @@ class Part(Generic[K, V]):
             self._plan.owned(given.name, call)
             return given
         own = self._plan.owned(given or name, call)
-        return make(own, **{part: needed(known, part, call) for part, known in serdes.items()})
+        found = {
+            part: needed(known, "key" if part == "key" else "value", call)
+            for part, known in serdes.items()
+        }
+        return make(own, **found)
 
 
 def type_of(known: KnownSerde, *, may_be_null: bool) -> object:
