@@ -61,7 +61,7 @@ class Streams(TableSources):
     ) -> None:
         options: Any = {"on_error": on_error, "idle_timeout": idle_timeout, "settle": settle}
         make = partial(TopologyBuilder, name, **options)
-        super().__init__(Plan(make(), Serdes(serdes, make_serde), make))
+        self._plan = Plan(make(), Serdes(serdes, make_serde), make)
         self._sources: dict[str, tuple[object, Stream[Any, Any]]] = {}
 
     @property

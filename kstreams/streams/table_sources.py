@@ -30,14 +30,9 @@ _Versions = StoreSpec[VersionedKeyValueStore[K, V]] | str | None
 
 
 class TableSources:
-    """The methods of `Streams` that read tables.
+    """The methods of `Streams` that read tables."""
 
-    Args:
-        plan: The plan of the topology.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    _plan: Plan
 
     @overload
     def table(
