@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from functools import partial
 
-__all__ = ("function_part", "kebab", "named_part", "span_part")
+__all__ = ("dashed", "function_part", "kebab", "named_part", "span_part")
 
 _MILLISECOND = timedelta(milliseconds=1)
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
@@ -23,6 +23,11 @@ def kebab(name: str) -> str:
     """
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
     return re.sub(r"[^a-z0-9]+", "-", apart.lower()).strip("-")
+
+
+def dashed(*parts: str) -> str:
+    """Return the parts that are not empty, joined by dashes."""
+    return "-".join(part for part in parts if part)
 
 
 def function_part(function: object) -> str:

@@ -30,6 +30,7 @@ _ALLOWED = {
     ("kstreams.streams.stream_base", "kstreams.streams.stream"),
     ("kstreams.streams.record_steps", "kstreams.streams.stream"),
     ("kstreams.streams.join_steps", "kstreams.streams.stream"),
+    ("kstreams.streams.processor_steps", "kstreams.streams.stream"),
     ("kstreams.streams.stream", "kstreams.streams.grouped"),
     ("kstreams.streams.stream", "kstreams.streams.table"),
     ("kstreams.streams.table", "kstreams.streams.grouped_table"),

@@ -24,7 +24,7 @@ from kstreams.aggregators.field import Field
 from kstreams.expressions.computation import PartFunction
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.stored_names import function_part, kebab
+from kstreams.stored_names import dashed, function_part, kebab
 
 __all__ = ("over",)
 
@@ -68,7 +68,7 @@ class _Over(Generic[K, V, W, S, A]):
     def name(self) -> str:
         part = self.part
         own = kebab(part.name) if isinstance(part, Field) else function_part(part)
-        return "-".join(filter(None, (own, aggregator_name(self.aggregator))))
+        return dashed(own, aggregator_name(self.aggregator))
 
     @property
     def unrounded(self) -> _Over[Any, V, W, Any, S] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kstreams.aggregators.aggregator import Aggregator, aggregator_name
+from kstreams.stored_names import dashed
 from kstreams.streams.functions import name_of
 from kstreams.streams.lambdas import annotations_of
-from kstreams.streams.names import dashed
 from kstreams.streams.serdes import KnownSerde, Serdes, Unknown
 
 __all__ = ("result_serde", "stored_name")

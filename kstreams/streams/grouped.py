@@ -33,9 +33,9 @@ from kstreams.serde.numbers import INT64
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.stored_names import dashed
 from kstreams.streams.aggregations import result_serde, stored_name
 from kstreams.streams.functions import name_of
-from kstreams.streams.names import dashed
 from kstreams.streams.serdes import KnownSerde, common_serde, needed
 from kstreams.streams.table import Table
 from kstreams.streams.windowed import WindowedStream

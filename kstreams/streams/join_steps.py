@@ -19,8 +19,8 @@ from kstreams.serde.base import Serde
 from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.stored_names import dashed
 from kstreams.streams.functions import name_of
-from kstreams.streams.names import dashed
 from kstreams.streams.part import Part
 from kstreams.streams.plan import Facts
 from kstreams.streams.record_steps import RecordSteps

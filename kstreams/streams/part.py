@@ -10,6 +10,7 @@ from kstreams._types import K, V
 from kstreams.joins.common_joiners import left_value, right_value
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.stored_names import dashed
 from kstreams.streams.functions import (
     UndeclaredError,
     itself,
@@ -19,7 +20,6 @@ from kstreams.streams.functions import (
     title_of,
 )
 from kstreams.streams.lambdas import code_of, is_lambda
-from kstreams.streams.names import dashed
 from kstreams.streams.plan import Facts, FreeName, Plan, call_of
 from kstreams.streams.serdes import KnownSerde, Unknown, needed
 

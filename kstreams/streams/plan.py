@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+from kstreams.call_site import CallSite
 from kstreams.errors import TopologyError
 from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.graph.topology import Topology
@@ -30,10 +31,15 @@ def call_of(operation: str, shown: str) -> str:
         operation: The name of the method.
         shown: The arguments to show.
     """
+    return f"{operation}({shown}) at {_call_site()}"
+
+
+def _call_site() -> CallSite:
+    """Return the file and line of the call of the user's code that leads here."""
     frame = sys._getframe(1)  # the only way to the caller that costs nothing
     while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
         frame = frame.f_back
-    return f"{operation}({shown}) at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return CallSite(Path(frame.f_code.co_filename).name or "?", max(frame.f_lineno, 1))
 
 
 @dataclass(frozen=True)
@@ -62,17 +68,22 @@ class Facts:
 
 
 class Step(Generic[T_co]):
-    """A call of the builder that waits for the build; it runs once for each builder."""
+    """A call of the builder that waits for the build; it runs once for each builder.
+
+    The nodes that it adds have the user's call as their origin.
+    """
 
     def __init__(self, plan: Plan, make: Callable[[], T_co]) -> None:
         self._plan = plan
         self._make = make
+        self._origin = _call_site()
 
     def __call__(self) -> T_co:
         """Return the handle, and create it at the first call."""
         made = self._plan.made
         if self not in made:
-            made[self] = self._make()
+            with self._plan.builder.origin(self._origin):
+                made[self] = self._make()
         return cast("T_co", made[self])
 
 

@@ -22,9 +22,8 @@ from kstreams.processors.transform import transform
 from kstreams.processors.validate import Invalid
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.stored_names import kebab
+from kstreams.stored_names import dashed, kebab
 from kstreams.streams.functions import element_of, itself, key_and_value_of, name_of
-from kstreams.streams.names import dashed
 from kstreams.streams.plan import Facts
 from kstreams.streams.serdes import KnownSerde, Unknown, common_serde
 from kstreams.streams.stream_base import StreamBase

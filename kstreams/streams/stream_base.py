@@ -11,9 +11,8 @@ from kstreams.graph.nodes import Node
 from kstreams.partitioner import Partitioner
 from kstreams.processors.processor import BaseProcessor
 from kstreams.serde.base import Serde
-from kstreams.stored_names import kebab
+from kstreams.stored_names import dashed, kebab
 from kstreams.streams.functions import name_of
-from kstreams.streams.names import dashed
 from kstreams.streams.part import Part
 from kstreams.streams.plan import Facts, FreeName, Plan
 from kstreams.streams.serdes import KnownSerde, needed

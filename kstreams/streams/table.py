@@ -15,9 +15,9 @@ from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.stored_names import dashed
 from kstreams.streams.functions import name_of
 from kstreams.streams.join_steps import Joinable, JoinCall
-from kstreams.streams.names import dashed
 from kstreams.streams.plan import Facts, FreeName, Plan, Step
 from kstreams.streams.serdes import KnownSerde, needed
 from kstreams.streams.stream import Stream

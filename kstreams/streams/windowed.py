@@ -22,7 +22,7 @@ from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.store import WindowStore
-from kstreams.streams.names import dashed
+from kstreams.stored_names import dashed
 from kstreams.streams.plan import Facts
 from kstreams.streams.serdes import KnownSerde, Unknown
 from kstreams.streams.stream import Stream

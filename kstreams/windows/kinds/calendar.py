@@ -10,7 +10,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from kstreams.options import checks_options
-from kstreams.stored_names import kebab
+from kstreams.stored_names import dashed, kebab
 from kstreams.times import span_ms
 from kstreams.windows.columns.assignment import Assigner, searched
 from kstreams.windows.engine import WindowEngine, time_engine
@@ -108,7 +108,7 @@ class CalendarWindows:
         by_other_week = self.unit == "week" and self.week_start != "monday"
         first = f"from-{self.week_start}" if by_other_week else ""
         zone = "" if self.tz == "UTC" else kebab(self.tz.replace("+", "-plus-"))
-        return "-".join(filter(None, ("per", count, self.unit, first, zone)))
+        return dashed("per", count, self.unit, first, zone)
 
     @property
     def engine(self) -> WindowEngine:
