@@ -123,7 +123,7 @@ def test_problem_of_two_stores_has_the_call_of_each_node() -> None:
     builder = TopologyBuilder("shop")
     lines = builder.add_source("lines", LINES)
     for line, value in ((4, TEXT), (5, INT64)):
-        store: Any = key_value_store("counts", key=TEXT, value=value)  # type: ignore[misc]
+        store: Any = key_value_store("counts", key=TEXT, value=value)
         with builder.origin(CallSite(SHOP, line)):
             keep: Any = filter_(lambda _, v: v > 0)
             node = builder.add_processor(f"node{line}", keep, lines, stores=[store])
