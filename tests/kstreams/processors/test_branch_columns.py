@@ -73,8 +73,7 @@ def topology(
     branches = builder.branch("by", node, tests, default=default)
     if met:
         builder.add_sink("out", OUT, builder.merge("all", *branches.values()))
-        return builder.build()
-    for number, (label, branch) in enumerate(branches.items()):
+    for number, (label, branch) in enumerate(branches.items() if not met else ()):
         last = branch
         if below == "values":
             last = builder.add_processor(f"v{number}", map_values(lambda v: v + 1), last)
@@ -86,7 +85,8 @@ def topology(
         elif below == "stores":
             last = builder.add_processor(f"s{number}", Summing, last, stores=[SUMS])
         builder.add_sink(f"sink {label}", Topic(f"out-{number}", TEXT, INT64), last)
-    return builder.build()
+    built: Topology = builder.build()
+    return built
 
 
 def results(made: Topology, batches: list[list[tuple[str, int]]], *, by_record: bool) -> Any:

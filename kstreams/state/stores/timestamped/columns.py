@@ -39,8 +39,9 @@ class TimestampedColumns(EntryColumns):
             SerializationError: A number in a value is out of range.
         """
         if self._of_objects:
-            return values[1].tolist()
-        return [value for value, _ in self._value.deserialize_many(self.layout.encode(values))]
+            return list(values[1])
+        pairs: list[Any] = self._value.deserialize_many(self.layout.encode(values))
+        return [value for value, _ in pairs]
 
     @classmethod
     def of(
