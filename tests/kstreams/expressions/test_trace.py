@@ -117,6 +117,7 @@ class Added(metaclass=Adding):
 
 
 RATE = 3
+pickled: Any = getattr(cloudpickle, "dumps")  # noqa: B009  # without types
 SEEDED = random.Random(1)
 ORDER = Order("ann", 2.5, 4)
 
@@ -285,6 +286,6 @@ def test_function_by_records_creates_objects_and_tests_none() -> None:
 @pytest.mark.parametrize("function", [lambda o: o.price * RATE, lambda o: ~(o.price > RATE)])
 def test_recorded_function_can_be_sent_to_workers(function: Any) -> None:
     found = recorded(function)
-    copy = pickle.loads(cloudpickle.dumps(found))
+    copy = pickle.loads(pickled(found))
     assert copy(ORDER) == found(ORDER)
     assert copy.tree == found.tree
