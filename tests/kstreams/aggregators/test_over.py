@@ -98,7 +98,8 @@ def summary(place: int, name: str, *, updates: bool) -> Any:
 def outcome(made: Any, batches: Any, *, records: bool) -> tuple[list[Any], bool]:
     """Run batches; return the output, and whether one failed."""
     failed = False
-    with TopologyTestDriver(made, interceptors=[ByRecord()] if records else []) as driver:
+    interceptors: Any = [ByRecord()] if records else []
+    with TopologyTestDriver(made, interceptors=interceptors) as driver:
         try:
             for batch in batches:
                 for key, item in batch:

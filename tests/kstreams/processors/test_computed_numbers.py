@@ -112,7 +112,7 @@ def chain(shape: Shape) -> Any:
 def outcome(shape: Shape, values: list[Any], *, records: bool) -> tuple[list[Any], str | None]:
     """Run one batch; return the output as bytes, and the class of the error."""
     serde = SERDES[shape[0]]
-    interceptors = [ByRecord()] if records else []
+    interceptors: Any = [ByRecord()] if records else []
     failure = None
     with TopologyTestDriver(chain(shape), interceptors=interceptors) as driver:
         try:
