@@ -294,3 +294,13 @@ def test_table_that_is_looked_up_and_read_runs_by_records() -> None:
     last = Topic("last", TEXT, INT64, nulls="pass")
     builder.add_sink("last", last, builder.to_stream("stream", table))
     assert "execution: columns" not in builder.build().describe()
+
+
+@pytest.mark.parametrize("execution", ["columns", "records"])
+def test_join_sees_the_row_and_time_before_a_later_change_of_the_batch(execution: str) -> None:
+    batches: list[Batch] = [
+        [("values", "a", 1.0, 5)],
+        [("others", "a", "x", 1), ("values", "a", 2.0, 20)],
+    ]
+    rows, _, _ = results(topology("sum", "inner", execution), DOUBLE, batches)
+    assert [(value, time) for _, _, _, value, time, _ in rows] == [(b"1.0+1", 5), (b"3.0+1", 20)]
