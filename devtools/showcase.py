@@ -15,6 +15,7 @@ from typing import Any
 from kstreams import INT64, TEXT, DeadLetter, Topic, Topology, TopologyBuilder
 from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
+from kstreams.call_site import CallSite
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.storage.named_home import home_of
@@ -80,6 +81,7 @@ class Names:
     worker: str = "worker-2/4711"
     error: str = "ValueError: invalid literal for int() with base 10: 'twelve'"
     words: tuple[str, ...] = tuple(_WORDS)
+    file: str = "words.py"
 
 
 @dataclass
@@ -129,9 +131,11 @@ class Showcase:
         builder = TopologyBuilder(names.app)
         topic = Topic("lines", TEXT, INT64)
         lines = builder.add_source(names.source, topic, on_error=DeadLetter(LETTERS))
-        words = builder.add_processor(names.split, filter_(_any), lines)
+        with builder.origin(CallSite(names.file, 12)):
+            words = builder.add_processor(names.split, filter_(_any), lines)
         moved = builder.repartition(names.edge, words, key=TEXT, value=INT64)
-        counted = builder.add_processor(names.count, filter_(_any), moved, stores=[self.store])
+        with builder.origin(CallSite(names.file, 14)):
+            counted = builder.add_processor(names.count, filter_(_any), moved, stores=[self.store])
         builder.add_processor(names.trend, filter_(_any), moved, stores=[self.windows])
         builder.add_sink(names.sink, Topic("totals", TEXT, INT64), counted)
         return builder.build()

@@ -40,6 +40,7 @@ def _explanation(app: Showcase) -> Mapping[str, Any]:
                 "via": [f"{names.edge}/3#{13 + number}"],
             },
             "node": names.count,
+            "defined_at": f"{names.file}:14",
             "key": word,
             "value": 1,
             "before": [{"value": 3_978 + number}],
@@ -74,7 +75,14 @@ def _trace(app: Showcase) -> Mapping[str, Any]:
     names = app.names
     word, time = names.words[0], app.now_ms - 3_000
     no: dict[str, Any] = {"reason": "", "store": None, "before": [], "after": []}
-    one: dict[str, Any] = {**no, "key": word, "value": 1, "timestamp_ms": time}
+    place = f"{names.file}:12"
+    one: dict[str, Any] = {
+        **no,
+        "key": word,
+        "value": 1,
+        "timestamp_ms": time,
+        "defined_at": place,
+    }
     first, second = f"{names.source}/3", f"{names.edge}/1"
     written = {"store": names.counts, "before": [{"value": 41}], "after": [{"value": 42}]}
     steps = [

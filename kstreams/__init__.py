@@ -2,6 +2,7 @@
 
 This module has the names that a first app needs. The other public modules:
 
+- `kstreams.streams`: streams and tables in chained calls, Kafka Streams' DSL.
 - `kstreams.topology`: connect sources, processors and sinks.
 - `kstreams.operators`: ready-made processors; `kstreams.processors`: classes to derive from;
   `kstreams.joins`: joins of two values.

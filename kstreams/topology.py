@@ -17,6 +17,7 @@ types of key and value. `build` checks everything and returns a `Topology` for a
 - `event_time=wall_clock()` of a source uses the processing time as the time of a record.
 - `feed(node, update)` is an input of `TopologyBuilder.cogroup`, a table of several inputs.
 - `TopologyBuilder.validate` forwards bad records as `Invalid`.
+- `with builder.origin(CallSite(file, line))` states the place in the code that defines nodes.
 - `PartitionGroup` and the classes named `...Node` describe a built topology.
 
 Example:
@@ -31,6 +32,7 @@ Example:
 
 from __future__ import annotations
 
+from kstreams.call_site import CallSite
 from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.graph.building.feed import Feed, FeedSupplier, feed
 from kstreams.graph.global_tables import AppTable, GlobalDefinition, GlobalTable
@@ -58,6 +60,7 @@ from kstreams.processors.validate import Invalid
 
 __all__ = (
     "AppTable",
+    "CallSite",
     "DeadLetter",
     "Feed",
     "FeedSupplier",

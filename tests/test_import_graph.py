@@ -26,6 +26,15 @@ _ALLOWED = {
     # As for `S3(...)`: `Kafka(...)` opens its feed, `Webhook(...)` its intake.
     ("kstreams_kafka.options", "kstreams_kafka.feed"),
     ("kstreams_webhook.webhook", "kstreams_webhook.receiver"),
+    # A step of a stream returns a stream or a table, and a table becomes a stream.
+    ("kstreams.streams.stream_base", "kstreams.streams.stream"),
+    ("kstreams.streams.record_steps", "kstreams.streams.stream"),
+    ("kstreams.streams.join_steps", "kstreams.streams.stream"),
+    ("kstreams.streams.processor_steps", "kstreams.streams.stream"),
+    ("kstreams.streams.stream", "kstreams.streams.grouped"),
+    ("kstreams.streams.stream", "kstreams.streams.table"),
+    ("kstreams.streams.table", "kstreams.streams.grouped_table"),
+    ("kstreams.streams.windowed", "kstreams.streams.grouped"),
 }
 """Imports inside functions, or only for types, that may close a circle."""
 

@@ -11,6 +11,7 @@ from kstreams.expressions.computation import PartFunction
 from kstreams.parameters import Parameters, fields_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.stored_names import named_part
 
 __all__ = (
     "A_co",
@@ -20,6 +21,7 @@ __all__ = (
     "S",
     "V_contra",
     "aggregator_identity",
+    "aggregator_name",
     "aggregator_parameters",
     "can_merge",
     "is_exact",
@@ -50,6 +52,10 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
     An attribute `identity`, a string, names the aggregator in checkpoints: the next start rejects
     states of another identity. Without the attribute, the identity is the name of the class and,
     for a dataclass, its fields that are strings, numbers or time spans.
+
+    An attribute `name`, a string such as `count`, is the aggregator's part of the names of stores
+    that the library derives from code; see `aggregator_name`. Without the attribute, the name of
+    the class is used.
 
     Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one object; the first
     record creates the state, as `min` and `reduce` require.
@@ -154,6 +160,16 @@ def aggregator_identity(aggregator: object) -> str:
         return found
     own = ", ".join(f"{name}={value!r}" for name, value in fields_of(aggregator).items())
     return f"{type(aggregator).__name__}({own})"
+
+
+def aggregator_name(aggregator: object) -> str:
+    """Return the aggregator's part of stored names: `count`, `price-sum`, `top-3`.
+
+    The part is the aggregator's attribute `name`, or else the name of its class, in lower case with
+    dashes. Aggregators that are defined by a function have the name of the function. A change of
+    the name is a change of the names of stores, so the next start refuses the stored state.
+    """
+    return named_part(aggregator)
 
 
 def aggregator_parameters(aggregator: object) -> Parameters:

@@ -37,6 +37,7 @@ def collect(
 @dataclass(frozen=True)
 class _Collect(Generic[V]):
     identity: ClassVar[str] = "collect"
+    name: ClassVar[str] = "collect"
 
     state: Serde[tuple[V, ...]]
     most: int

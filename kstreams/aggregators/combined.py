@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kstreams.aggregators.aggregator import (
     Aggregator,
     aggregator_identity,
+    aggregator_name,
     is_exact,
     merge_of,
     remove_of,
@@ -36,6 +37,11 @@ class Combined:
     def identity(self) -> str:
         """Return the identity that is recorded with states."""
         return f"combine({', '.join(map(aggregator_identity, self.aggregators))})"
+
+    @property
+    def name(self) -> str:
+        """Return the names of the aggregators, as a part of stored names."""
+        return "-".join(map(aggregator_name, self.aggregators))
 
     @property
     def exact(self) -> bool:

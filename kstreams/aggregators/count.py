@@ -26,6 +26,7 @@ def count() -> InvertibleAggregator[object, object, int, int]:
 @dataclass(frozen=True)
 class _Count:
     identity: ClassVar[str] = "count"
+    name: ClassVar[str] = "count"
 
     @property
     def state(self) -> Serde[int]:

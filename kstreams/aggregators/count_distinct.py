@@ -40,6 +40,7 @@ _OR_APPROXIMATE = ", or count with approx_count_distinct"
 @dataclass(frozen=True)
 class _CountDistinct(Generic[V]):
     identity: ClassVar[str] = "count_distinct"
+    name: ClassVar[str] = "count-distinct"
 
     state: Serde[frozenset[V]]
     most: int

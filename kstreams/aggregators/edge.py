@@ -57,6 +57,7 @@ def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
 
 class _First(Edge[V]):
     identity: ClassVar[str] = "first"
+    name: ClassVar[str] = "first"
     latest: ClassVar[bool] = False
 
     def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:
@@ -77,6 +78,7 @@ def last(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
 
 class _Last(Edge[V]):
     identity: ClassVar[str] = "last"
+    name: ClassVar[str] = "last"
     latest: ClassVar[bool] = True
 
     def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:

@@ -29,6 +29,11 @@ class Extreme(Generic[V]):
     @property
     def identity(self) -> str:
         """Return the identity that is recorded with states."""
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """Return the aggregator's part of stored names."""
         return "max" if self.greatest else "min"
 
     def init(self, record: Record[Any, V]) -> V:

@@ -10,6 +10,7 @@ from kstreams._types import K, V
 from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.stored_names import function_part
 
 __all__ = ("fold",)
 
@@ -66,6 +67,10 @@ class _Fold(Generic[K, V, S]):
     function: Callable[[S, Record[K, V]], S]
     merging: Callable[[S, S], S] | None
     removing: Callable[[S, Record[K, V]], S] | None = None
+
+    @property
+    def name(self) -> str:
+        return function_part(self.function) or "fold"
 
     def init(self, record: Record[K, V]) -> S:
         return self.function(self.initial(), record)

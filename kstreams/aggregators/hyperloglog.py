@@ -87,6 +87,7 @@ class _SketchSerde(Serde[bytes]):
 @dataclass(frozen=True)
 class _ApproxCountDistinct(Generic[V]):
     identity: ClassVar[str] = "approx_count_distinct"
+    name: ClassVar[str] = "approx-count-distinct"
 
     state: _SketchSerde
     value: Serde[V]

@@ -34,6 +34,7 @@ def mean() -> InvertibleAggregator[object, float, tuple[int, float], float]:
 @dataclass(frozen=True)
 class _Mean:
     identity: ClassVar[str] = "mean"
+    name: ClassVar[str] = "mean"
     exact: ClassVar[bool] = False
 
     @property

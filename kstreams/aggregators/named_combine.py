@@ -17,6 +17,7 @@ from kstreams.errors import TopologyError
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import FieldsSerde
+from kstreams.stored_names import function_part, kebab
 
 __all__ = ("AnyAggregator", "AnyInvertibleAggregator", "NamedCombined", "named_combined")
 
@@ -27,6 +28,8 @@ V_contra = TypeVar("V_contra", contravariant=True)
 A_co = TypeVar("A_co", covariant=True)
 """Type of the results."""
 
+_PLAIN = (dict, NamedResults)
+"""Classes that do not describe the results."""
 _State = tuple[Any, ...]
 """The states of the aggregators, in the order of the sorted names."""
 
@@ -104,6 +107,13 @@ class NamedCombined:
         parts = zip(self.names, self.combined.aggregators, strict=True)
         named = (f"{name}={aggregator_identity(each)}" for name, each in parts)
         return f"combine({', '.join(named)})"
+
+    @property
+    def name(self) -> str:
+        """Return the class of the results, or else the sorted names, as a part of stored names."""
+        make = self.make
+        part = "" if make is None or make in _PLAIN else function_part(make)
+        return part or kebab("-".join(self.names))
 
     @property
     def exact(self) -> bool:

@@ -11,6 +11,7 @@ from kstreams.aggregators.aggregator import (
     Aggregator,
     InvertibleAggregator,
     aggregator_identity,
+    aggregator_name,
     is_exact,
     merge_of,
     part_identity,
@@ -19,9 +20,11 @@ from kstreams.aggregators.aggregator import (
 from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.aggregators.columns.over import OverForm
 from kstreams.aggregators.exact_sum import unrounded
+from kstreams.aggregators.field import Field
 from kstreams.expressions.computation import PartFunction
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.stored_names import dashed, function_part, kebab
 
 __all__ = ("over",)
 
@@ -60,6 +63,12 @@ class _Over(Generic[K, V, W, S, A]):
     @property
     def identity(self) -> str:
         return f"{aggregator_identity(self.aggregator)} of {part_identity(self.part)}"
+
+    @property
+    def name(self) -> str:
+        part = self.part
+        own = kebab(part.name) if isinstance(part, Field) else function_part(part)
+        return dashed(own, aggregator_name(self.aggregator))
 
     @property
     def unrounded(self) -> _Over[Any, V, W, Any, S] | None:

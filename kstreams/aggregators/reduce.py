@@ -12,6 +12,7 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.reduce import reducing_form
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.stored_names import function_part
 
 __all__ = ("Reducing", "reducing")
 
@@ -51,6 +52,11 @@ class Reducing(Generic[V]):
     function: Callable[[V, V], V]
     state: Serde[V]
     removing: Callable[[V, V], V] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function, or else `reduce`, as a part of stored names."""
+        return function_part(self.function) or "reduce"
 
     def init(self, record: Record[Any, V]) -> V:
         """Return the value of the record."""

@@ -35,6 +35,7 @@ def sum_(number: Serde[N]) -> InvertibleAggregator[object, N, N, N]:
 @dataclass(frozen=True)
 class _Sum(Generic[N]):
     identity: ClassVar[str] = "sum"
+    name: ClassVar[str] = "sum"
 
     state: Serde[N]
 

@@ -11,6 +11,7 @@ from kstreams.aggregators.aggregator import Aggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.sequences import SequenceSerde
+from kstreams.stored_names import function_part
 
 __all__ = ("Comparable", "top_n")
 
@@ -53,6 +54,11 @@ class _TopN(Generic[V]):
     @property
     def identity(self) -> str:
         return f"top_n({self.n})" if self.by is None else f"top_n({self.n}, by a function)"
+
+    @property
+    def name(self) -> str:
+        part = "" if self.by is None else function_part(self.by)
+        return f"top-{self.n}-by-{part}" if part else f"top-{self.n}"
 
     def init(self, record: Record[Any, V]) -> tuple[V, ...]:
         return (record.value,)

@@ -42,6 +42,7 @@ class _Variance:
     """Aggregates count, mean, and sum of squared deviations from the mean."""
 
     identity: ClassVar[str] = "variance"
+    name: ClassVar[str] = "variance"
     exact: ClassVar[bool] = False
     missing: int
 

@@ -29,6 +29,13 @@ class Grouped:
         """Return the row number of each group's first row."""
         return self.order[self.runs.firsts]
 
+    @property
+    def arrival(self) -> Ints:
+        """Return the position of each row in sorted order, by row number."""
+        found = np.empty_like(self.order)
+        found[self.order] = np.arange(len(found))
+        return found
+
 
 def grouped(major: Ints, minor: Ints, minors: int) -> Grouped:
     """Group rows by a pair of numbers, sorted by the major number first.

@@ -14,9 +14,11 @@ __all__ = (
 
 
 _PLACES = (
-    *("app", "group", "node", "store", "target"),
+    *("app", "group", "node", "origin", "store", "target"),
     *("topic", "partition", "offset", "file", "record"),
 )
+
+_TITLES = {"origin": "defined at"}
 
 
 _MAX_KEY_CHARS = 80
@@ -36,7 +38,8 @@ class Where:
     Topic, partition, offset, timestamp and key describe one record. If a topic rejects a result,
     `target` is that topic, and the other attributes describe the input record of the result; an
     unknown key or timestamp is that of the result. For a record of a file, `file` names the file,
-    and `record` is the record's number in the file, counted from 1.
+    and `record` is the record's number in the file, counted from 1. `origin` is the file and line
+    of the code that defines the node.
     """
 
     app: str | None = None
@@ -51,11 +54,12 @@ class Where:
     target: str | None = None
     file: str | None = None
     record: int | None = None
+    origin: str | None = None
 
     def __str__(self) -> str:
         """Return the known parts as text, outermost first; empty if none is known."""
         parts = [
-            f"{name} {repr_of(value, _MAX_NAME_CHARS)}"
+            f"{_TITLES.get(name, name)} {repr_of(value, _MAX_NAME_CHARS)}"
             for name in _PLACES
             if (value := getattr(self, name)) is not None
         ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
+from kstreams.call_site import Located
 from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.join_terms import Terms, terms_of
@@ -105,7 +106,7 @@ class Loop(Node[K, V]):
 
 
 @dataclass(frozen=True)
-class SourceNode:
+class SourceNode(Located):
     """Reads a topic or a log.
 
     Attributes:
@@ -123,7 +124,7 @@ class SourceNode:
 
 
 @dataclass(frozen=True)
-class ProcessorNode:
+class ProcessorNode(Located):
     """Runs a processor on single records, or on tables of records.
 
     Attributes:
@@ -186,7 +187,7 @@ class JoinNode(ProcessorNode):
 
 
 @dataclass(frozen=True)
-class RepartitionNode:
+class RepartitionNode(Located):
     """Moves records to the tasks that own their keys: an edge between two groups.
 
     Attributes:
@@ -210,7 +211,7 @@ class RepartitionNode:
 
 
 @dataclass(frozen=True)
-class LoopNode:
+class LoopNode(Located):
     """The start of a loop in a group: forwards the records that the previous batch wrote to it.
 
     Attributes:
@@ -227,7 +228,7 @@ class LoopNode:
 
 
 @dataclass(frozen=True)
-class LoopEndNode:
+class LoopEndNode(Located):
     """Writes records to a loop; the next batch reads them."""
 
     name: str
@@ -257,7 +258,7 @@ SinkTarget = (
 
 
 @dataclass(frozen=True)
-class SinkNode:
+class SinkNode(Located):
     """Writes records to a topic, to standard output, to a function or to another `Sink`."""
 
     name: str

@@ -257,6 +257,10 @@ class Topology:
 
         return to_dot(self)
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Return the text and the Mermaid diagram for notebooks, by MIME type."""
+        return {"text/plain": self.describe(), "text/vnd.mermaid": self.to_mermaid()}
+
 
 def without_parameters(shape: Mapping[str, Mapping[str, _Part]]) -> dict[str, dict[str, _Part]]:
     """Return the result of `Topology.shape` without the parameters of stores."""

@@ -9,16 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.columns.grouping import grouped
-from kstreams.columns.keys import KeyCodes
-from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import naming
+from kstreams.processors.keyed_states import KeyedStates
 from kstreams.serde.layout import Columns
-from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.columns import TimestampedColumns
 
 __all__ = ("AggregateColumns",)
 
@@ -36,41 +32,31 @@ class AggregateColumns(ColumnProcessor):
     def __init__(
         self, form: StampedForm, store: StoreSpec[Any], source: ColumnSource, *, each: bool
     ) -> None:
+        self._states = KeyedStates(form, store, source)
         self._form = form
-        self._spec = store
-        self._source = source
         self._each = each
 
     @property
     def reads_values(self) -> bool:
         """Return True if the aggregator reads values, or if null values must be dropped."""
-        return self._form.reads_values or self._source.nulls
+        return self._states.reads_values
 
     def init(self, context: BatchContext) -> None:
         """Open the store, and schedule the forwarding of results at the end of the batch."""
         super().init(context)
-        self._store = TimestampedColumns.of(
-            context.store(self._spec), objects=self._form.of_objects
-        )
+        self._states.open(context)
         self._hold = context.hold(self._release)
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
-        for name in ("key", "value") if self.reads_values else ("key",):
+        for name in self._states.required:
             table = self.without_nulls(table, name)
         if not table.num_rows:
             return
-        keys = KeyCodes(table.column("key").combine_chunks(), self._source.key)
-        groups = grouped(np.zeros(len(keys.codes), np.int64), keys.codes, len(keys))
-        values = ValueColumn(table.column("value").combine_chunks(), self._source.value)
-        with naming(table, self._source.key):
-            lifted = self._form.lift(values, table.column("timestamp").to_numpy())
-        lifted = tuple(column[groups.order] for column in lifted)
-        handles = objects_of(keys.stored)
-        places, before = self._store.read(handles)
-        with naming(table, self._source.key, groups.order):
+        keys, groups, lifted, handles, before, places = self._states.of_rows(table)
+        with naming(table, self._states.source.key, groups.order):
             state = self._form.reduce_onto(before, places, lifted, groups.runs)
-        self._store.write(handles, state)
+        self._states.store.write(handles, state)
         if self._each:
             state = self._form.updates(lifted, groups, before, places)
             typed = keys.typed.take(pa.array(keys.codes))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Generic
 
 from kstreams._types import K, V
+from kstreams.processors.branch_columns import BranchColumns, ForwardColumns
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import Input, Need, NodeForm
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.entered import entered
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
-__all__ = ("Branch", "PassThrough")
+__all__ = ("Branch", "PassThrough", "Through")
 
 
 class PassThrough(ClosureProcessor[K, V, K, V]):
@@ -28,6 +32,20 @@ class PassThrough(ClosureProcessor[K, V, K, V]):
     def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
         """Return the context's `forward`."""
         return context.forward
+
+
+@dataclass(frozen=True)
+class Through(Generic[K, V]):
+    """Creates the processors that forward each record unchanged, by records or by columns."""
+
+    def __call__(self) -> PassThrough[K, V]:
+        """Return a new processor of single records."""
+        return PassThrough()
+
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the column form, which forwards each table unchanged."""
+        return NodeForm((Need.COLUMNS,), lambda _: ForwardColumns(), follower=True)
 
 
 class Branch(FixedKeyProcessor[K, V, V]):
@@ -50,7 +68,7 @@ class Branch(FixedKeyProcessor[K, V, V]):
             branches: The predicates by branch, in the order in which they are tried.
             default: The branch of records for which no predicate is true; None drops them.
         """
-        return partial(cls, name, dict(branches), default)
+        return _Branching(name, tuple(branches.items()), default)
 
     def process(self, record: Record[K, V]) -> None:
         """Forward to the first branch whose predicate is true, otherwise to the default."""
@@ -62,3 +80,23 @@ class Branch(FixedKeyProcessor[K, V, V]):
             self.context.drop("no-branch")
         else:
             self.context.forward_to(self._default, record)
+
+
+@dataclass(frozen=True)
+class _Branching(Generic[K, V]):
+    name: str
+    branches: tuple[tuple[str, Callable[[K, V], bool]], ...]
+    default: str | None
+
+    def __call__(self) -> Branch[K, V]:
+        return Branch(self.name, dict(self.branches), self.default)
+
+    @property
+    def column_form(self) -> NodeForm:
+        return NodeForm((Need.COLUMNS | Need.DECODED,), self._by_columns, follower=True)
+
+    def _by_columns(self, rows: Input) -> ColumnProcessor:
+        children = tuple(f"{self.name}.{label}" for label, _ in self.branches)
+        tests = tuple(test for _, test in self.branches)
+        default = None if self.default is None else f"{self.name}.{self.default}"
+        return entered(BranchColumns(children, tests, default), rows)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from kstreams.call_site import origin_text
 from kstreams.errors import KStreamsError, OutsideBatchError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
@@ -298,7 +299,8 @@ class Task:
             self._room.close()
 
     def _here(self, error: KStreamsError) -> KStreamsError:
-        return error.at(group=self.group.name, partition=self.id.partition)
+        origin = origin_text((*self.group.entries, *self.group.nodes), error.where.node)
+        return error.at(group=self.group.name, partition=self.id.partition, origin=origin)
 
     def _fire_stream_time(self) -> None:
         """Fire the punctuators that stream time has made due."""

@@ -25,7 +25,7 @@ MOST_FAILURES = 20
 """Maximum number of failures that the reader returns."""
 
 _QUOTING = (ProcessingError, SerdeError, RecordRefusedError, MisplacedKeyError)
-_NAMES = ("app", "group", "node", "store", "target", "topic", "file")
+_NAMES = ("app", "group", "node", "origin", "store", "target", "topic", "file")
 _NUMBERS = ("partition", "offset", "timestamp", "record")
 _MOST_CHARS = 4_000
 

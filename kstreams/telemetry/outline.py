@@ -3,7 +3,7 @@
     {"f": 1, "name": "shop", "fingerprint": "..", "groups": [
         {"name": "lines", "query": "lines", "tasks": 4,
          "nodes": [{"name": "split", "kind": "processor", "execution": "columns", "topic": "",
-                    "stores": [], "reads": []}],
+                    "stores": [], "reads": [], "log": "", "origin": "words.py:12"}],
          "stores": [{"name": "counts", "kind": "key-value", "key": "text", "value": "int64",
                      "changelog": null}]}],
      "edges": [["lines", "split"], ["split", "by-word"], ["by-word", "count"]],
@@ -12,13 +12,14 @@
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
 A repartition edge is a node of the group that writes to it. `topic` is the name or label of the
 topic of a source or sink. A source of a log has its label in `log`. `dead_letters` are pairs of
-a node and its dead-letter topic; earlier versions of the library did not write them.
+a node and its dead-letter topic. `origin` is the place in the code that defines the node. Earlier
+versions of the library wrote neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kstreams.graph.execution.planner import ExecutionPlanner
@@ -72,6 +73,7 @@ class NodeOutline:
         stores: Names of the stores that the node reads and writes.
         reads: Names of the global tables that the node reads.
         log: Label of the log of a source that is not a topic.
+        origin: The file and line that define the node, such as `shop.py:12`; empty if not known.
     """
 
     name: str
@@ -81,6 +83,7 @@ class NodeOutline:
     stores: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     log: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,15 +196,18 @@ def _nodes(group: PartitionGroup) -> list[NodeOutline]:
     found = []
     for node in group.nodes:
         kind, topic = _kind(node)
+        origin = "" if node.origin is None else str(node.origin)
+        outline = NodeOutline(node.name, kind, topic, origin=origin)
         if isinstance(node, ProcessorNode):
-            execution = executions.summary(node) or ""
-            stores = tuple(spec.name for spec in node.stores)
-            reads = tuple(spec.name for spec in node.globals)
-            found.append(NodeOutline(node.name, kind, topic, execution, stores, reads))
+            outline = replace(
+                outline,
+                execution=executions.summary(node) or "",
+                stores=tuple(spec.name for spec in node.stores),
+                reads=tuple(spec.name for spec in node.globals),
+            )
         elif isinstance(node, SourceNode) and node.log is not None:
-            found.append(NodeOutline(node.name, kind, topic, log=node.log.label))
-        else:
-            found.append(NodeOutline(node.name, kind, topic))
+            outline = replace(outline, log=node.log.label)
+        found.append(outline)
     return found
 
 
@@ -242,6 +248,7 @@ def _read_node(fields: Fields) -> NodeOutline:
         tuple(checked_text(name, "a store") for name in fields.items("stores")),
         tuple(checked_text(name, "a store") for name in fields.items("reads")),
         fields.text("log", ""),
+        fields.text("origin", ""),
     )
 
 

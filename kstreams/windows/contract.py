@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-__all__ = ("MAX_WINDOWS", "Closing", "TimeWindows")
+from kstreams.stored_names import named_part
+
+__all__ = ("MAX_WINDOWS", "Closing", "TimeWindows", "windows_name")
 
 MAX_WINDOWS = 5_000
 """The default maximum number of windows that contain a record."""
@@ -42,6 +44,9 @@ class TimeWindows(Closing, Protocol):
     methods must be pure functions with the same results in every process. Instances must compare by
     value, and support pickling.
 
+    An attribute `name`, a string such as `shifts-6h`, is the part of the names of stores that the
+    library derives from code; see `windows_name`.
+
     Example:
         Windows of six hours from 04:00 UTC on, as shifts are:
 
@@ -71,3 +76,13 @@ class TimeWindows(Closing, Protocol):
     def end(self, start_ms: int) -> int:
         """Return the exclusive end (ms) of the window with the given start (ms)."""
         ...
+
+
+def windows_name(windows: Closing) -> str:
+    """Return the windows' part of stored names: `per-1m`, `sessions-30m`.
+
+    The part is the attribute `name` of the windows, or else the name of their class, in lower case
+    with dashes. The name of a built-in kind has its sizes, but not its grace: a store keeps its
+    states if the grace changes.
+    """
+    return named_part(windows)

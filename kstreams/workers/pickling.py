@@ -10,6 +10,7 @@ from typing import Any
 import cloudpickle
 
 from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.call_site import origin_text
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
 from kstreams.user_code import runpy_scripts
@@ -45,7 +46,11 @@ def pickled(settings: StageSettings) -> bytes:
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
                     hint="create connections, locks and files in the processor's init.",
-                    where=Where(group=settings.group.name, node=node.name),
+                    where=Where(
+                        group=settings.group.name,
+                        node=node.name,
+                        origin=origin_text((node,), node.name),
+                    ),
                 ) from cause
         raise CompileError(
             "the backend, the connection or an interceptor cannot be sent to executors: "

@@ -169,7 +169,7 @@ def _show_change(
             escape(_text(found, step.step.after)),
             "[dim]none[/]" if step.origin is None else f"[cyan]{escape(str(step.origin))}[/]",
             "" if step.origin is None else escape(" ".join(step.origin.via)),
-            escape(step.step.node),
+            f"{escape(step.step.node)} [dim]{escape(step.defined_at)}[/]",
             "" if record is None else escape(printable(record.key)),
             "" if record is None else escape(printable(record.value)),
             f"[yellow]{escape(step.step.dropped)}[/]",

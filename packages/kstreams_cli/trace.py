@@ -105,7 +105,7 @@ def _show(each: TracedBatch) -> None:
         record = step.record
         table.add_row(
             escape(str(step.task)),
-            "  " * step.depth + f"[cyan]{escape(step.node)}[/]",
+            "  " * step.depth + f"[cyan]{escape(step.node)}[/] [dim]{escape(step.defined_at)}[/]",
             f"[yellow]{step.what}[/]" if step.what == "dropped" else step.what,
             "" if record is None else escape(printable(record.key)),
             "" if record is None else escape(printable(record.value)),

@@ -16,7 +16,7 @@ from kstreams_explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams_explain.history import KeyChange, KeyHistory, history_of
 from kstreams_explain.key_rows import KeyRows, Rows
 from kstreams_explain.key_watch import KeyWatch, Step, TouchedKey
-from kstreams_explain.origins import Edges, EdgeWatch, Origin
+from kstreams_explain.origins import Edges, EdgeWatch, Origin, definitions
 from kstreams_explain.replayed_app import ReplayedApp, ReplayedQuery
 
 __all__ = ("ExplainedChange", "ExplainedStep", "Explanation", "ReadRange", "explain_key")
@@ -44,10 +44,12 @@ class ExplainedStep:
         step: The node, the record that the node received, and the rows before and after.
         origin: The topic record that caused the step; None if the cause is a timer or a
             `BatchProcessor`.
+        defined_at: The file and line that define the node; empty if not known.
     """
 
     step: Step
     origin: Origin | None
+    defined_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,10 @@ class Explanation:
         history: [{batch, wall_ms, before, after}], newest first,
         explained: [{batch, wall_ms, before, after, equal: true, false or null, end: rows,
         not_run, seconds, ranges: [{topic, partition, from_offset, to_offset}], steps_total,
-        steps: [{record: {topic, partition, offset, timestamp_ms, via} or null, node, key,
-        value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and `value`
-        are those of the record that the node received.
+        steps: [{record: {topic, partition, offset, timestamp_ms, via} or null, node, defined_at,
+        key, value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and
+        `value` are those of the record that the node received; `defined_at` is the file and line
+        that define the node, if known.
 
         Args:
             skip: Number of steps of each batch to leave out first.
@@ -150,6 +153,7 @@ class Explanation:
         return {
             "record": None if found.origin is None else found.origin.to_json(),
             "node": step.node,
+            "defined_at": found.defined_at,
             "key": None if step.record is None else exact(step.record.key),
             "value": None if step.record is None else exact(step.record.value),
             "before": shown(step.before),
@@ -236,7 +240,11 @@ def _explained(
             end = _as_it_ran(replay, rows, task)
     except KStreamsError as exc:
         return ExplainedChange(change, not_run=why_not(exc), ranges=ranges)
-    steps = [ExplainedStep(step, watch.edges.origin(step.row)) for step in watch.steps]
+    places = definitions(query.settings.groups)
+    steps = [
+        ExplainedStep(step, watch.edges.origin(step.row), places.get(step.node, ""))
+        for step in watch.steps
+    ]
     if end != watch.last:
         steps.append(ExplainedStep(Step(None, "", None, watch.last, end), None))
     seconds = time.perf_counter() - begun

@@ -16,7 +16,7 @@ from kstreams.task.progress.cursor import Cursor
 from kstreams.task.records.queues import Queue
 from kstreams.task.records.rows import RecordCall, Stream
 
-__all__ = ("UNDONE", "EdgeWatch", "Edges", "Origin", "Row")
+__all__ = ("UNDONE", "EdgeWatch", "Edges", "Origin", "Row", "definitions")
 
 UNDONE = ("skipped-", "dead-letter-")
 """Prefixes of drop reasons for which all effects of the record are undone."""
@@ -51,6 +51,15 @@ class Origin:
     def to_json(self) -> dict[str, object]:
         """Return `{topic, partition, offset, timestamp_ms, via}`."""
         return {**vars(self), "via": list(self.via)}
+
+
+def definitions(groups: Iterable[PartitionGroup]) -> dict[str, str]:
+    """Return the file and line that define each node, by node; nodes without an origin are absent.
+
+    An origin of a node is a place in the code, and has nothing to do with the origin of a record.
+    """
+    nodes = (node for group in groups for node in group.nodes)
+    return {node.name: str(node.origin) for node in nodes if node.origin is not None}
 
 
 @dataclass

@@ -38,6 +38,7 @@ class TracedStep:
         store: The store of a write; None for other steps.
         before: The rows of the record's key before the step.
         after: The rows of the record's key after the step.
+        defined_at: The file and line that define the node; empty if not known.
     """
 
     task: TaskId
@@ -49,6 +50,7 @@ class TracedStep:
     store: KeyRows | None = None
     before: Rows = ()
     after: Rows = ()
+    defined_at: str = ""
 
 
 @dataclass
@@ -59,11 +61,13 @@ class Followed:
         place: Topic, partition and offset of the record.
         edges: For each record that an edge brought to a task, the input row of the sending task
             from which it derives.
+        definitions: The file and line that define each node, by node.
         steps: The steps so far, in order.
     """
 
     place: Place
     edges: Edges
+    definitions: Mapping[str, str] = field(default_factory=dict)
     steps: list[TracedStep] = field(default_factory=list)
 
     def is_of(self, row: Row | None) -> bool:
@@ -179,5 +183,6 @@ class RecordWatch(EdgeWatch):
         record: Record[Any, Any] | None,
         **more: Any,  # noqa: ANN401  # fields of a step
     ) -> None:
-        depth = len(self._under_way)
-        self._followed.steps.append(TracedStep(self.task, depth, node, what, record, **more))
+        depth, place = len(self._under_way), self._followed.definitions.get(node, "")
+        step = TracedStep(self.task, depth, node, what, record, defined_at=place, **more)
+        self._followed.steps.append(step)

@@ -13,7 +13,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams_admin.values import exact
 from kstreams_explain.batch_replay import BatchReplay, TaskView, why_not
-from kstreams_explain.origins import Edges
+from kstreams_explain.origins import Edges, definitions
 from kstreams_explain.record_watch import Followed, Place, RecordWatch, TracedStep
 from kstreams_explain.replayed_app import ReplayedApp, ReplayedQuery
 
@@ -71,9 +71,10 @@ class Trace:
         """Return the trace as JSON data.
 
         The shape: `{app, topic, partition, offset, batches: [{query, task, batch or null, wall_ms,
-        not_run, steps: [{task, depth, node, what: "entered", "wrote", "left" or "dropped", key,
-        value, timestamp_ms, reason, store or null, before, after}]}]}`. `before` and `after` are
-        rows as in `Explanation.to_json`, of `store` at the record's key.
+        not_run, steps: [{task, depth, node, defined_at, what: "entered", "wrote", "left" or
+        "dropped", key, value, timestamp_ms, reason, store or null, before, after}]}]}`. `before`
+        and `after` are rows as in `Explanation.to_json`, of `store` at the record's key.
+        `defined_at` is the file and line that define the node, if known.
         """
         topic, partition, offset = self.place
         return {
@@ -158,7 +159,7 @@ def _next(commit: Commit, task: TaskId, place: TopicPartition) -> int:
 def _steps(query: ReplayedQuery, batch: int, place: Place) -> tuple[TracedStep, ...]:
     groups = query.settings.groups
     stores = {node.name: node.stores for group in groups for node in group.processors}
-    followed = Followed(place, Edges.between(groups))
+    followed = Followed(place, Edges.between(groups), definitions(groups))
     replay = BatchReplay(query, batch)
     tasks = [
         TaskId(group.name, number)
@@ -175,6 +176,7 @@ def _step(step: TracedStep) -> dict[str, object]:
         "task": str(step.task),
         "depth": step.depth,
         "node": step.node,
+        "defined_at": step.defined_at,
         "what": step.what,
         "key": None if record is None else exact(record.key),
         "value": None if record is None else exact(record.value),

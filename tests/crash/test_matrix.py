@@ -19,6 +19,7 @@ from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.state import CopiesVersions, Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
+from kstreams.state.versions.resident_store import RESIDENT_BYTES
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
@@ -60,6 +61,7 @@ def cells() -> Iterator[Any]:
         ("rocksdb", "directory", RECOVERIES),
         ("rocksdb", "objects", ("restart",)),
         ("open", "directory", RECOVERIES),
+        ("resident", "directory", RECOVERIES),
         # Nothing is left of the app except its objects on S3.
         ("rocksdb", "s3", ("empty machine",)),
     ):
@@ -69,6 +71,7 @@ def cells() -> Iterator[Any]:
                 (point.in_memory or backend != "memory")
                 and (point.on_s3 or place != "s3")
                 and not (point.ahead and place == "directory")
+                and not (point.on_local_disk and backend == "resident")
             ):
                 name = f"{point.name}, {backend}, {place}, {way}"
                 yield pytest.param(backend, place, point, way, id=name, marks=marks)
@@ -116,8 +119,10 @@ def cell(
         "memory": Memory(local),
         "rocksdb": RocksDB(local, open_bytes=0),
         "open": RocksDB(local),
+        "resident": RocksDB(local),
     }
-    harness = Harness(home, kinds[backend], logs("log"), point, recovery, patch, place)
+    kind = ResidentHarness if backend == "resident" else Harness
+    harness = kind(home, kinds[backend], logs("log"), point, recovery, patch, place)
     harness.start_driver()
     for _ in range(BEFORE):
         harness.batch()
@@ -128,6 +133,12 @@ def cell(
     for _ in range(AFTER):
         harness.batch()
     harness.check()
+
+
+class ResidentHarness(Harness):
+    """An app whose state stays in memory, without a database."""
+
+    resident_bytes = RESIDENT_BYTES
 
 
 def batch(harness: Harness, _logs: Logs) -> None:

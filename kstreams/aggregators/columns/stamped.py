@@ -85,18 +85,28 @@ class StampedForm:
             before: The stored states.
             places: The group number of each stored state.
         """
+        state = self.after_each(lifted, groups.runs, before, places)
+        return tuple(column[groups.arrival] for column in state)
+
+    def after_each(self, lifted: Columns, runs: Runs, before: Columns, places: Ints) -> Columns:
+        """Return the state after each row, which includes the stored state of the row's run.
+
+        Args:
+            lifted: The states of the runs' rows.
+            runs: The division of the rows into runs; the rows of a run have one state.
+            before: The stored states.
+            places: The run number of each stored state.
+        """
         if not self.exact:
-            lifted = seeded(self.merge, lifted, groups.runs, before, places)
-        state = self.scan(lifted, groups.runs)
+            lifted = seeded(self.merge, lifted, runs, before, places)
+        state = self.scan(lifted, runs)
         if self.exact and len(places):
-            owner = np.full(len(groups.runs.firsts), -1)
+            owner = np.full(len(runs.firsts), -1)
             owner[places] = np.arange(len(places))
-            of_row = groups.runs.repeat(owner)
+            of_row = runs.repeat(owner)
             rows = np.flatnonzero(of_row >= 0)
             state = self.onto(tuple(column[of_row[rows]] for column in before), rows, state)
-        arrival = np.empty_like(groups.order)
-        arrival[groups.order] = np.arange(len(arrival))
-        return tuple(column[arrival] for column in state)
+        return state
 
 
 class _Highest:

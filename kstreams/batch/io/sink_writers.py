@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kstreams.call_site import origin_text
 from kstreams.errors import KStreamsError, ProcessingError, RecordRefusedError, SinkError
 from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
@@ -154,14 +155,16 @@ def _label(node: SinkNode) -> str:
 
 def _located(exc: BaseException, node: SinkNode) -> KStreamsError:
     """Return the typed error for an exception of a writer, with the name of its sink."""
+    origin = origin_text((node,), node.name)
     if isinstance(exc, KStreamsError):
-        return exc.at(node=node.name, **({"target": _label(node)} if _is_sinks(exc) else {}))
+        known = {"target": _label(node)} if _is_sinks(exc) else {}
+        return exc.at(node=node.name, origin=origin, **known)
     return ProcessingError(
         f"a sink's writer raised {kind_of(exc)}: {text_of(exc)}",
         cause_type=kind_of(exc),
         cause_traceback=traceback_of(exc),
         hint="nothing of this batch was kept; fix the writer and restart.",
-    ).at(node=node.name, target=_label(node))
+    ).at(node=node.name, origin=origin, target=_label(node))
 
 
 def _is_sinks(exc: KStreamsError) -> bool:

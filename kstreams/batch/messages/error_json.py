@@ -15,7 +15,7 @@ from kstreams.quoting import kind_of, repr_of, safe_end, safe_text, text_of
 
 __all__ = ("from_json", "to_json")
 
-_NAMES = ("app", "group", "node", "store", "target", "topic", "file")
+_NAMES = ("app", "group", "node", "origin", "store", "target", "topic", "file")
 _NUMBERS = ("partition", "offset", "timestamp", "record")
 _TRACEBACK = "cause_traceback"
 _INT64 = range(-(1 << 63), 1 << 63)

@@ -32,7 +32,7 @@ from kstreams.log import Log
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.options import checks_options
 from kstreams.partitioner import Partitioner, count_problem
-from kstreams.processors.branch import Branch, PassThrough
+from kstreams.processors.branch import Branch, Through
 from kstreams.processors.event_time import (
     DEFAULT_MAX_AHEAD,
     EventTime,
@@ -397,4 +397,4 @@ class TopologyBuilder(
         return topology
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
-        return self.add_processor(name, PassThrough[K, V], *parents)
+        return self.add_processor(name, Through[K, V](), *parents)

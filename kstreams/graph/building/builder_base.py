@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from kstreams._types import K2, V2, K, V
+from kstreams.call_site import CallSite
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import (
     AnyNode,
@@ -45,6 +48,34 @@ class BuilderBase:
         self._on_error: OnError = on_error
         self._nodes: dict[str, AnyNode] = {}
         self._problems: list[str] = []
+        self._origin: CallSite | None = None
+
+    @contextmanager
+    def origin(self, origin: CallSite) -> Iterator[None]:
+        """Give the nodes that the `with` block adds their origin: a file and a line.
+
+        Problems of `build()`, errors of tasks, `Topology.describe()`, `kstreams explain` and
+        telemetry show it. In nested blocks, the innermost origin counts. A node's state and its
+        position in a checkpoint do not depend on its origin.
+
+        Args:
+            origin: The place of the call that defines the nodes.
+
+        Example:
+            >>> from kstreams import TEXT, Topic, TopologyBuilder
+            >>> from kstreams.topology import CallSite
+            >>> builder = TopologyBuilder("shop")
+            >>> with builder.origin(CallSite("shop.py", 12)):
+            ...     orders = builder.add_source("orders", Topic("orders", TEXT, TEXT))
+        """
+        before, self._origin = self._origin, origin
+        try:
+            yield
+        except TopologyError as error:
+            error.at(origin=str(origin))
+            raise
+        finally:
+            self._origin = before
 
     def add_processor(
         self,
@@ -150,9 +181,10 @@ class BuilderBase:
         if problem := name_problem(node.name):
             self._problems.append(f"{shown_name(node.name)} cannot name a node: {problem}")
         if node.name in self._nodes:
-            self._problems.append(f"two nodes are named {node.name!r}")
+            again = "" if self._origin is None else f", again at {self._origin}"
+            self._problems.append(f"two nodes are named {node.name!r}{again}")
         else:
-            self._nodes[node.name] = node
+            self._nodes[node.name] = replace(node, origin=self._origin)
         return Node(node.name, self)
 
 

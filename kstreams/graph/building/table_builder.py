@@ -171,7 +171,8 @@ class TableBuilder(BuilderBase):
 
         Args:
             name: Name of the table.
-            supplier: The result of `aggregate(...)` or `reduce(...)`.
+            supplier: The result of `aggregate(...)` or `reduce(...)`; its `execution` also applies
+                to the table.
             parents: The nodes that forward the records.
             ttl: See `add_table`; a key that reappears after its row has expired starts with an
                 empty aggregate.
@@ -182,7 +183,7 @@ class TableBuilder(BuilderBase):
         Source: `KGroupedStream#aggregate`.
         """
         aggregator, store = supplier.aggregator, supplier.store
-        made = AggregateTable(aggregator, store)
+        made = AggregateTable(aggregator, store, supplier.execution)
         rows = aggregated_rows(aggregator, store)
         return self._keeping(name, made, parents, rows, store, ttl)
 

@@ -60,7 +60,7 @@ def lost_change(function: Callable[..., Any]) -> str:
     if isinstance(function, MethodType):
         return _change_of_method(function.__self__, function.__func__, nested=True)
     if isinstance(function, FunctionType):
-        return _rebound(inspect.unwrap(function))
+        return _rebound(_unwrapped(function))
     call = getattr(type(function), "__call__", None)  # noqa: B004  # the method, to look at
     return _change_of_method(function, call, nested=True)
 
@@ -129,8 +129,16 @@ def _is_ours(module: str | None) -> bool:
 
 
 def _name(function: object) -> str:
-    inner = inspect.unwrap(function) if callable(function) else function
-    return str(getattr(inner, "__qualname__", type(function).__qualname__))
+    found = getattr(_unwrapped(function), "__qualname__", None)
+    return found if isinstance(found, str) else type(function).__qualname__
+
+
+def _unwrapped(function: Any) -> Any:  # noqa: ANN401  # any function
+    """Return the function below decorators; the function itself if they form a circle."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:
+        return function
 
 
 def _rebound(function: FunctionType) -> str:

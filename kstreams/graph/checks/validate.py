@@ -9,6 +9,7 @@ from typing import Any
 from kstreams.errors import TopologyError
 from kstreams.graph.checks.co_partitioning import serde_problems, shared_store_problems
 from kstreams.graph.checks.loops import loop_problems, unfed_loops, with_hops
+from kstreams.graph.checks.origins import with_origins
 from kstreams.graph.checks.type_checks import type_problems
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution.planner import execution_problems
@@ -46,10 +47,10 @@ def validated(
     if not any(isinstance(node, SourceNode) for node in nodes.values()):
         found.append("there is no source: add one with add_source")
     if found:
-        raise _error(name, found)
+        raise _error(name, found, nodes)
     ordered, cyclic = topological_order(with_hops(nodes))
     if cyclic:
-        raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
+        raise _error(name, [f"these nodes form a cycle: {', '.join(map(repr, cyclic))}"], nodes)
     found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
     found.extend(_changelogs(ordered))
     found.extend(shared_store_problems(ordered))
@@ -63,12 +64,12 @@ def validated(
     found.extend(_depths(groups))
     found.extend(execution_problems(groups))
     if found:
-        raise _error(name, found)
+        raise _error(name, found, nodes)
     return Topology(name, groups, global_tables)
 
 
-def _error(name: str, problems: list[str]) -> TopologyError:
-    unique = tuple(sorted(set(problems)))
+def _error(name: str, problems: list[str], nodes: Mapping[str, AnyNode]) -> TopologyError:
+    unique = tuple(sorted(with_origins(set(problems), nodes)))
     count = f"{len(unique)} problem{'s' if len(unique) > 1 else ''}"
     return TopologyError(f"topology {name!r} has {count}:", problems=unique)
 

@@ -10,9 +10,11 @@ from kstreams.graph.execution.reasons import (
     below_processor,
     continues_after_failures,
     follows_loop,
+    met_below,
     mixed_below,
     other_serdes,
     store_shared,
+    stores_met_below,
 )
 from kstreams.graph.nodes import (
     AnyNode,
@@ -106,11 +108,12 @@ class Neighbors:
     def mixed(
         self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
     ) -> Reason | None:
-        """Return a reason if a downstream node also has other, unrelated parents; otherwise None.
+        """Return a reason if a downstream node has several parents; otherwise None.
 
         With execution by columns, the order of such a node's records would change: all records of
-        one parent would come before the records of the other parent. A node that forwards only when
-        a batch ends has no such reason, because the order is the same with both executions.
+        one parent would come before the records of the other parent. If only one of the parents is
+        downstream of a node that forwards only when a batch ends, there is no such reason, because
+        the order is the same with both executions.
 
         Args:
             node: The node that would run by columns.
@@ -118,13 +121,30 @@ class Neighbors:
                 of their records does not change.
             but_for: Names of nodes whose results do not depend on the order of their inputs.
         """
+        below = self._below(node, but_for)
+        own = {node.name, *(other.name for other in below)}
+        for other in below:
+            if len(own.intersection(other.parents)) > 1:
+                return met_below(other.name)
+        reason = self._store_met(below)
+        if reason is not None:
+            return reason
         if self.at_batch_end(node.name):
             return None
-        below = self._below(node, but_for)
-        known = {node.name, *others, *(other.name for other in below)}
         for other in below:
-            if not known.issuperset(other.parents):
+            if not own.union(others).issuperset(other.parents):
                 return mixed_below(other.name)
+        return None
+
+    def _store_met(self, below: Sequence[AnyNode]) -> Reason | None:
+        """Return a reason if two of the nodes, neither below the other, use one store; or None."""
+        users: dict[str, AnyNode] = {}
+        for other in below:
+            if isinstance(other, ProcessorNode):
+                for spec in (*other.stores, *other.reads):
+                    first = users.setdefault(spec.name, other)
+                    if first is not other and other not in self._below(first, ()):
+                        return stores_met_below(first.name, other.name)
         return None
 
     def at_batch_end(self, name: str) -> bool:
@@ -162,7 +182,7 @@ class Neighbors:
         below = self.children[node.name]
         return bool(below) and not self.mixed(node) and all(map(self._encodes, below))
 
-    def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
+    def _below(self, node: AnyNode, but_for: Collection[str]) -> list[AnyNode]:
         """Return the nodes downstream of a node, in the group's order, except `but_for`."""
         found: dict[str, AnyNode] = {}
         waiting = list(self.children[node.name])

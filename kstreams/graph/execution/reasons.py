@@ -18,11 +18,13 @@ __all__ = (
     "continues_after_failures",
     "follows_loop",
     "join_by_records",
+    "met_below",
     "mixed_below",
     "needs_records",
     "other_group",
     "other_serdes",
     "store_shared",
+    "stores_met_below",
     "table_by_records",
     "table_read",
 )
@@ -81,6 +83,16 @@ def store_shared(user: str) -> Reason:
 def mixed_below(node: str) -> Reason:
     """Return the reason against columns for a parent of `node`, which also has other parents."""
     return f"node {node!r} below it also gets records from other nodes"
+
+
+def met_below(node: str) -> Reason:
+    """Return the reason against columns for a node whose records reach `node` on several paths."""
+    return f"its records reach node {node!r} below it on several paths"
+
+
+def stores_met_below(one: str, other: str) -> Reason:
+    """Return the reason against columns for a node above two nodes that use one store."""
+    return f"nodes {one!r} and {other!r} below it use one store"
 
 
 def table_read(reader: str) -> Reason:

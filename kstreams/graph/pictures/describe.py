@@ -55,7 +55,8 @@ def describe(topology: Topology) -> str:
     and in the group that it enters; a loop appears where it is read, and its end where it is
     written. A node that can run by records or by columns has a line `execution:` with the reason,
     as far as it follows from the topology: with an interceptor without `bind_columns`, all nodes
-    run by records. The text is the same for equal topologies, and ends with a newline.
+    run by records. A node with an origin has a line `defined at:`. The text is the same for equal
+    topologies, and ends with a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
     edges = _Edges(
@@ -86,6 +87,8 @@ def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
         execution = executions.summary(node) if isinstance(node, ProcessorNode) else None
         if execution is not None:
             yield f"  execution: {printable(execution)}"
+        if node.origin is not None:
+            yield f"  defined at: {node.origin}"
         if not isinstance(node, (SinkNode, RepartitionNode, LoopEndNode)):
             yield _children(children[node.name])
         if node.parents:

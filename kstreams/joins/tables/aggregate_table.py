@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.aggregators.aggregator import Aggregator, aggregator_parameters
+from kstreams.aggregators.columns.available import form_or_reason
+from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.joins.change import Change
+from kstreams.joins.columns.aggregate_table import AggregateChanges, AggregateRows
 from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
 from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import OneStoreSupplier, StoreParameters
 from kstreams.record import Record
@@ -34,6 +39,7 @@ class AggregateTable(OneStoreSupplier):
 
     aggregator: Aggregator[Any, Any, Any, Any]
     store: StoreSpec[Any]
+    execution: Execution = "auto"
 
     def __call__(self) -> _AggregateTable:
         """Return a new processor."""
@@ -43,6 +49,40 @@ class AggregateTable(OneStoreSupplier):
     def store_parameters(self) -> StoreParameters:
         """Return the parameters of the aggregator, on which the stored states depend."""
         return {self.store.name: aggregator_parameters(self.aggregator)}
+
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the column form, which forwards changes, or only keeps states for joins."""
+        need, execution = (Need.RECORDS,), self.execution
+        looked_up = NodeForm(need, self._rows, output=Output.NOTHING, execution=execution)
+        return NodeForm(
+            need,
+            self._changes,
+            output=Output.CHANGES,
+            execution=execution,
+            looked_up=looked_up,
+        )
+
+    def _changes(self, rows: Input) -> ColumnProcessor | Reason:
+        form = self._form(rows.records)
+        if isinstance(form, Reason):
+            return form
+        return AggregateChanges(form, self.store, rows.records)
+
+    def _rows(self, rows: Input) -> ColumnProcessor | Reason:
+        form = self._form(rows.records)
+        return form if isinstance(form, Reason) else AggregateRows(form, self.store, rows.records)
+
+    def _form(self, source: ColumnSource) -> StampedForm | Reason:
+        """Return the column form of the aggregator, or the reason why there is none."""
+        form = form_or_reason(
+            self.aggregator,
+            key=source.key,
+            value=source.value,
+            stored=self.store.key,
+            objects=True,
+        )
+        return form if isinstance(form, Reason) else StampedForm(form)
 
 
 class _AggregateTable(ClosureProcessor[Any, Any, Any, "Change[Any]"]):

@@ -132,6 +132,10 @@ class MemoryStore(WorkingStore):
         """Return the exact number of keys of a store."""
         return len(self._table(store).data)
 
+    def copy(self) -> MemoryStore:
+        """Return an independent store with the same contents, without a directory."""
+        return MemoryStore((), None, {name: each.copy() for name, each in self._tables.items()})
+
     def write(self, changes: Changes) -> None:
         """Apply all changes; an unknown store raises `StoreError` before any change is applied."""
         for table, changed in [(self._table(store), each) for store, each in changes.items()]:

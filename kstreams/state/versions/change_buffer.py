@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from kstreams.state.backend.key_ranges import covers, united
 from kstreams.state.backend.sorted_keys import SortedKeys
-from kstreams.state.backend.working import KeyRange, Pair, StoreChanges
+from kstreams.state.backend.working import Changes, KeyRange, Pair, StoreChanges
 
-__all__ = ("ChangeBuffer", "memory_bytes")
+__all__ = ("ChangeBuffer", "memory_bytes", "memory_of")
 
 _PAIR_BYTES = 200
 """The approximate overhead of a pair: two objects, a dict entry and an index entry."""
@@ -74,6 +75,11 @@ class ChangeBuffer:
             if value is not None or not self.hides(key)
         ]
         return StoreChanges(pairs, self.ranges)
+
+
+def memory_of(changes: Changes) -> int:
+    """Return the approximate memory of the changes of all stores, in bytes."""
+    return sum(memory_bytes(changed, sys.maxsize) for changed in changes.values())
 
 
 def memory_bytes(changes: StoreChanges, most: int) -> int:

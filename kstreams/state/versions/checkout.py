@@ -90,6 +90,7 @@ class Checkout:
         self._durable: Future[ObjectRef] | None = None  # the upload of the delta
         self._snapshot_due = False  # whether to write a snapshot in the background
         self._merger_due: tuple[ObjectRef, ...] = ()
+        self._copy: VersionCopy | None = None  # of a version that stays open, for the snapshot
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
         """Commit changes and return the new version when it is durable; see `begin_commit`.
@@ -126,7 +127,7 @@ class Checkout:
         self._ended = True
         try:
             pointer, keeps = self._write(changes)
-            copy = None if keeps else self._publish(pointer)
+            copy = self._copy if keeps else self._publish(pointer)
         except BaseException:
             self._discard()
             raise
@@ -191,7 +192,7 @@ class Checkout:
         self._durable = durable = _uploads().submit(log.put, ref, data)
         try:
             due = beside is None and upkeep.due(pointer)
-            keeps = not due and not self._snapshot_due and self._stay_open(pointer, changes)
+            keeps = not due and self._stay_open(pointer, changes)
             if not keeps:
                 if self._kept is not None:
                     self.store.close()
@@ -204,6 +205,8 @@ class Checkout:
                 self._base.close()
             if self._snapshot_due or self._merger_due:
                 durable.result()  # later deltas depend on it
+            if keeps and self._kept is not None:
+                self._hand_over(self._kept)
         except BaseException:
             wait([durable])
             raise
@@ -212,17 +215,23 @@ class Checkout:
     def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
         """Try to keep the new version open with its changes in memory; return whether it is."""
         kept = self._kept
-        if kept is None or not self._may_keep(kept) or not kept.has_room(changes):
+        if kept is None or (self._snapshot_due and kept.resident is None):
+            return False
+        if not self._may_keep(kept) or not kept.has_room(changes):
             return False
         self.store.close()
         kept.follow(pointer, changes)
-        self._hand_over(kept)
+        if self._snapshot_due:
+            self._copy = kept.copy()
         return True
 
     def _may_keep(self, kept: OpenVersion) -> bool:
         opened, reads = self._place.open_versions, self._reads
         failed = reads is not None and reads.failed
-        return opened is not None and not failed and opened.has_room(kept)
+        if opened is None or failed:
+            return False
+        home, size_bytes = self._place.versions.home, kept.size_bytes
+        return opened.has_room(home, size_bytes, database=kept.resident is None)
 
     def _hand_over(self, kept: OpenVersion) -> None:
         """Keep an open version for the next batch, or close it."""

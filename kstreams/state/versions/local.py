@@ -19,7 +19,7 @@ import os
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -103,16 +103,25 @@ def _unusable(home: Path, error: OSError) -> StoreOpenError:
 
 
 class LocalAttempt:
-    """The locked directory of a running attempt; the lock ends with the process or this object."""
+    """The directory of a running attempt, and its lock.
 
-    def __init__(self, name: str, directory: Path, lock: int) -> None:
+    The lock ends with the process or this object. An attempt without files has no lock yet
+    (`LocalVersions.lock`).
+    """
+
+    def __init__(self, name: str, directory: Path) -> None:
         self.name = name
         self.directory = directory
+        self._close_lock: Callable[[], object] | None = None
+
+    def hold(self, lock: int) -> None:
+        """Take over the file descriptor of the directory's lock."""
         self._close_lock = weakref.finalize(self, os.close, lock)
 
     def release(self) -> None:
-        """Release the lock of the directory."""
-        self._close_lock()
+        """Release the lock of the directory, if it is locked."""
+        if self._close_lock is not None:
+            self._close_lock()
 
 
 class LocalVersions:
@@ -138,12 +147,27 @@ class LocalVersions:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def attempt(self, name: str) -> LocalAttempt:
+        """Return an attempt without files; call `lock` before its first file is written."""
+        return LocalAttempt(name, self._attempts / name)
+
     def begin(self, name: str) -> LocalAttempt:
         """Lock a new directory for an attempt; call within `exclusive`.
 
         Raises:
-            StoreError: The name is in use.
+            StoreError: The name is in use, or the disk is full or cannot be written.
         """
+        attempt = self.attempt(name)
+        self.lock(attempt)
+        return attempt
+
+    def lock(self, attempt: LocalAttempt) -> None:
+        """Lock the new directory of an attempt; call within `exclusive`.
+
+        Raises:
+            StoreError: The name is in use, or the disk is full or cannot be written.
+        """
+        name = attempt.name
         if (self._locks / name).exists() or (self._attempts / name).exists():
             raise StoreError(
                 f"attempt {name!r} has already begun in {self.home}",
@@ -157,7 +181,7 @@ class LocalVersions:
                 hint="Give the state backend a writable directory with free space.",
             ) from error
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return LocalAttempt(name, self._attempts / name, lock)
+        attempt.hold(lock)
 
     def find(self, version: int, version_id: str) -> Path | None:
         """Return the directory of a version, or None if this machine does not have the version."""

@@ -1,9 +1,11 @@
 """Versions that stay open from batch to batch, with the changes of small batches in memory.
 
-An open version has a working store in its own directory, which is locked by this process: the base,
-copied from a closed version. A small batch writes nothing to the base. Its changes are kept
-separately until the next batch starts from the pointer of the small batch, which proves that the
-small batch was committed; then the changes are added to buffers in memory. A retry of the small
+An open version has a working store, the base. A small state is resident: the base has all rows in
+memory. Otherwise the base is a database in its own directory, which is locked by this process.
+
+A small batch writes nothing to the disk. Its changes are kept separately until the next batch
+starts from the pointer of the small batch, which proves that the small batch was committed; then
+the changes are added to the resident rows, or to buffers over the database. A retry of the small
 batch starts from the previous pointer, so its changes are dropped. A batch with any other pointer
 does not use the open version.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -23,9 +25,11 @@ from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import StoreError
 from kstreams.state.backend.working import Changes, StateBackend, WorkingStore
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.background import VersionCopy
 from kstreams.state.versions.buffered_store import BufferedStore
-from kstreams.state.versions.change_buffer import ChangeBuffer, memory_bytes
+from kstreams.state.versions.change_buffer import ChangeBuffer, memory_bytes, memory_of
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
+from kstreams.state.versions.resident_store import RESIDENT_BYTES, ResidentStore
 
 __all__ = ("OpenVersion", "OpenVersions")
 
@@ -33,7 +37,7 @@ _SMALL_PART = 8
 _MOST_RANGES = 256
 _MOST_OPEN = 16
 """A version has some ten open files, and a process often may have only 1,024."""
-_MOST_BYTES = 32 * 1024 * 1024
+_MOST_BYTES = 64 * 1024 * 1024
 _IDLE = timedelta(minutes=2)
 _LOG = logging.getLogger(__name__)
 
@@ -65,16 +69,27 @@ class OpenVersion:
     _next: tuple[str, Changes] | None = None
 
     @property
+    def resident(self) -> ResidentStore | None:
+        """The base if all rows are in memory; otherwise None."""
+        base = self.base
+        return base if isinstance(base, ResidentStore) and base.resident else None
+
+    @property
     def size_bytes(self) -> int:
-        """The approximate memory of the buffers, in bytes."""
-        return sum(buffer.size_bytes for buffer in self._buffers.values())
+        """The approximate memory of the buffers, resident rows and recorded changes, in bytes."""
+        resident = self.resident
+        rows = 0 if resident is None else resident.size_bytes
+        rows += 0 if self._next is None else memory_of(self._next[1])
+        return rows + sum(buffer.size_bytes for buffer in self._buffers.values())
 
     def reads(self) -> BufferedStore:
         """Return a read-only store for an attempt: the base's rows with the buffered changes."""
         return BufferedStore(self.base, self._buffers)
 
     def has_room(self, changes: Changes) -> bool:
-        """Return whether changes are small and fit into the buffers."""
+        """Return whether changes are small and fit into the buffers, or with the resident rows."""
+        if (resident := self.resident) is not None:
+            return resident.fits(changes)
         most = min(self.most_bytes // _SMALL_PART, self.most_bytes - self.size_bytes)
         ranges = sum(len(each.ranges) for each in self._buffers.values())
         for changed in changes.values():
@@ -87,17 +102,27 @@ class OpenVersion:
     def follow(self, pointer: Pointer, changes: Changes) -> None:
         """Keep the changes of the next version until the next attempt shows if it was committed.
 
-        The method also records the next version on disk, so that another process can restore it
-        from this version's base and the deltas.
+        Unless the rows are resident, the method also records the next version on disk, so that
+        another process can restore it from this version's base and the deltas.
 
         Raises:
             StoreError: The disk is full or cannot be written.
         """
         version, version_id = pointer.version, pointer.version_id
+        if self.resident is not None:
+            self._next = (version_id, changes)
+            return
         with self.versions.exclusive():
             self.versions.publish_base(version, version_id, self.directory, self.source)
         self._next = (version_id, changes)
         self.versions.sweep(version - 2, version)
+
+    def copy(self) -> VersionCopy | None:
+        """Return a copy of the version that `follow` was called with; None for a database."""
+        if (resident := self.resident) is None or self._next is None:
+            return None
+        rows = resident.copy(self._next[1])
+        return VersionCopy(lambda: rows, lambda: None)
 
     def advance_to(self, version_id: str) -> bool:
         """Make this object the version with an id, if possible; return whether it is that version.
@@ -111,9 +136,15 @@ class OpenVersion:
         following, self._next = self._next, None
         if following is not None and following[0] == version_id:
             self.version_id = version_id
-            for store, changed in following[1].items():
-                self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
+            self._add(following[1])
         return self.version_id == version_id
+
+    def _add(self, changes: Changes) -> None:
+        if (resident := self.resident) is not None:
+            resident.apply(changes)
+            return
+        for store, changed in changes.items():
+            self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
 
     def write(self) -> None:
         """Write the buffers to the base, which then has the current version.
@@ -131,7 +162,10 @@ class OpenVersion:
         If the removal fails, `LocalVersions.sweep` retries it.
         """
         try:
-            self.base.close()
+            if (resident := self.resident) is not None:
+                resident.discard()
+            else:
+                self.base.close()
         except StoreError as error:
             _LOG.warning("cannot close a version, opening it again later: %s", error)
         finally:
@@ -146,8 +180,12 @@ class OpenVersion:
 
 @dataclass(frozen=True)
 class _Kept:
+    """An open version that no attempt uses, with its memory and the start of its idle time."""
+
     version: OpenVersion
     since_ms: int
+    size_bytes: int
+    database: bool
 
 
 class OpenVersions:
@@ -155,8 +193,10 @@ class OpenVersions:
 
     Args:
         clock: The clock for unused versions.
-        most_open: The maximum number of open versions; further tasks reopen versions per batch.
-        most_bytes: The approximate maximum bytes of all buffers.
+        most_open: The maximum number of open databases; further tasks open theirs in each batch.
+        most_bytes: The approximate maximum bytes of all buffers and resident rows.
+        resident_bytes: The maximum memory of a task's rows without a database; 0: no state is
+            resident.
         idle: The time after which an unused version may be closed, because its task runs elsewhere.
     """
 
@@ -166,14 +206,18 @@ class OpenVersions:
         clock: Clock | None = None,
         most_open: int = _MOST_OPEN,
         most_bytes: int = _MOST_BYTES,
+        resident_bytes: int = RESIDENT_BYTES,
         idle: timedelta = _IDLE,
     ) -> None:
+        self.resident_bytes = resident_bytes
         self._clock = clock or SystemClock()
         self._most_open = most_open
         self._most_bytes = most_bytes
         self._idle_ms = to_ms(idle)
         self._lock = threading.Lock()
         self._kept: dict[Path, _Kept] = {}
+        self._size_bytes = 0
+        self._databases = 0
         self._process = os.getpid()
         self._of_parents: list[dict[Path, _Kept]] = []
         finalize(self, _close_all, self._kept, self._process)
@@ -193,43 +237,66 @@ class OpenVersions:
             stores: The required stores.
         """
         with self._lock:
-            found = self._own().pop(home, None)
-        if found is None:
+            version = self._remove(home)
+        if version is None:
             return None
-        version = found.version
         fits = version.backend == backend and set(stores) <= set(version.stores)
         if fits and version.advance_to(pointer.version_id):
             return version
         version.close()
         return None
 
-    def has_room(self, version: OpenVersion) -> bool:
-        """Return whether a taken or newly opened version can be kept."""
-        now = steady_ms(self._clock)
+    def has_room(self, home: Path, size_bytes: int, *, database: bool) -> bool:
+        """Return whether the version of a task can be kept, in place of its kept version, if any.
+
+        Args:
+            home: The directory of the task.
+            size_bytes: The memory of the version.
+            database: Whether the version has an open database.
+        """
         with self._lock:
-            kept = self._own()
-            idle = [home for home, each in kept.items() if now - each.since_ms > self._idle_ms]
-            gone = [kept.pop(home) for home in idle]
-            others = [each.version for home, each in kept.items() if home != version.versions.home]
-        for each in gone:
-            each.version.close()
-        size = sum(each.size_bytes for each in (version, *others))
-        return len(others) < self._most_open and size <= self._most_bytes
+            idle = list(self._idle_homes())
+            gone = [version for version in map(self._remove, idle) if version is not None]
+            own = self._own().get(home)
+            size, databases = self._size_bytes + size_bytes, self._databases
+        if own is not None:
+            size, databases = size - own.size_bytes, databases - own.database
+        for version in gone:
+            version.close()
+        return size <= self._most_bytes and not (database and databases >= self._most_open)
 
     def keep(self, version: OpenVersion) -> None:
         """Keep a version for its task's next batch; closes another open version of the task."""
-        home = version.versions.home
+        database = version.resident is None
+        kept = _Kept(version, steady_ms(self._clock), version.size_bytes, database)
         with self._lock:
-            kept = self._own()
-            before = kept.pop(home, None)
-            kept[home] = _Kept(version, steady_ms(self._clock))
+            before = self._remove(version.versions.home)
+            self._own()[version.versions.home] = kept  # the last: kept versions are in order of age
+            self._size_bytes += kept.size_bytes
+            self._databases += kept.database
         if before is not None:
-            before.version.close()
+            before.close()
+
+    def _remove(self, home: Path) -> OpenVersion | None:
+        found = self._own().pop(home, None)
+        if found is None:
+            return None
+        self._size_bytes -= found.size_bytes
+        self._databases -= found.database
+        return found.version
+
+    def _idle_homes(self) -> Iterator[Path]:
+        now = steady_ms(self._clock)
+        for home, each in self._own().items():
+            if now - each.since_ms <= self._idle_ms:
+                return
+            yield home
 
     def close(self) -> None:
         """Close all versions; this also happens when the object is deleted."""
         with self._lock:
             _close_all(self._own(), self._process)
+            self._size_bytes = self._databases = 0
 
     def _own(self) -> dict[Path, _Kept]:
         """Return the versions that this process has opened, not those of its parent process."""
@@ -237,6 +304,7 @@ class OpenVersions:
             self._process = os.getpid()
             self._of_parents.append(self._kept)
             self._kept = {}
+            self._size_bytes = self._databases = 0
             finalize(self, _close_all, self._kept, self._process)
         return self._kept
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from kstreams.errors import StoreOpenError
+from kstreams.errors import StateCorruptError, StoreOpenError
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
-from kstreams.state.backend.working import StateBackend, StaysOpen, WorkingStore
+from kstreams.state.backend.working import (
+    StateBackend,
+    StaysOpen,
+    StoreChanges,
+    WorkingStore,
+)
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
@@ -23,9 +29,12 @@ from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout, Place
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
 from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
+from kstreams.state.versions.resident_store import ResidentStore
 
 __all__ = ("TaskVersions",)
 
+_COMPRESSION = 4
+"""The compressed objects of a state that may be resident have at most this part of its memory."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -96,6 +105,10 @@ class TaskVersions:
             place = self._place(kept.directory)
             return Checkout(place, kept.base, pointer, attempt, warm=True, kept=kept)
         self._local.sweep(pointer.version - 1, pointer.version + 1)
+        if (resident := self._resident(pointer, attempt.name, stores)) is not None:
+            version, local = resident
+            place = self._place(version.directory)
+            return Checkout(place, version.base, pointer, attempt, warm=local, kept=version)
         warm = self._branch(pointer, attempt.name, stores)
         opened = warm or self._restored(pointer, attempt.name, stores)
         kept = self._to_keep(pointer, opened, stores)
@@ -119,6 +132,63 @@ class TaskVersions:
             return None
         return self._open_versions.take(self._local.home, pointer, self._backend, stores)
 
+    def _resident(
+        self, pointer: Pointer, name: str, stores: Sequence[str]
+    ) -> tuple[OpenVersion, bool] | None:
+        """Return a version with all rows in memory; None if it is not small, or without room.
+
+        Also returns whether the rows were on this worker.
+        """
+        if not self._may_be_resident(pointer, stores):
+            return None
+        rows = MemoryStore(stores)
+        try:
+            warm = self._load(pointer, name, rows, stores)
+        except StateCorruptError:
+            return None  # a local version may have the rows that the log has lost
+        most_bytes = 0 if self._open_versions is None else self._open_versions.resident_bytes
+        attempt = self._local.attempt(name)
+        database = partial(self._new_database, attempt, stores)
+        store = ResidentStore(rows, stores, most_bytes, database)
+        if store.size_bytes > most_bytes:
+            return None
+        return self._open_version(pointer, _Branched(attempt, store, ""), stores, most_bytes), warm
+
+    def _may_be_resident(self, pointer: Pointer, stores: Sequence[str]) -> bool:
+        if not stores:
+            return True
+        opened, backend = self._open_versions, self._backend
+        if opened is None or not isinstance(backend, StaysOpen) or not backend.open_bytes:
+            return False
+        compressed = pointer.snapshot_bytes + pointer.delta_bytes
+        if compressed > opened.resident_bytes // _COMPRESSION or not opened.resident_bytes:
+            return False
+        if self._local.find_base(pointer.version, pointer.version_id) is not None:
+            return False  # another process had too many rows
+        return opened.has_room(self._local.home, opened.resident_bytes, database=False)
+
+    def _load(self, pointer: Pointer, name: str, rows: MemoryStore, stores: Sequence[str]) -> bool:
+        """Load the rows of a version into memory; return whether they were on this worker."""
+        if pointer.version == 0:
+            return True
+        opened = self._branch(pointer, name, stores)
+        if opened is None:
+            self._log.restore(pointer, rows)
+            return False
+        try:
+            for store in stores:
+                rows.write({store: StoreChanges(list(opened.store.scan(store, None, None)))})
+            opened.store.close()
+        finally:
+            self._local.discard(opened.directory)
+        return True
+
+    def _new_database(self, attempt: LocalAttempt, stores: Sequence[str]) -> WorkingStore:
+        """Open an empty database in the directory of an attempt, which has no lock yet."""
+        with self._local.exclusive():
+            self._local.lock(attempt)
+        return self._backend.open(attempt.directory, stores)
+
     def _to_keep(
         self, pointer: Pointer, opened: _Branched, stores: Sequence[str]
     ) -> OpenVersion | None:
@@ -128,15 +198,20 @@ class TaskVersions:
             return None
         if pointer.version == 0 or not backend.open_bytes:
             return None
+        return self._open_version(pointer, opened, stores, backend.open_bytes)
+
+    def _open_version(
+        self, pointer: Pointer, opened: _Branched, stores: Sequence[str], most_bytes: int
+    ) -> OpenVersion:
         return OpenVersion(
             self._local,
             opened.directory,
-            backend,
+            self._backend,
             opened.store,
             frozenset(stores),
             (opened.source, pointer.version),
             pointer.version_id,
-            backend.open_bytes,
+            most_bytes,
         )
 
     def _restored(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> _Branched:
@@ -160,8 +235,6 @@ class TaskVersions:
                 self._local.discard(directory)
                 raise
         try:
-            if usable and not stores:  # a task without stores needs no database
-                return _Branched(directory, MemoryStore(()), "")
             if usable:
                 store = self._backend.open(directory.directory, stores)
                 return _Branched(directory, store, "" if source is None else source.name)

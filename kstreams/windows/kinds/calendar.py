@@ -10,6 +10,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from kstreams.options import checks_options
+from kstreams.stored_names import dashed, kebab
 from kstreams.times import span_ms
 from kstreams.windows.columns.assignment import Assigner, searched
 from kstreams.windows.engine import WindowEngine, time_engine
@@ -96,6 +97,18 @@ class CalendarWindows:
         """Return the end (ms): the start of the next nonempty window."""
         start, end = self._last[0]
         return end if start == start_ms else self._window(start_ms)[1]
+
+    @property
+    def name(self) -> str:
+        """Return the part of stored names, without the grace: `per-month-europe-berlin`.
+
+        The name omits a count of 1, UTC, and a Monday as the start of the week.
+        """
+        count = str(self.count) if self.count > 1 else ""
+        by_other_week = self.unit == "week" and self.week_start != "monday"
+        first = f"from-{self.week_start}" if by_other_week else ""
+        zone = "" if self.tz == "UTC" else kebab(self.tz.replace("+", "-plus-"))
+        return dashed("per", count, self.unit, first, zone)
 
     @property
     def engine(self) -> WindowEngine:

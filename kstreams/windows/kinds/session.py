@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from kstreams.state.stores.session.kind import SESSION
+from kstreams.stored_names import span_part
 from kstreams.times import span_ms
 from kstreams.windows.columns.session import SessionWindowColumns
 from kstreams.windows.engine import WindowEngine
@@ -44,6 +45,11 @@ class SessionWindows:
         gap_ms, grace_ms = span_ms("gap", self.gap), span_ms("grace", self.grace)
         object.__setattr__(self, "gap_ms", gap_ms)
         object.__setattr__(self, "close_delay_ms", gap_ms + grace_ms + 1)
+
+    @property
+    def name(self) -> str:
+        """Return the part of stored names, without the grace: `sessions-30m`."""
+        return f"sessions-{span_part(self.gap)}"
 
     @property
     def engine(self) -> WindowEngine:

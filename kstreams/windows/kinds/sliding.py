@@ -8,6 +8,7 @@ from functools import partial
 
 from kstreams._types import K
 from kstreams.state.stores.sliding.kind import SLIDING
+from kstreams.stored_names import span_part
 from kstreams.times import span_ms
 from kstreams.windows.columns.sliding import SlidingWindowColumns
 from kstreams.windows.engine import WindowEngine
@@ -43,6 +44,11 @@ class SlidingWindows:
     def __post_init__(self) -> None:
         object.__setattr__(self, "difference_ms", span_ms("difference", self.difference))
         object.__setattr__(self, "close_delay_ms", span_ms("grace", self.grace) + 1)
+
+    @property
+    def name(self) -> str:
+        """Return the part of stored names, without the grace: `within-90s`."""
+        return f"within-{span_part(self.difference)}"
 
     @property
     def engine(self) -> WindowEngine:

@@ -9,6 +9,7 @@ from math import gcd
 import numpy as np
 
 from kstreams._types import Ints
+from kstreams.stored_names import span_part
 from kstreams.times import positive_ms, span_ms
 from kstreams.windows.columns.assignment import Assigned, Assigner
 from kstreams.windows.engine import WindowEngine, time_engine
@@ -50,6 +51,11 @@ class TumblingWindows:
     def end(self, start_ms: int) -> int:
         """Return the end of a window, ms."""
         return start_ms + self.size_ms
+
+    @property
+    def name(self) -> str:
+        """Return the part of stored names, without the grace: `per-1m`."""
+        return f"per-{span_part(self.size)}"
 
     @property
     def engine(self) -> WindowEngine:

@@ -53,6 +53,11 @@ class UnlimitedWindows:
         return NEVER_ENDS
 
     @property
+    def name(self) -> str:
+        """Return the part of stored names: `unlimited`, or `unlimited-from-<ms>`."""
+        return f"unlimited-from-{self.start_ms}" if self.start_ms else "unlimited"
+
+    @property
     def engine(self) -> WindowEngine:
         """The engine of aggregations by the unlimited window."""
         return time_engine(self, self._assigner, never_ends=True)

@@ -33,6 +33,7 @@ class _StepLine:
     via: str
     timestamp_ms: int | None
     node: str
+    defined_at: str
     record: str
     dropped: str
 
@@ -99,6 +100,7 @@ def _line(step: Mapping[str, Any]) -> _StepLine:
         via,
         timestamp,
         step["node"],
+        step["defined_at"],
         f"{printable(step['key'])}: {printable(step['value'])}"[:_MOST_CHARS],
         step["dropped"] or "",
     )

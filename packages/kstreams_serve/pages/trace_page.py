@@ -31,6 +31,7 @@ class _StepLine:
     task: str
     depth: int
     node: str
+    defined_at: str
     what: str
     record: str
     timestamp_ms: int | None
@@ -117,6 +118,7 @@ def _step(step: Mapping[str, Any]) -> _StepLine:
         step["task"],
         min(step["depth"], 9),
         step["node"],
+        step["defined_at"],
         step["what"],
         record[:_MOST_CHARS],
         step["timestamp_ms"],

@@ -84,6 +84,7 @@ class VersionsMachine(RuleBasedStateMachine):
     backend: StateBackend
     new_log: Callable[[], ObjectStore] = ObjectDict
     beside: bool
+    resident_bytes: int = 0
 
     @initialize()
     def begin(self) -> None:
@@ -100,7 +101,12 @@ class VersionsMachine(RuleBasedStateMachine):
         self.offered: list[tuple[Pointer, Model]] = []
 
     def new_process(self) -> OpenVersions:
-        return OpenVersions(clock=self.clock, most_open=1, idle=timedelta(hours=1))
+        return OpenVersions(
+            clock=self.clock,
+            most_open=1,
+            resident_bytes=self.resident_bytes,
+            idle=timedelta(hours=1),
+        )
 
     def versions(self, process: OpenVersions | None) -> TaskVersions:
         return TaskVersions(
@@ -265,17 +271,18 @@ def _looked_up(store: WorkingStore, model: Model) -> Model:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(
-    ("backend", "examples", "steps"),
+    ("backend", "examples", "steps", "resident_bytes"),
     [
-        pytest.param(Memory(), 30, 40, id="memory"),
-        pytest.param(Staying(), 50, 40, id="staying"),
-        pytest.param(RocksDB(open_bytes=20_000), 15, 40, id="rocksdb", marks=pytest.mark.slow),
+        pytest.param(Memory(), 30, 40, 0, id="memory"),
+        pytest.param(Staying(), 50, 40, 0, id="staying"),
+        pytest.param(Staying(), 50, 40, 8_000, id="resident"),
+        pytest.param(RocksDB(open_bytes=20_000), 15, 40, 0, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
 def test_each_pointer_restores_its_own_state(
-    backend: StateBackend, examples: int, steps: int, beside: bool
+    backend: StateBackend, examples: int, steps: int, resident_bytes: int, beside: bool
 ) -> None:
-    check(backend, examples, steps, beside=beside)
+    check(backend, examples, steps, beside=beside, resident_bytes=resident_bytes)
 
 
 @pytest.mark.slow
@@ -301,8 +308,14 @@ def check(
     new_log: Callable[[], ObjectStore] = ObjectDict,
     *,
     beside: bool,
+    resident_bytes: int = 0,
 ) -> None:
-    members = {"backend": backend, "new_log": staticmethod(new_log), "beside": beside}
+    members = {
+        "backend": backend,
+        "new_log": staticmethod(new_log),
+        "beside": beside,
+        "resident_bytes": resident_bytes,
+    }
     machine: type[VersionsMachine] = type("Machine", (VersionsMachine,), members)
     run_state_machine_as_test(
         machine,

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.errors import ReplayError
+from kstreams_cli.explain import _show_change as show_change
+from kstreams_cli.trace import _show as show_trace
 from kstreams_explain.traced import Trace, trace_record
 from tests.packages.kstreams_explain.test_explained import events, lines
 from tests.support.apps.replayed_app import Explained
@@ -49,6 +51,36 @@ def test_record_is_traced_through_a_repartition_to_stores_and_sinks(tmp_path: Pa
     assert wrote == {"x": (((1,),), ((2,),)), "y": (((1,),), ((2,),))}
     assert {each[2] for each in found if each[:2] == ("totals", "left")} == {"x", "y"}
     assert trace.to_json()["batches"][0]["steps"][0]["node"] == "split"  # type: ignore[index]
+
+
+def test_steps_show_the_file_and_line_of_their_nodes(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    app.batch(lines("x y"))
+    trace = trace_record(app.replayed(), "lines", *place_of(app, b"x y"))
+    (batch,) = trace.batches
+    found = {(step.node, step.defined_at) for step in batch.steps}
+    file = "[red]words[/].py"
+    assert {("split", f"{file}:12"), ("count", f"{file}:14"), ("totals", "")} <= found
+    shown = str(trace.to_json())
+    assert f"'node': 'count', 'defined_at': '{file}:14'" in shown
+    explained = app.explain(made.COUNTS, "x")
+    assert [each.defined_at for each in explained.explained[0].steps] == [f"{file}:14"]
+    assert f"'defined_at': '{file}:14'" in str(explained.to_json())
+
+
+def test_commands_show_the_file_as_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    app = Explained(tmp_path, made.words())
+    app.batch(lines("x y"))
+    for each in trace_record(app.replayed(), "lines", *place_of(app, b"x y")).batches:
+        show_trace(each)
+    explanation = app.explain(made.COUNTS, "x")
+    show_change(explanation, explanation.explained[0], explanation.explained[0].steps)
+    shown = capsys.readouterr().out
+    assert "split [red]words[/].py:12" in shown
+    assert shown.count("count [red]words[/].py:14") >= 2
 
 
 def test_trace_of_a_dropped_record_has_the_reason(tmp_path: Path) -> None:

@@ -48,6 +48,12 @@ class Point:
     max_bytes: int = 1 << 28
     ahead: bool = False
 
+    @property
+    def on_local_disk(self) -> bool:
+        """Return whether the point is at a file of local state, which a resident state has not."""
+        events = f"{self.event} {self.after}"
+        return any(word in events for word in ("attempt", "branch", "restored", "remove", "named"))
+
 
 POINTS = (
     # A task begins.

@@ -32,6 +32,7 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.testing import FakeClock
 from tests.support.crash.failpoints import Point
 from tests.support.crash.faults import (
@@ -87,9 +88,11 @@ class Harness:
 
     Attributes:
         gaps: Number of offsets of a source that have no record.
+        resident_bytes: The maximum memory of a task's state without a database.
     """
 
     gaps = 0
+    resident_bytes = 0
 
     def __init__(
         self,
@@ -369,5 +372,7 @@ class Harness:
             self.machine.thaw()
             self.faults.dead = False
         self.worker: WorkerState = WorkerState(
-            RowCache(1 << 20), BackgroundUpkeep(clock=self.clock)
+            RowCache(1 << 20),
+            BackgroundUpkeep(clock=self.clock),
+            OpenVersions(resident_bytes=self.resident_bytes),
         )

@@ -23,6 +23,7 @@ from kstreams.durations import milliseconds
 from kstreams.joins import inner
 from kstreams.operators import call_external, peek
 from kstreams.stores import key_value_store, session_store, timestamped_store, window_store
+from kstreams.topology import CallSite
 from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
 
 LINES = Topic("lines", key=TEXT, value=TEXT)
@@ -73,9 +74,11 @@ def words(processor: type[Count] = Count, seen: list[object] | None = None) -> T
     def split_line(_: str, line: str) -> list[tuple[str, None]]:
         return [(word, None) for word in line.split()]
 
-    each = builder.add_processor("split", flat_map(split_line), node)
+    with builder.origin(CallSite("[red]words[/].py", 12)):
+        each = builder.add_processor("split", flat_map(split_line), node)
     each = builder.repartition("by-word", each, key=TEXT, value=NONE)
-    total = builder.add_processor("count", processor, each, stores=[COUNTS])
+    with builder.origin(CallSite("[red]words[/].py", 14)):
+        total = builder.add_processor("count", processor, each, stores=[COUNTS])
     builder.add_sink("totals", TOTALS, total)
     return builder.build()
 

@@ -205,7 +205,7 @@ CASES: list[tuple[Callable[[Any], None], tuple[str, ...]]] = [
     (unheard_of_parent, ("node 's': unknown parent 'xyz'",)),
     (other_builder, ("node 's': parent 'in' is another builder's",)),
     (below_a_sink, ("node 'p': parent 's' is a sink, which forwards nothing",)),
-    (cycle, ("these nodes form a cycle: a, b, s",)),
+    (cycle, ("these nodes form a cycle: 'a', 'b', 's'",)),
     (
         read_twice,
         ("sources 'a' and 'b' both read topic 'lines': add it once and hang both below it",),

@@ -17,6 +17,7 @@ from kstreams.state.backend.working import StateBackend, StoreChanges
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.snapshot import write_snapshot
+from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.state.versions.versions import TaskVersions
@@ -70,19 +71,28 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(
-    ("backend", "examples"),
+    ("backend", "examples", "resident_bytes"),
     [
-        pytest.param(Staying(), 50, id="staying"),
-        pytest.param(RocksDB(open_bytes=20_000), 30, id="rocksdb", marks=pytest.mark.slow),
+        pytest.param(Staying(), 50, 0, id="staying"),
+        pytest.param(Staying(), 50, 8_000, id="resident"),
+        pytest.param(RocksDB(open_bytes=20_000), 30, 0, id="rocksdb", marks=pytest.mark.slow),
+        pytest.param(
+            RocksDB(open_bytes=20_000), 30, 8_000, id="resident-rocksdb", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_each_pointer_restores_its_own_state(
-    backend: StateBackend, examples: int, beside: bool
+    backend: StateBackend, examples: int, resident_bytes: int, beside: bool
 ) -> None:
     @settings(max_examples=examples, deadline=None, derandomize=True)
     @given(history=_HISTORY)
     def check(history: list[tuple[int, int, dict[str, StoreChanges]]]) -> None:
-        members = {"backend": backend, "new_log": staticmethod(ObjectDict), "beside": beside}
+        members = {
+            "backend": backend,
+            "new_log": staticmethod(ObjectDict),
+            "beside": beside,
+            "resident_bytes": resident_bytes,
+        }
         machine: VersionsMachine = type("Machine", (VersionsMachine,), members)()
         machine.begin()
         try:
@@ -93,19 +103,28 @@ def test_each_pointer_restores_its_own_state(
     check()
 
 
-class _Worker:
+class Worker:
     """A process on a shared directory."""
 
-    def __init__(self, home: Path, log: ObjectDict, open_bytes: int = 100_000) -> None:
-        self.open = OpenVersions(clock=FakeClock(), most_open=1)
+    def __init__(
+        self, home: Path, log: ObjectDict, open_bytes: int = 100_000, resident_bytes: int = 0
+    ) -> None:
+        self.open = OpenVersions(clock=FakeClock(), most_open=1, resident_bytes=resident_bytes)
         self.home = home
         self.log = log
         self.backend = RocksDB(open_bytes=open_bytes)
+        self.background = BackgroundUpkeep(clock=FakeClock())
 
     def checkout(self, pointer: Pointer, partition: int = 0) -> Checkout:
         task = TaskKey("app", "g", partition)
         versions = TaskVersions(
-            self.backend, self.home, self.log, task, ["s"], open_versions=self.open
+            self.backend,
+            self.home,
+            self.log,
+            task,
+            ["s"],
+            background=self.background,
+            open_versions=self.open,
         )
         return versions.checkout(pointer, Attempt(new_attempt(), 1))
 
@@ -128,13 +147,13 @@ class _Worker:
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[_Worker]:
-    worker = _Worker(tmp_path, ObjectDict())
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    worker = Worker(tmp_path, ObjectDict())
     yield worker
     worker.open.close()
 
 
-def test_small_batches_write_no_database_file(worker: _Worker) -> None:
+def test_small_batches_write_no_database_file(worker: Worker) -> None:
     second = worker.commit(worker.commit(Pointer.empty()))
     before = worker.files()
     later = second
@@ -144,7 +163,7 @@ def test_small_batches_write_no_database_file(worker: _Worker) -> None:
     assert worker.read(later) == {b"000000": b"4"}
 
 
-def test_task_without_stores_opens_no_database_and_keeps_its_position(worker: _Worker) -> None:
+def test_task_without_stores_opens_no_database_and_keeps_its_position(worker: Worker) -> None:
     task = TaskKey("app", "g", 0)
     versions = TaskVersions(
         worker.backend, worker.home, worker.log, task, [], open_versions=worker.open
@@ -159,7 +178,7 @@ def test_task_without_stores_opens_no_database_and_keeps_its_position(worker: _W
     assert not worker.log.objects
 
 
-def test_version_of_large_batch_is_written_to_disk_and_closed(worker: _Worker) -> None:
+def test_version_of_large_batch_is_written_to_disk_and_closed(worker: Worker) -> None:
     small = worker.commit(worker.commit(Pointer.empty()), 10)
     assert worker.open_count == 1
     large = worker.commit(small, 1000)
@@ -169,7 +188,7 @@ def test_version_of_large_batch_is_written_to_disk_and_closed(worker: _Worker) -
         assert len(checkout.store.multi_get("s", [b"%06d" % key for key in range(1000)])) == 1000
 
 
-def test_open_version_is_written_to_disk_when_it_grows_too_large(worker: _Worker) -> None:
+def test_open_version_is_written_to_disk_when_it_grows_too_large(worker: Worker) -> None:
     pointer, sizes = worker.commit(Pointer.empty()), []
     for number in range(40):
         with worker.checkout(pointer) as checkout:
@@ -181,7 +200,7 @@ def test_open_version_is_written_to_disk_when_it_grows_too_large(worker: _Worker
     assert len(worker.read(pointer)) == 30 * 40
 
 
-def test_scan_of_ended_attempt_raises_store_error(worker: _Worker) -> None:
+def test_scan_of_ended_attempt_raises_store_error(worker: Worker) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()), 5)
     with worker.checkout(pointer) as checkout:
         scan = checkout.store.scan("s", None, None)
@@ -193,30 +212,30 @@ def test_scan_of_ended_attempt_raises_store_error(worker: _Worker) -> None:
         checkout.store.get("s", b"000000")
 
 
-def test_other_process_reads_only_deltas_after_local_base_from_log(worker: _Worker) -> None:
+def test_other_process_reads_only_deltas_after_local_base_from_log(worker: Worker) -> None:
     base = worker.commit(Pointer.empty(), 500)
     last = worker.commit(worker.commit(base, 2), 3, b"last")
     for ref in base.objects():
         del worker.log.objects[ref.name]
-    other = _Worker(worker.home, worker.log)
+    other = Worker(worker.home, worker.log)
     expected = {b"%06d" % key: b"last" if key < 3 else b"v" for key in range(500)}
     assert other.read(last) == expected
     assert worker.read(last) == expected
     other.open.close()
 
 
-def test_local_base_older_than_snapshot_is_not_used(worker: _Worker) -> None:
+def test_local_base_older_than_snapshot_is_not_used(worker: Worker) -> None:
     last = worker.commit(worker.commit(Pointer.empty(), 5), 2, b"last")
     log = DurableLog(worker.log, TaskKey("app", "g", 0))
     with worker.checkout(last) as checkout:
         whole = write_snapshot(log, last, checkout.store, Attempt(new_attempt(), 0))
-    other = _Worker(worker.home, worker.log)
+    other = Worker(worker.home, worker.log)
     assert other.read(whole) == {b"%06d" % key: b"last" if key < 2 else b"v" for key in range(5)}
     other.open.close()
 
 
 def test_local_base_whose_read_failed_is_opened_again(
-    worker: _Worker, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()))
 
@@ -233,7 +252,7 @@ def test_local_base_whose_read_failed_is_opened_again(
     assert worker.read(pointer) == {b"000000": b"v"}
 
 
-def test_number_of_open_versions_is_limited(worker: _Worker) -> None:
+def test_number_of_open_versions_is_limited(worker: Worker) -> None:
     worker.commit(worker.commit(Pointer.empty()))
     with worker.checkout(Pointer.empty(), 1) as checkout:
         other = checkout.commit({"s": StoreChanges([(b"k", b"v")])}, {})
@@ -242,3 +261,34 @@ def test_number_of_open_versions_is_limited(worker: _Worker) -> None:
     worker.open._clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a fake
     worker.checkout(other, 1).abort()
     assert [*worker.open._kept] == [worker.home / TaskKey("app", "g", 1).local]
+
+
+class _FailingLog(ObjectDict):
+    """A log that rejects writes while `fails` is set."""
+
+    fails = False
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        if self.fails:
+            raise StoreError("the log is not available")
+        return super().put_if_absent(name, data)
+
+
+@pytest.mark.parametrize("resident_bytes", [0, 20_000], ids=["database", "resident"])
+def test_retry_after_failed_upload_with_merger_due_finds_its_version(
+    tmp_path: Path, resident_bytes: int
+) -> None:
+    log = _FailingLog()
+    worker = Worker(tmp_path, log, resident_bytes=resident_bytes)
+    pointer = worker.commit(Pointer.empty(), 2)
+    for number in range(20):
+        log.fails = True
+        with pytest.raises(StoreError, match="not available"):
+            worker.commit(pointer, value=b"lost")
+        log.fails = False
+        assert worker.read(pointer)[b"000001"] == b"v"
+        assert worker.read(pointer)[b"000000"] != b"lost"
+        pointer = worker.commit(pointer, value=b"%d" % number)
+        worker.background.drain()
+    assert worker.read(pointer) == {b"000000": b"19", b"000001": b"v"}
+    worker.open.close()

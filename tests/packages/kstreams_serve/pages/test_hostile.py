@@ -62,6 +62,7 @@ def hostile(text: str) -> Names:
         savepoint="savepoint",
         worker=text,
         error=text,
+        file=text,
         words=(text, f"a{text}"),
     )
 

@@ -1,0 +1,130 @@
+"""The time of a batch of 20 records per partition: `python -m benchmarks.scale.batches`.
+
+The app counts by key on embedded topics in RocksDB. The input is written between batches, so the
+time is from the first record of a batch to its commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Literal, TypeAlias
+
+from kstreams import (
+    INT64,
+    TEXT,
+    App,
+    Embedded,
+    Emitter,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    timestamped_store,
+)
+from kstreams.aggregators import count
+from kstreams.app import BatchReport
+from kstreams.operators import aggregate, rekey
+from kstreams_rocksdb import RocksDB
+
+Engine: TypeAlias = "Literal['spark', 'embedded']"
+
+__all__ = ("batch_seconds", "main")
+
+SIZES = (4, 64, 256, 1_000)
+_RECORDS = 20
+"""The number of records of each partition in a batch."""
+_WARM = 3
+_MEASURED = 7
+_LIMIT_S = 180.0
+_SOURCE = Topic("in", TEXT, INT64)
+
+
+def counting(*, repartition: bool) -> Topology:
+    """Return a topology that counts by key, after a repartition if asked."""
+    builder = TopologyBuilder("batches")
+    node = builder.add_source("in", _SOURCE)
+    if repartition:
+        changed = builder.add_processor("by-digit", rekey(lambda key, _: key[::-1]), node)
+        node = builder.repartition("by-digit-edge", changed, key=TEXT, value=INT64)
+    store = timestamped_store("counts", key=TEXT, value=INT64)
+    counted = builder.add_processor("count", aggregate(count(), store=store), node)
+    builder.add_sink("out", Topic("out", TEXT, INT64), counted)
+    return builder.build()
+
+
+def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Engine) -> list[float]:
+    """Run an app and return the seconds of its measured batches.
+
+    Args:
+        home: An empty directory.
+        partitions: The number of partitions of the input and output topics.
+        repartition: Whether the topology has a repartition.
+        engine: `embedded` or `spark`.
+
+    Raises:
+        RuntimeError: The app failed, or a batch was not committed within three minutes.
+    """
+    topics = Embedded(home / "topics", durable=False)
+    for name in ("in", "out"):
+        topics.admin().create(name, partitions)
+    read: list[tuple[int, float]] = []
+
+    def note(report: BatchReport) -> None:
+        read.append((report.source_records, time.perf_counter()))
+
+    app = App(
+        counting(repartition=repartition),
+        topics,
+        state=RocksDB(str(home / "state")),
+        checkpoint=home / "checkpoint",
+        trigger=timedelta(0),
+        engine=engine,
+        on_batch=note,
+    )
+    app.start()
+    seconds = []
+    try:
+        for number in range(_WARM + _MEASURED):
+            before = sum(records for records, _ in read)
+            _write(topics, partitions, number)
+            began = time.perf_counter()
+            limit = began + _LIMIT_S
+            while sum(records for records, _ in read) < before + partitions * _RECORDS:
+                if app.failure is not None or time.perf_counter() > limit:
+                    raise RuntimeError(f"batch {number} was not committed") from app.failure
+                time.sleep(0.002)
+            seconds.append(read[-1][1] - began)
+    finally:
+        app.close()
+    return seconds[_WARM:]
+
+
+def _write(topics: Embedded, partitions: int, number: int) -> None:
+    """Write a batch; the keys are spread over the partitions by their hash."""
+    with Emitter(_SOURCE, topics) as emitter:
+        emitter.emit_many((str(key), number) for key in range(partitions * _RECORDS))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale.batches", description=__doc__)
+    parser.add_argument("--partitions", type=int, action="append", help=f"default: {SIZES}")
+    parser.add_argument("--engine", choices=("embedded", "spark"), default="embedded")
+    parser.add_argument("--repartition", action="store_true", help="count after a repartition")
+    given = parser.parse_args(arguments)
+    print("partitions  batch, median s  slowest")
+    for partitions in given.partitions or SIZES:
+        with tempfile.TemporaryDirectory(prefix="kstreams-batches-") as home:
+            seconds = batch_seconds(
+                Path(home), partitions, repartition=given.repartition, engine=given.engine
+            )
+        print(f"{partitions:10}  {median(seconds):15.3f}  {max(seconds):7.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Joins of a stream: with tables, with other streams, and by any key with global tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic
+
+from kstreams._types import K2, V2, K, V
+from kstreams.errors import TopologyError
+from kstreams.graph.global_tables import GlobalTable as GlobalHandle
+from kstreams.joins.joiner import VO, Joiner, inner, left, outer
+from kstreams.joins.lookups.look_up import look_up
+from kstreams.joins.lookups.service import Service
+from kstreams.joins.within import Within, within
+from kstreams.processors.columns import Execution
+from kstreams.serde.base import Serde
+from kstreams.state.stores.join.kind import join_store
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.stored_names import dashed
+from kstreams.streams.functions import name_of
+from kstreams.streams.part import Part
+from kstreams.streams.plan import Facts
+from kstreams.streams.record_steps import RecordSteps
+from kstreams.streams.serdes import KnownSerde, Unknown
+from kstreams.streams.stream_base import StreamBase
+
+if TYPE_CHECKING:
+    from kstreams.streams.stream import Stream
+
+__all__ = ("GlobalTable", "JoinCall", "JoinSteps", "Joinable", "Near")
+
+_Inner = Callable[[V, V2], VO]
+_Left = Callable[[V, V2 | None], VO]
+_Outer = Callable[[V | None, V2 | None], VO]
+_Answers = StoreSpec[KeyValueStore[K2, V2]] | None
+
+
+@dataclass(frozen=True)
+class JoinCall:
+    """A join of a stream: its name, its joiner, and the facts of its results."""
+
+    name: str
+    source: StreamBase[Any, Any]
+    joiner: Callable[[], Joiner[Any, Any, Any, Any]]
+    facts: Facts
+    execution: Execution
+
+
+class Joinable(Part[K, V]):
+    """The right side of a join by key.
+
+    A `Table`, a table as of a time (`VersionedTable.as_of`), or a stream near in time
+    (`Stream.within`).
+    """
+
+    def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
+        """Join a stream, whose equal keys are in one task, with this side."""
+        raise NotImplementedError
+
+
+class GlobalTable(Part[K, V]):
+    """A table whose rows every task can read by any key; joined with `Stream.join_by`.
+
+    Source: `org.apache.kafka.streams.kstream.GlobalKTable`.
+    """
+
+    def __init__(self, part: Part[K, V], handle: Callable[[], GlobalHandle[K, V]]) -> None:
+        super().__init__(part._plan, part._facts)
+        self._handle = handle
+
+
+class JoinSteps(RecordSteps[K, V]):
+    """The joins of a stream."""
+
+    def within(
+        self, before: timedelta, after: timedelta | None = None, *, grace: timedelta
+    ) -> Near[K, V]:
+        """Return this stream as the right side of a join of records with nearby times.
+
+        Args:
+            before: Maximum time by which a record precedes one of the left stream, inclusive.
+            after: Maximum time by which it follows; `before` by default.
+            grace: Maximum delay of records behind stream time.
+
+        Source: `org.apache.kafka.streams.kstream.JoinWindows`.
+        """
+        return Near(self, within(before, after, grace=grace))
+
+    def join(
+        self,
+        other: Joinable[K, V2],
+        joiner: _Inner[V, V2, VO],
+        *,
+        value: Serde[VO] | None = None,
+        execution: Execution = "auto",
+    ) -> Stream[K, VO]:
+        """Join each record with the row of a table, or with nearby records of a stream.
+
+        Args:
+            other: A table, `table.as_of(grace=...)` or `stream.within(minutes(5), grace=...)`.
+            joiner: Returns the result of a left and a right value.
+            value: The serde of the results.
+            execution: By records or by columns, as for `TopologyBuilder.join_table`.
+
+        Source: `KStream#join`.
+        """
+        return self._join("join", joiner, inner(joiner), other, value, execution)
+
+    def left_join(
+        self,
+        other: Joinable[K, V2],
+        joiner: _Left[V, V2, VO],
+        *,
+        value: Serde[VO] | None = None,
+        execution: Execution = "auto",
+    ) -> Stream[K, VO]:
+        """Join each record; the right value is None without a partner; see `KStream#leftJoin`."""
+        return self._join("left-join", joiner, left(joiner), other, value, execution)
+
+    def outer_join(
+        self,
+        other: Near[K, V2],
+        joiner: _Outer[V, V2, VO],
+        *,
+        value: Serde[VO] | None = None,
+        execution: Execution = "auto",
+    ) -> Stream[K, VO]:
+        """Join the records of two streams, either of which may be None; `KStream#outerJoin`."""
+        return self._join("outer-join", joiner, outer(joiner), other, value, execution)
+
+    def join_by(
+        self,
+        other: GlobalTable[K2, V2] | Service[K2, V2],
+        by: Callable[[K, V], K2 | None],
+        joiner: _Inner[V, V2, VO],
+        *,
+        value: Serde[VO] | None = None,
+        store: _Answers[K2, V2] = None,
+    ) -> Stream[K, VO]:
+        """Join each record with the row of a global table, or the answer of a service, by any key.
+
+        Args:
+            other: A global table or a service.
+            by: Returns the key of the row, or the question; None for no row.
+            joiner: Returns the result of the record's value and the row or answer.
+            value: The serde of the results.
+            store: The store of a service's answers; see `look_up`.
+
+        Source: `KStream#join(GlobalKTable)`.
+        """
+        return self._join_by("join", joiner, inner(joiner), other, by, value, store)
+
+    def left_join_by(
+        self,
+        other: GlobalTable[K2, V2] | Service[K2, V2],
+        by: Callable[[K, V], K2 | None],
+        joiner: _Left[V, V2, VO],
+        *,
+        value: Serde[VO] | None = None,
+        store: _Answers[K2, V2] = None,
+    ) -> Stream[K, VO]:
+        """Join as `join_by`, with None for no row; see `KStream#leftJoin(GlobalKTable)`."""
+        return self._join_by("left-join", joiner, left(joiner), other, by, value, store)
+
+    def _join(
+        self,
+        how: str,
+        joiner: object,
+        made: Callable[[], Joiner[Any, Any, Any, Any]],
+        other: Joinable[K, Any],
+        value: Serde[VO] | None,
+        execution: Execution,
+    ) -> Stream[K, VO]:
+        if not isinstance(other, Joinable):
+            raise TopologyError(
+                f"{self._call(how, joiner)} got a {type(other).__name__} without a range of times",
+                hint="join(other.within(minutes(5), grace=minutes(1)), ...) joins two streams.",
+            )
+        call, right = self._call(how.replace("-", "_"), joiner), other._facts
+        result, nulls = self._joined_value(joiner, value, call, how, right.value)
+        stream = self._by_key(call, right)
+        facts = replace(stream._facts, call=call, value=result, nulls=nulls)
+        name = dashed(self._facts.label, how, right.label)
+        return other._joined(stream, JoinCall(name, self, made, facts, execution))
+
+    def _join_by(
+        self,
+        how: str,
+        joiner: object,
+        made: Callable[[], Joiner[Any, Any, Any, Any]],
+        other: GlobalTable[K2, V2] | Service[K2, V2],
+        by: Callable[[K, V], K2 | None],
+        value: Serde[VO] | None,
+        store: _Answers[K2, V2],
+    ) -> Stream[K, VO]:
+        call, parent, plan = (
+            self._call(f"{how.replace('-', '_')}_by", joiner),
+            self._take(),
+            self._plan,
+        )
+        right: KnownSerde = Unknown(f"a service has none: {call}")
+        right = other._facts.value if isinstance(other, GlobalTable) else right
+        result, nulls = self._joined_value(joiner, value, call, how, right)
+        facts = replace(self._facts, call=call, value=result, nulls=nulls)
+        if isinstance(other, Service):
+            supplier = look_up(other, made, by=by, store=store)
+            return self._then(self._free("ask", name_of(other.ask)), supplier, facts)
+        name, table = self._free(how, other._facts.label), other._handle
+        return self._stream(
+            facts, lambda: plan.builder.join_global(str(name), parent(), table(), made, by=by)
+        )
+
+
+class Near(Joinable[K, V], Generic[K, V]):
+    """A stream as the right side of a join of nearby times; created by `Stream.within`."""
+
+    def __init__(self, stream: StreamBase[K, V], span: Within) -> None:
+        super().__init__(stream._plan, stream._facts)
+        self._right = stream
+        self._span = span
+
+    def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
+        facts, own, plan = call.facts, self._facts, self._plan
+        is_itself = self._right in (stream, call.source)
+        right = stream if is_itself else self._right._by_key(facts.call, stream._facts)
+        serdes = {"key": stream._facts.key, "left": stream._facts.value, "right": own.value}
+        spec = self._store(None, call.name, facts.call, join_store, **serdes)
+        name, span, execution = spec.name, self._span, call.execution
+        one, two = stream._take(), right._take()
+        return stream._stream(
+            replace(facts, label=dashed(facts.label, own.label)),
+            lambda: plan.builder.join_streams(
+                name, one(), two(), call.joiner, within=span, store=spec, execution=execution
+            ),
+        )
