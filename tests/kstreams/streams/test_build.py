@@ -203,3 +203,13 @@ def test_orders_are_read_once_by_all_streams() -> None:
     streams.stream(ORDERS).group_by(lambda _, order: order.item).count()
     streams.stream(ORDERS).group_by(lambda _, order: order.customer).count()
     assert [source.name for source in streams.build().sources] == ["orders"]
+
+
+def test_nodes_have_file_and_line_of_their_call() -> None:
+    streams = Streams("shop")
+    orders = streams.stream(ORDERS); first = line()  # fmt: skip  # noqa: E702
+    grouped = orders.group_by(lambda _, order: order.customer)
+    grouped.count(); second = line()  # fmt: skip  # noqa: E702
+    described = streams.build().describe()
+    assert f"defined at: {first}" in described.split("Source: orders (")[1]
+    assert f"defined at: {second}" in described.split("Processor: orders-by-customer-count (")[1]
