@@ -29,7 +29,8 @@ def _name(page: Path) -> str:
 
 
 _ON_SPARK = [_ROOT / "README.md", _DOCS / "dataframes.md"]
-_WRITTEN = [*sorted(_DOCS.glob("*.md")), *sorted(_DOCS.glob("connectors/*.md"))]
+_FOLDERS = ("", "connectors/", "migration/")
+_WRITTEN = [page for folder in _FOLDERS for page in sorted(_DOCS.glob(f"{folder}*.md"))]
 PAGES = [page for page in _WRITTEN if page not in _ON_SPARK and blocks_of(page)]
 
 
