@@ -12,6 +12,7 @@ from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.graph.nodes import Node, Start
 from kstreams.graph.topology import Topology
 from kstreams.log import Log
+from kstreams.options import checks_options
 from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import (
     DEFAULT_MAX_AHEAD,
@@ -73,6 +74,7 @@ class Streams(TableSources):
         """
         return self._plan.builder
 
+    @checks_options
     def stream(
         self,
         topic: Topic[K, V] | Log[K, V],

@@ -16,6 +16,7 @@ from kstreams.errors import TopologyError
 from kstreams.graph import nodes
 from kstreams.graph.building.feed import FeedSupplier, feed
 from kstreams.graph.nodes import Node
+from kstreams.options import checks_options
 from kstreams.processors.aggregate import aggregate
 from kstreams.processors.columns import Execution
 from kstreams.processors.emission import (
@@ -89,6 +90,7 @@ class GroupedStream(Generic[K, V]):
             )
         return GroupedStream(self._stream, part)
 
+    @checks_options
     def count(
         self,
         *,
@@ -99,6 +101,7 @@ class GroupedStream(Generic[K, V]):
         """Count the records of each key; see `KGroupedStream#count`."""
         return self._table(("count", count(), INT64), store, ttl, execution)
 
+    @checks_options
     def reduce(
         self,
         function: Callable[[V, V], V],
@@ -111,6 +114,7 @@ class GroupedStream(Generic[K, V]):
         """Combine the values of each key, two at a time; see `KGroupedStream#reduce`."""
         return self._table(self._reducing(function, value), store, ttl, execution)
 
+    @checks_options
     def aggregate(
         self,
         aggregator: Aggregator[K, V, S, A],
@@ -147,6 +151,7 @@ class GroupedStream(Generic[K, V]):
     def windowed_by(
         self, kind: SessionWindows, *, emit: _Updates = ..., execution: Execution = ...
     ) -> WindowedStream[K, V, None]: ...
+    @checks_options
     def windowed_by(
         self, kind: _Kind, *, emit: Emission = _ONCE, execution: Execution = "auto"
     ) -> WindowedStream[K, V, Never] | WindowedStream[K, V, None]:

@@ -10,6 +10,7 @@ from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.count import count
 from kstreams.aggregators.over import over
 from kstreams.aggregators.reduce import reducing
+from kstreams.options import checks_options
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64
@@ -62,10 +63,12 @@ class GroupedTable(Part[K, V]):
         whole = part if before is None else lambda row: part(before(row))
         return GroupedTable(self._rows, self._by, self._facts, whole)
 
+    @checks_options
     def count(self, *, store: _Rows[K, int] = None, emit: _Emit = _ONCE) -> Table[K, int]:
         """Count the rows of each group; see `KGroupedTable#count`."""
         return self._table("count", count(), INT64, store, emit)
 
+    @checks_options
     def reduce(
         self,
         function: Callable[[V, V], V],
@@ -82,6 +85,7 @@ class GroupedTable(Part[K, V]):
         made = reducing(function, value or needed(found, "value", call), remove=remove)
         return self._table(name_of(function) or "reduce", made, made.state, store, emit)
 
+    @checks_options
     def aggregate(
         self,
         aggregator: InvertibleAggregator[K, V, S, A],

@@ -14,6 +14,7 @@ from kstreams.joins.joiner import VO, Joiner, inner, left, outer
 from kstreams.joins.lookups.look_up import look_up
 from kstreams.joins.lookups.service import Service
 from kstreams.joins.within import Within, within
+from kstreams.options import checks_options
 from kstreams.processors.columns import Execution
 from kstreams.serde.base import Serde
 from kstreams.state.stores.join.kind import join_store
@@ -89,6 +90,7 @@ class JoinSteps(RecordSteps[K, V]):
         """
         return Near(self, within(before, after, grace=grace))
 
+    @checks_options
     def join(
         self,
         other: Joinable[K, V2],
@@ -109,6 +111,7 @@ class JoinSteps(RecordSteps[K, V]):
         """
         return self._join("join", joiner, inner(joiner), other, value, execution)
 
+    @checks_options
     def left_join(
         self,
         other: Joinable[K, V2],
@@ -120,6 +123,7 @@ class JoinSteps(RecordSteps[K, V]):
         """Join each record; the right value is None without a partner; see `KStream#leftJoin`."""
         return self._join("left-join", joiner, left(joiner), other, value, execution)
 
+    @checks_options
     def outer_join(
         self,
         other: Near[K, V2],
@@ -131,6 +135,7 @@ class JoinSteps(RecordSteps[K, V]):
         """Join the records of two streams, either of which may be None; `KStream#outerJoin`."""
         return self._join("outer-join", joiner, outer(joiner), other, value, execution)
 
+    @checks_options
     def join_by(
         self,
         other: GlobalTable[K2, V2] | Service[K2, V2],
@@ -153,6 +158,7 @@ class JoinSteps(RecordSteps[K, V]):
         """
         return self._join_by("join", joiner, inner(joiner), other, by, value, store)
 
+    @checks_options
     def left_join_by(
         self,
         other: GlobalTable[K2, V2] | Service[K2, V2],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -21,7 +22,7 @@ __all__ = ("Facts", "FreeName", "Plan", "Step", "call_of")
 T_co = TypeVar("T_co", covariant=True)
 """The type of a builder's handle."""
 
-_HERE = str(Path(__file__).parent)
+_LIBRARY = str(Path(__file__).parents[1]) + os.sep
 
 
 def call_of(operation: str, shown: str) -> str:
@@ -37,7 +38,7 @@ def call_of(operation: str, shown: str) -> str:
 def _call_site() -> CallSite:
     """Return the file and line of the call of the user's code that leads here."""
     frame = sys._getframe(1)  # the only way to the caller that costs nothing
-    while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith(_LIBRARY) and frame.f_back is not None:
         frame = frame.f_back
     return CallSite(Path(frame.f_code.co_filename).name or "?", max(frame.f_lineno, 1))
 

@@ -13,6 +13,7 @@ from kstreams.errors import TopologyError
 from kstreams.graph.nodes import Node
 from kstreams.graph.tokens import type_arguments
 from kstreams.joins.join_processor import JoinProcessor
+from kstreams.options import checks_options
 from kstreams.processors.deduplicate import HeaderId, KeyId, LatePolicy, deduplicate
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
 from kstreams.processors.supplier import stores_of
@@ -83,6 +84,7 @@ class ProcessorSteps(JoinSteps[K, V]):
         call = self._call("process_with", supplier)
         return self._run(call, supplier, other, stores, reads, key, value)
 
+    @checks_options
     def deduplicate(
         self,
         by: Callable[[K, V], ID | None] | KeyId | HeaderId,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from kstreams._types import K2, V2, K, V
 from kstreams.graph import nodes
 from kstreams.graph.nodes import Node
+from kstreams.options import checks_options
 from kstreams.partitioner import Partitioner
 from kstreams.processors.filter import filter_
 from kstreams.processors.on_error import OnError
@@ -110,6 +111,7 @@ class Stream(ProcessorSteps[K, V]):
             plan.later(lambda: plan.builder.to_table(name, parent(), store=spec, ttl=ttl)),
         )
 
+    @checks_options
     def to(
         self,
         target: _Target[K, V],

@@ -10,6 +10,7 @@ from kstreams._types import K2, V2, K, V
 from kstreams.graph import nodes
 from kstreams.graph.nodes import Node
 from kstreams.joins.joiner import VO, Joiner, inner, left, outer
+from kstreams.options import checks_options
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
@@ -91,6 +92,7 @@ class Table(Joinable[K, V]):
         """Return a table of the results of a function of key and value; None is no row."""
         return self._derived("derive", function, function, value, store)
 
+    @checks_options
     def to_stream(self, *, emit: _Emit = _ONCE) -> Stream[K, V | None]:
         """Return a stream of the changed rows, None for a deleted one; see `KTable#toStream`.
 
@@ -110,6 +112,7 @@ class Table(Joinable[K, V]):
         plan.unused[stream] = call
         return stream
 
+    @checks_options
     def updates(self, *, emit: _Emit = _ONCE) -> Stream[K, V]:
         """Return a stream of the changed rows without the deleted ones; see `to_stream`."""
         stream = self.to_stream(emit=emit)
@@ -118,6 +121,7 @@ class Table(Joinable[K, V]):
         stream._facts = replace(stream._facts, nulls=False)  # no row is ever deleted
         return cast("Stream[K, V]", stream)
 
+    @checks_options
     def to(self, topic: Topic[K, V] | Topic[K, V | None], *, emit: _Emit = _ONCE) -> None:
         """Write the changed rows to a topic, a null for a deleted one."""
         self.to_stream(emit=emit).to(cast("Topic[K, V | None]", topic))

@@ -10,6 +10,7 @@ from typing import Any, cast, overload
 from kstreams._types import K, V
 from kstreams.graph.global_tables import AppTable
 from kstreams.graph.nodes import Start
+from kstreams.options import checks_options
 from kstreams.processors.on_error import OnError
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
@@ -54,6 +55,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> Table[K, V]: ...
+    @checks_options
     def table(
         self,
         topic: Topic[Any, Any],
@@ -98,6 +100,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> VersionedTable[K, V]: ...
+    @checks_options
     def versioned_table(
         self,
         topic: Topic[Any, Any],
@@ -141,6 +144,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> GlobalTable[K, V]: ...
+    @checks_options
     def global_table(
         self,
         source: Topic[Any, Any] | AppTable[Any, Any],

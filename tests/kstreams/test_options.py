@@ -30,6 +30,7 @@ NOT_CALLED_BY_USERS = {
     "SerdeRequest": "made by the command line",
     "SinkNode": "made by the builder",
     "SourceNode": "made by the builder",
+    "WindowedStream": "made by `windowed_by`",
     "WindowedSupplier": "made by `windowed_aggregate`",
 }
 """Public callables with options that users do not pass, and the reasons."""
