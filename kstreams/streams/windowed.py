@@ -133,7 +133,7 @@ class WindowResults(Stream[Windowed[K], A], Generic[K, V, A]):
 
     @property
     def late(self) -> Stream[K, Late[V]]:
-        """The rejected records, with their lateness, under their original keys."""
+        """The late records, with their lateness, under the keys of their groups."""
         self._splits = True
         call, label = self._facts.call, dashed(self._facts.label, "late")
         unknown = Unknown(f"a Late[...] has none, map_values(...) must replace it: {call}")
