@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Annotated, Any, Protocol, TypeVar, Union, cast, get_args, get_origin
 
@@ -25,9 +25,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Unknown:
-    """A serde that is not known, and the reason."""
+    """A serde that is not known.
+
+    Attributes:
+        reason: The reason.
+        missing: Whether the type is known, but no serde of it.
+    """
 
     reason: str
+    missing: bool = False
 
 
 KnownSerde = Serde[Any] | Unknown
@@ -99,7 +105,9 @@ class Serdes:
             found = self._of(_bare(hint))
         except TypeError as exc:  # such as an annotation that cannot be hashed
             found = Unknown(f"{hint!r} is not the type of a serde ({exc})")
-        return found if isinstance(found, Serde) else Unknown(f"{found.reason}: {call}")
+        return (
+            found if isinstance(found, Serde) else replace(found, reason=f"{found.reason}: {call}")
+        )
 
     def _of(self, hint: object) -> KnownSerde:
         found = self._found.get(hint)
@@ -116,7 +124,8 @@ class Serdes:
             or bool(getattr(hint, "__parameters__", False))
             or isinstance(hint, TypeVar)
         ):
-            return Unknown(f"Streams(serdes=[...]) has no serde of {shown_type(hint)}")
+            reason = f"Streams(serdes=[...]) has no serde of {shown_type(hint)}"
+            return Unknown(reason, missing=True)
         if hint not in self._made:
             self._made[hint] = self._make(self._maker, hint)
         return self._made[hint]
@@ -155,9 +164,11 @@ def needed(known: KnownSerde, part: str, call: str) -> Serde[Any]:
     """
     if isinstance(known, Serde):
         return known
+    add = "add the serde of the type to Streams(serdes=[...])"
+    declare = "declare the type of the function's result (-> ...)"
     raise TopologyError(
         f"{call} needs the serde of the {part}s, but {known.reason}",
-        hint=f"declare the type of the function's result (-> ...), or pass {part}=... there.",
+        hint=f"{add if known.missing else declare}, or pass {part}=... there.",
     )
 
 

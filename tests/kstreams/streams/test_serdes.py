@@ -202,7 +202,9 @@ def test_fields_of_generic_classes_properties_and_named_tuples_are_found() -> No
     assert found == {"box": DOUBLE, "length": INT64, "pair": DOUBLE}
     other = Streams("any", make_serde=json_serde)
     unknown: Stream[bytes, object] = other.stream(ORDERS).map_values(box_of_any)
-    assert "has no serde of" in refused(unknown.to_table)
+    text = refused(unknown.to_table)
+    assert "has no serde of" in text
+    assert "Hint: add the serde of the type to Streams(serdes=[...]), or pass " in text
 
 
 def test_serde_given_at_call_has_precedence_over_annotation() -> None:
