@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from kstreams._types import K, V
 from kstreams.processors.chained import ChainedFilter, ChainSupplier
@@ -21,9 +21,11 @@ from kstreams.record import Record
 __all__ = ("filter_", "filter_not")
 
 
-def filter_(
-    predicate: Callable[[V], bool] | Callable[[K, V], bool],
-) -> Supplier[K, V, K, V]:
+@overload
+def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]: ...
+@overload
+def filter_(predicate: Callable[[V], bool]) -> Supplier[K, V, K, V]: ...
+def filter_(predicate: Callable[..., bool]) -> Supplier[K, V, K, V]:
     """Forward the records that match a predicate.
 
     Other records are omitted, and are not counted as dropped.
@@ -38,9 +40,11 @@ def filter_(
     return _supplier(predicate, keeps=True)
 
 
-def filter_not(
-    predicate: Callable[[V], bool] | Callable[[K, V], bool],
-) -> Supplier[K, V, K, V]:
+@overload
+def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]: ...
+@overload
+def filter_not(predicate: Callable[[V], bool]) -> Supplier[K, V, K, V]: ...
+def filter_not(predicate: Callable[..., bool]) -> Supplier[K, V, K, V]:
     """Forward the records that do not match a predicate.
 
     Args:

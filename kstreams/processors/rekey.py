@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from kstreams._types import K2, K, V
 from kstreams.processors.chained import ChainedRekey, ChainedRekeyByValue, ChainSupplier
@@ -18,7 +18,11 @@ from kstreams.record import Record
 __all__ = ("rekey",)
 
 
-def rekey(function: Callable[[V], K2] | Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
+@overload
+def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]: ...
+@overload
+def rekey(function: Callable[[V], K2]) -> Supplier[K, V, K2, V]: ...
+def rekey(function: Callable[..., K2]) -> Supplier[K, V, K2, V]:
     """Replace each key; value, timestamp and headers do not change.
 
     The operator changes the key, so a repartition must precede a downstream node with a store.

@@ -89,6 +89,7 @@ assert_type(
 )
 
 assert_type(builder.add_processor("long", filter_(is_long), lines), Node[bytes, str])
+assert_type(builder.add_processor("short", filter_(lambda v: len(v) < 9), lines), Node[bytes, str])
 assert_type(
     builder.add_processor("full", filter_not(lambda k, v: k == b"" or v.isspace()), lines),
     Node[bytes, str],

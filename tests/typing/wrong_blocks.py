@@ -60,7 +60,7 @@ b.add_processor("p", flat_map_values(len), lines)  # red
 b.add_processor("p", flat_map_values(lambda v: v.split()), deletable)  # red
 b.add_processor("p", filter_(is_even), lines)  # red
 b.add_processor("p", filter_(lambda k, v: v), lines)  # red
-b.add_processor("p", filter_(lambda v: v == ""), lines)  # red
+b.add_processor("p", filter_(lambda v: v > 0), lines)  # red
 b.add_processor("p", filter_not(lambda k, v: v > 0), lines)  # red
 b.add_processor("p", filter_not(lambda k, v: v.isspace()), deletable)  # red
 b.add_processor("p", peek(is_even), lines)  # red
