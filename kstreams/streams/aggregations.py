@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from kstreams.aggregators.aggregator import Aggregator, aggregator_name
 from kstreams.stored_names import dashed
@@ -10,7 +10,23 @@ from kstreams.streams.functions import name_of
 from kstreams.streams.lambdas import annotations_of
 from kstreams.streams.serdes import KnownSerde, Serdes, Unknown
 
-__all__ = ("result_serde", "stored_name")
+__all__ = ("Aggregation", "result_serde", "stored_name")
+
+
+class Aggregation(NamedTuple):
+    """An aggregation of a grouped stream.
+
+    Attributes:
+        name: The part of the names of stores.
+        aggregator: The aggregator.
+        value: The serde of the results.
+        call: The user's call, with file and line.
+    """
+
+    name: str
+    aggregator: Aggregator[Any, Any, Any, Any]
+    value: KnownSerde
+    call: str
 
 
 def stored_name(aggregator: Aggregator[Any, Any, Any, Any]) -> str:

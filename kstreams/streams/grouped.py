@@ -35,8 +35,9 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.stored_names import dashed
-from kstreams.streams.aggregations import result_serde, stored_name
+from kstreams.streams.aggregations import Aggregation, result_serde, stored_name
 from kstreams.streams.functions import name_of
+from kstreams.streams.plan import call_of
 from kstreams.streams.serdes import KnownSerde, common_serde, needed
 from kstreams.streams.table import Table
 from kstreams.streams.windowed import WindowedStream
@@ -99,7 +100,7 @@ class GroupedStream(Generic[K, V]):
         execution: Execution = "auto",
     ) -> Table[K, int]:
         """Count the records of each key; see `KGroupedStream#count`."""
-        return self._table(("count", count(), INT64), store, ttl, execution)
+        return self._table(self._counting(), store, ttl, execution)
 
     @checks_options
     def reduce(
@@ -177,18 +178,22 @@ class GroupedStream(Generic[K, V]):
         """
         return CogroupedStream[K, S](()).cogroup(self, update, state=state)
 
-    def _reducing(self, function: Callable[[V, V], V], value: Serde[V] | None) -> _Aggregation:
+    def _counting(self) -> Aggregation:
+        return Aggregation("count", count(), INT64, self._stream._call("count"))
+
+    def _reducing(self, function: Callable[[V, V], V], value: Serde[V] | None) -> Aggregation:
         stream, part = self._stream, self._part
         call, found = stream._call("reduce", function), stream._facts.value
         if part is not None and value is None:
             found = stream._result(part, None, call).serde
         made = reducing(function, value or needed(found, "value", call))
-        return name_of(function) or "reduce", made, made.state
+        return Aggregation(name_of(function) or "reduce", made, made.state, call)
 
-    def _aggregating(self, aggregator: Any, value: Serde[Any] | None) -> _Aggregation:  # noqa: ANN401
-        call, name = self._stream._call("aggregate"), stored_name(aggregator)
+    def _aggregating(self, aggregator: Any, value: Serde[Any] | None) -> Aggregation:  # noqa: ANN401
+        name = stored_name(aggregator)
+        call = call_of("aggregate", name)
         serde = value or result_serde(aggregator, self._stream._plan.serdes, call)
-        return name, aggregator, serde
+        return Aggregation(name, aggregator, serde, call)
 
     def _named(self, operation: str) -> str:
         """Return the name of an aggregation's state, without the windows."""
@@ -200,13 +205,12 @@ class GroupedStream(Generic[K, V]):
 
     def _table(
         self,
-        aggregation: _Aggregation,
+        aggregation: Aggregation,
         store: StoreSpec[Any] | str | None,
         ttl: timedelta | None,
         execution: Execution,
     ) -> Table[K, Any]:
-        (operation, aggregator, value), plan = aggregation, self._stream._plan
-        call = self._stream._call(operation.replace("-", "_"))
+        (operation, aggregator, value, call), plan = aggregation, self._stream._plan
         stream = self._stream._by_key(call)
         serdes: dict[str, KnownSerde] = {"key": stream._facts.key, "value": aggregator.state}
         spec = stream._store(store, self._named(operation), call, timestamped_store, **serdes)
@@ -225,10 +229,6 @@ class GroupedStream(Generic[K, V]):
         )
         plan.later(table._settle)
         return table
-
-
-_Aggregation = tuple[str, Aggregator[Any, Any, Any, Any], KnownSerde]
-"""The name of an aggregation, its aggregator, and the serde of its results."""
 
 
 class CogroupedStream(Generic[K, S]):

@@ -180,12 +180,13 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None,
         execution: Execution,
     ) -> Stream[K, VO]:
+        call = self._call(how.replace("-", "_"), joiner)
         if not isinstance(other, Joinable):
             raise TopologyError(
-                f"{self._call(how, joiner)} got a {type(other).__name__} without a range of times",
+                f"{call} got a {type(other).__name__} without a range of times",
                 hint="join(other.within(minutes(5), grace=minutes(1)), ...) joins two streams.",
             )
-        call, right = self._call(how.replace("-", "_"), joiner), other._facts
+        right = other._facts
         result, nulls = self._joined_value(joiner, value, call, how, right.value)
         stream = self._by_key(call, right)
         facts = replace(stream._facts, call=call, value=result, nulls=nulls)
@@ -202,11 +203,8 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None,
         store: _Answers[K2, V2],
     ) -> Stream[K, VO]:
-        call, parent, plan = (
-            self._call(f"{how.replace('-', '_')}_by", joiner),
-            self._take(),
-            self._plan,
-        )
+        call = self._call(f"{how.replace('-', '_')}_by", joiner)
+        parent, plan = self._take(), self._plan
         right: KnownSerde = Unknown(f"a service has none: {call}")
         right = other._facts.value if isinstance(other, GlobalTable) else right
         result, nulls = self._joined_value(joiner, value, call, how, right)

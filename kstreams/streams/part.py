@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
 
 class Part(Generic[K, V]):
-    """A stream or a table: its plan, and its facts.
+    """Base class of streams and tables.
 
     Args:
         plan: The plan of the topology.

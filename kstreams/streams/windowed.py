@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
-from kstreams.aggregators.count import count
 from kstreams.graph.nodes import Node
 from kstreams.processors.columns import Execution
 from kstreams.processors.emission import Emission, OnClose
 from kstreams.serde.base import Serde
-from kstreams.serde.numbers import INT64
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.kind import sliding_store
@@ -23,6 +21,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.stored_names import dashed
+from kstreams.streams.aggregations import Aggregation
 from kstreams.streams.plan import Facts
 from kstreams.streams.serdes import KnownSerde, Unknown
 from kstreams.streams.stream import Stream
@@ -68,7 +67,7 @@ class WindowedStream(Generic[K, V, N]):
 
     def count(self, *, store: _Spans[K, int] | str | None = None) -> WindowResults[K, V, int | N]:
         """Count the records of each key and window; see `TimeWindowedKStream#count`."""
-        return self._results("count", count(), INT64, store)
+        return self._results(self._grouped._counting(), store)
 
     def reduce(
         self,
@@ -78,7 +77,7 @@ class WindowedStream(Generic[K, V, N]):
         store: _Spans[K, V] | str | None = None,
     ) -> WindowResults[K, V, V | N]:
         """Combine the values of each key and window; see `TimeWindowedKStream#reduce`."""
-        return self._results(*self._grouped._reducing(function, value), store)
+        return self._results(self._grouped._reducing(function, value), store)
 
     def aggregate(
         self,
@@ -88,17 +87,13 @@ class WindowedStream(Generic[K, V, N]):
         store: _Spans[K, S] | str | None = None,
     ) -> WindowResults[K, V, A | N]:
         """Aggregate the records of each key and window; see `GroupedStream.aggregate`."""
-        return self._results(*self._grouped._aggregating(aggregator, value), store)
+        return self._results(self._grouped._aggregating(aggregator, value), store)
 
     def _results(
-        self,
-        operation: str,
-        aggregator: Aggregator[K, Any, Any, Any],
-        value: KnownSerde,
-        given: StoreSpec[Any] | str | None,
+        self, aggregation: Aggregation, given: StoreSpec[Any] | str | None
     ) -> WindowResults[K, V, Any]:
         grouped, kind, emit = self._grouped, self._kind, self._options["emit"]
-        call = grouped._stream._call(operation.replace("-", "_"))
+        operation, aggregator, value, call = aggregation
         stream, name = grouped._stream._by_key(call), grouped._named(operation)
         make: Any = partial(window_store, windows=kind)  # type: ignore[arg-type]  # of these kinds
         if isinstance(kind, SlidingWindows):

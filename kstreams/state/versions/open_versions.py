@@ -42,6 +42,15 @@ _IDLE = timedelta(minutes=2)
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class _Next:
+    """A recorded next version, with its changes and their memory; it may not be committed."""
+
+    version_id: str
+    changes: Changes
+    size_bytes: int
+
+
 @dataclass
 class OpenVersion:
     """An open version, for one attempt at a time.
@@ -66,7 +75,7 @@ class OpenVersion:
     version_id: str
     most_bytes: int
     _buffers: dict[str, ChangeBuffer] = field(default_factory=dict)
-    _next: tuple[str, Changes] | None = None
+    _next: _Next | None = None
 
     @property
     def resident(self) -> ResidentStore | None:
@@ -79,7 +88,7 @@ class OpenVersion:
         """The approximate memory of the buffers, resident rows and recorded changes, in bytes."""
         resident = self.resident
         rows = 0 if resident is None else resident.size_bytes
-        rows += 0 if self._next is None else memory_of(self._next[1])
+        rows += 0 if self._next is None else self._next.size_bytes
         return rows + sum(buffer.size_bytes for buffer in self._buffers.values())
 
     def reads(self) -> BufferedStore:
@@ -109,19 +118,20 @@ class OpenVersion:
             StoreError: The disk is full or cannot be written.
         """
         version, version_id = pointer.version, pointer.version_id
+        following = _Next(version_id, changes, memory_of(changes))
         if self.resident is not None:
-            self._next = (version_id, changes)
+            self._next = following
             return
         with self.versions.exclusive():
             self.versions.publish_base(version, version_id, self.directory, self.source)
-        self._next = (version_id, changes)
+        self._next = following
         self.versions.sweep(version - 2, version)
 
     def copy(self) -> VersionCopy | None:
         """Return a copy of the version that `follow` was called with; None for a database."""
         if (resident := self.resident) is None or self._next is None:
             return None
-        rows = resident.copy(self._next[1])
+        rows = resident.copy(self._next.changes)
         return VersionCopy(lambda: rows, lambda: None)
 
     def advance_to(self, version_id: str) -> bool:
@@ -134,16 +144,16 @@ class OpenVersion:
             version_id: The id of the committed version.
         """
         following, self._next = self._next, None
-        if following is not None and following[0] == version_id:
+        if following is not None and following.version_id == version_id:
             self.version_id = version_id
-            self._add(following[1])
+            self._add(following)
         return self.version_id == version_id
 
-    def _add(self, changes: Changes) -> None:
+    def _add(self, following: _Next) -> None:
         if (resident := self.resident) is not None:
-            resident.apply(changes)
+            resident.apply(following.changes, following.size_bytes)
             return
-        for store, changed in changes.items():
+        for store, changed in following.changes.items():
             self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
 
     def write(self) -> None:

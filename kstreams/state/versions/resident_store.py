@@ -64,9 +64,14 @@ class ResidentStore(WorkingStore):
             self.size_bytes = memory_of(self._contents())
         return self.size_bytes <= room
 
-    def apply(self, changes: Changes) -> None:
-        """Apply committed changes that fit in memory; `close` does not write them to the disk."""
-        self.size_bytes += memory_of(changes)
+    def apply(self, changes: Changes, size_bytes: int) -> None:
+        """Apply committed changes that fit in memory; `close` does not write them to the disk.
+
+        Args:
+            changes: The changes.
+            size_bytes: Their approximate memory.
+        """
+        self.size_bytes += size_bytes
         self._rows.write(changes)
 
     def copy(self, changes: Changes) -> MemoryStore:
@@ -99,7 +104,7 @@ class ResidentStore(WorkingStore):
             self._to_database().write(changes)
             return
         self._changed = True
-        self.apply(changes)
+        self.apply(changes, memory_of(changes))
 
     def close(self) -> None:
         """Write the rows to a database if `write` has changed them; a second call does nothing."""

@@ -312,6 +312,22 @@ def test_error_of_unknown_key_names_group_by_with_line_and_next_step() -> None:
     )
 
 
+def test_error_of_aggregate_names_the_method_and_the_aggregator() -> None:
+    orders = Streams("keys").stream(ORDERS)
+    grouped = orders.group_by(lambda _, order: order.item.upper()).over(lambda order: order.price)
+    text = refused(lambda: grouped.aggregate(sum_(DOUBLE)))
+    assert text.startswith("aggregate(sum) at test_serdes.py:")
+    assert "needs the serde of the keys" in text
+
+
+def test_error_of_left_join_without_range_names_the_method() -> None:
+    streams = Streams("near")
+    other: Any = streams.stream(Topic("others", BYTES, TEXT))
+    orders = streams.stream(ORDERS)
+    text = refused(lambda: orders.left_join(other, left_value))
+    assert text.startswith("left_join(left_value) at test_serdes.py:")
+
+
 def test_results_of_aggregators_have_serde_of_declared_type() -> None:
     streams = Streams("results")
     prices = streams.stream(ORDERS).group_by(customer_of).over(lambda order: order.price)
