@@ -294,7 +294,7 @@ def test_elements_of_flat_steps_and_pairs_have_serdes() -> None:
     assert found == expected
 
 
-def test_unneeded_serde_is_never_asked_for() -> None:
+def test_serde_that_no_step_needs_may_be_unknown() -> None:
     streams = Streams("unneeded")
     texts = streams.stream(ORDERS).map_values(lambda order: order.item.upper())
     texts.filter(lambda _, text: text != "").to(Topic("texts", BYTES, TEXT))
