@@ -48,6 +48,8 @@ __all__ = (
 
 _WAIT_S = 60.0
 """Time for another thread of the same process to reach its next step."""
+_POLL_S = 0.1
+"""Interval of the checks whether the fault has struck in another process."""
 
 
 class Killed(Exception):
@@ -120,13 +122,24 @@ class Faults:
             if armed is None or armed[0] != event or self._seen[event] < armed[1]:
                 return False
             after = armed[2]
-            if after is not None and not self._moved.wait_for(lambda: after in self._seen, _WAIT_S):
-                raise AssertionError(f"{event} waited for {after} in vain")
+            if after is not None:
+                self._wait_for(after, event)
         try:
             (self._folder / "armed").rename(self._folder / "struck")
         except FileNotFoundError:  # another process was first
             return False
         return True
+
+    def _wait_for(self, after: str, event: str) -> None:
+        """Wait until this process has reached an event, or the fault has struck in another one.
+
+        The event may never come in this process: a commit whose merger is due waits for its delta.
+        """
+        deadline = time.monotonic() + _WAIT_S
+        while after not in self._seen and (self._folder / "armed").exists():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{event} waited for {after} in vain")
+            self._moved.wait(_POLL_S)
 
     def _armed(self) -> tuple[str, int, str | None] | None:
         try:
