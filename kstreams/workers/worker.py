@@ -252,7 +252,7 @@ class Worker:
         refused = False
         tasks = StageRun(
             settings,
-            this_worker(),
+            this_worker(keeps_tasks=True),
             order.batch,
             turn.cuts,
             turn.versions,

@@ -55,6 +55,14 @@ class WorkerState:
 
 
 @cache
-def this_worker() -> WorkerState:
-    """Return the state of this worker process."""
-    return WorkerState()
+def this_worker(*, keeps_tasks: bool = False) -> WorkerState:
+    """Return the state of this worker process.
+
+    Args:
+        keeps_tasks: Whether this process runs the same tasks in each batch, so that their small
+            states may stay in its memory. Spark's stateful operators run a task in any process of
+            the executor, and another process would have to read the state from the durable log.
+    """
+    if keeps_tasks:
+        return WorkerState()
+    return WorkerState(open_versions=OpenVersions(resident_bytes=0))

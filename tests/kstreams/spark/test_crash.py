@@ -156,12 +156,14 @@ def apps(
     for settings in sorted({(point.upkeep, point.max_bytes) for point in POINTS}, key=repr):
         made[settings] = Running(tmp_path_factory.mktemp("crash"), spark, *settings)
     yield made
-    for running in made.values():
-        running.app.close()
-        running.begin()  # a planner that knows the sizes of records, unlike those of the tests
-        running.batch()
-        running.check()
-        running.app.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_driver, "_SWEEP_EVERY", 1)
+        for running in made.values():
+            running.app.close()
+            running.begin()  # a planner that knows the sizes of records, unlike those of the tests
+            running.batch()
+            running.check()
+            running.app.close()
 
 
 @pytest.fixture(autouse=True)

@@ -81,7 +81,7 @@ def test_working_copies_in_temporary_folder_are_private_to_user(
     shared.mkdir()
     monkeypatch.setitem(spark.sparkContext.environment, "TMPDIR", str(shared))
     bench.create(WORDS)
-    bench.emit(WORDS, [("a", "x")])
+    bench.emit(WORDS, [("a" * 300_000, "x")])  # too many bytes to stay in memory
     bench.run(counting(), state=RocksDB(), app_id="private")
     own = [p for p in shared.glob("kstreams-*/**/*") if p.is_dir()]
     assert any(p.name == "attempts" for p in own)
