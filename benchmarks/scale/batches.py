@@ -1,7 +1,8 @@
 """The time of a batch of 20 records per partition: `python -m benchmarks.scale.batches`.
 
 The app counts by key on embedded topics in RocksDB. The input is written between batches, so the
-time is from the first record of a batch to its commit.
+time is from the first record of a batch to its commit. The requests to the durable log include the
+driver's commit; they are the average over the committed batches.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
@@ -29,11 +31,12 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.app import BatchReport
 from kstreams.operators import aggregate, rekey
+from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 
 Engine: TypeAlias = "Literal['spark', 'embedded']"
 
-__all__ = ("batch_seconds", "main")
+__all__ = ("Measured", "main", "measure")
 
 SIZES = (4, 64, 256, 1_000)
 _RECORDS = 20
@@ -57,14 +60,32 @@ def counting(*, repartition: bool) -> Topology:
     return builder.build()
 
 
-def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Engine) -> list[float]:
-    """Run an app and return the seconds of its measured batches.
+@dataclass(frozen=True)
+class Measured:
+    """The measured batches of an app.
+
+    Attributes:
+        seconds: The seconds of each batch.
+        puts: The average number of objects that a batch wrote.
+        gets: The average number of objects that a batch read.
+    """
+
+    seconds: list[float]
+    puts: float
+    gets: float
+
+
+def measure(
+    home: Path, partitions: int, *, repartition: bool, engine: Engine, measured: int = _MEASURED
+) -> Measured:
+    """Run an app and measure its batches after the first ones.
 
     Args:
         home: An empty directory.
         partitions: The number of partitions of the input and output topics.
         repartition: Whether the topology has a repartition.
         engine: `embedded` or `spark`.
+        measured: The number of measured batches.
 
     Raises:
         RuntimeError: The app failed, or a batch was not committed within three minutes.
@@ -73,8 +94,10 @@ def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Eng
     for name in ("in", "out"):
         topics.admin().create(name, partitions)
     read: list[tuple[int, float]] = []
+    traffic = [Traffic()]
 
     def note(report: BatchReport) -> None:
+        traffic.append(traffic[-1] + report.log)
         read.append((report.source_records, time.perf_counter()))
 
     app = App(
@@ -88,8 +111,11 @@ def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Eng
     )
     app.start()
     seconds = []
+    warm = 0
     try:
-        for number in range(_WARM + _MEASURED):
+        for number in range(_WARM + measured):
+            if number == _WARM:
+                warm = len(traffic) - 1
             before = sum(records for records, _ in read)
             _write(topics, partitions, number)
             began = time.perf_counter()
@@ -101,7 +127,10 @@ def batch_seconds(home: Path, partitions: int, *, repartition: bool, engine: Eng
             seconds.append(read[-1][1] - began)
     finally:
         app.close()
-    return seconds[_WARM:]
+    first, last = traffic[warm], traffic[-1]
+    batches = len(traffic) - 1 - warm  # the input of one may be read in several
+    puts, gets = last.puts - first.puts, last.gets - first.gets
+    return Measured(seconds[_WARM:], puts / batches, gets / batches)
 
 
 def _write(topics: Embedded, partitions: int, number: int) -> None:
@@ -116,14 +145,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--partitions", type=int, action="append", help=f"default: {SIZES}")
     parser.add_argument("--engine", choices=("embedded", "spark"), default="embedded")
     parser.add_argument("--repartition", action="store_true", help="count after a repartition")
+    parser.add_argument(
+        "--batches", type=int, default=_MEASURED, help=f"measured batches, default: {_MEASURED}"
+    )
     given = parser.parse_args(arguments)
-    print("partitions  batch, median s  slowest")
+    print("partitions  batch, median s  slowest   PUT   GET")
     for partitions in given.partitions or SIZES:
         with tempfile.TemporaryDirectory(prefix="kstreams-batches-") as home:
-            seconds = batch_seconds(
-                Path(home), partitions, repartition=given.repartition, engine=given.engine
+            found = measure(
+                Path(home),
+                partitions,
+                repartition=given.repartition,
+                engine=given.engine,
+                measured=given.batches,
             )
-        print(f"{partitions:10}  {median(seconds):15.3f}  {max(seconds):7.3f}", flush=True)
+        seconds = f"{median(found.seconds):15.3f}  {max(found.seconds):7.3f}"
+        print(f"{partitions:10}  {seconds}  {found.puts:4.1f}  {found.gets:4.1f}", flush=True)
 
 
 if __name__ == "__main__":

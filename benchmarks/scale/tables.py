@@ -15,6 +15,9 @@ from benchmarks.scale.runs import CORES, EXECUTORS, KEYS, NATIVE, PARTITIONS, of
 from benchmarks.scale.series import batch_seconds, by_partitions
 from benchmarks.suite.outcome import Cell, Outcome, rounds_of
 from benchmarks.suite.registry import workload_by
+from kstreams.state.log.packs import PACK_BYTES, PART_BYTES
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.background import HELD_BYTES
 
 __all__ = ("markdown", "sections")
 
@@ -23,7 +26,9 @@ BUSY = 0.7
 _RATES = (100_000, 1_000_000)
 _SECONDS = (1, 10, 60)
 _EXECUTOR_CORES = 4
-_OBJECTS = 1.14  # objects per task and batch: a delta, and a share of merged deltas
+_MERGE_COUNT = Upkeep().merge_count
+_MERGED = 0.14  # objects per task and batch with merged deltas and snapshots
+_DELTA_BYTES = 10  # of a delta, per changed key: the tables of state have the bytes of a batch
 _DAY_S = 86_400
 _PUT_DOLLARS = 5e-6
 _RUN_HEADS = ("", "records/s", "least to most", "batch s", "CPU s/M", "memory MB", "first result s")
@@ -233,14 +238,22 @@ def _many_columns(costs: Costs, every: int, rate: int) -> Iterator[str]:
     cores = costs.cores(MANY, rate, every, BUSY)
     executors = ceil(cores / _EXECUTOR_CORES)
     memory = costs.memory_bytes(MANY / executors, _EXECUTOR_CORES)
-    puts = (_OBJECTS * MANY + 1) * _DAY_S / every
+    puts = (_written(cores, rate * every) + 1) * _DAY_S / every
     yield f"{every}"
     yield f"{rate:,}"
     yield f"{cores:,.0f}"
     yield f"{executors}"
     yield f"{memory / 1e9:.1f}"
-    yield f"{puts / 1e6:,.1f} M"
-    yield f"{puts * _PUT_DOLLARS:,.0f}"
+    yield f"{puts / 1e6:,.2f} M"
+    yield f"{puts * _PUT_DOLLARS:,.2f}"
+
+
+def _written(cores: float, records: int) -> float:
+    """Return the number of objects that workers write for a batch: packs, large deltas, merges."""
+    delta_bytes = records / MANY * _DELTA_BYTES
+    packs = max(cores, MANY * delta_bytes / PACK_BYTES)
+    deltas = packs if delta_bytes <= PART_BYTES else MANY
+    return deltas + (_MERGED * MANY if delta_bytes * _MERGE_COUNT > HELD_BYTES else 0)
 
 
 def _about(machine: dict[str, Any]) -> str:

@@ -12,9 +12,9 @@ from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.clock import WatchedClock
 from kstreams.errors import StateCorruptError
 from kstreams.global_tables.versions import QueryTables
-from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.task_key import TaskKey, loops_prefix, packs_prefix
+from kstreams.state.log.batch_objects import sweep_batch_objects
 from kstreams.state.log.garbage import collect_garbage
-from kstreams.state.log.loop_objects import object_names, sweep_loops
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("MIN_AGE", "Sweep")
@@ -82,12 +82,14 @@ class Sweep:
             pinned=pinned,
             set_ms=self.clock.set_ms,
         )
+        named = {*pinned, *(name for commit in retained for name in commit.objects())}
         # Staged data of a changed delivery is deleted with the last commit that names it.
-        if any(group.loops for group in settings.groups) or any(each.sent for each in retained):
-            sweep_loops(
+        has_loops = any(group.loops for group in settings.groups) or any(c.sent for c in retained)
+        for prefix in (packs_prefix, *((loops_prefix,) if has_loops else ())):
+            sweep_batch_objects(
                 opened.objects,
-                settings.state_name,
-                settings.epoch,
+                prefix(settings.state_name),
+                prefix(settings.state_name, settings.epoch),
                 last=retained[-1].batch,
-                named={*pinned, *(name for each in retained for name in object_names(each.sent))},
+                named=named,
             )

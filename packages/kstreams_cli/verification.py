@@ -46,9 +46,9 @@ class Verification:
     """Reads all objects that an app needs to continue; the app may run meanwhile.
 
     Attributes:
-        problems: The problems, by the name of the faulty object.
+        problems: The problems, by the faulty object.
         strays: The names of files and objects that do not belong to the app.
-        checked: The version id of each object that was read, by object name.
+        checked: The version id of each object that was read; the text of an `ObjectRef` is its key.
     """
 
     def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
@@ -170,14 +170,14 @@ class Verification:
         found = {**self._check_objects(refs), **self._check_loops(loops)}
         for commit in commits:
             for task, pointer in commit.pointers().items():
-                links = {ref.name: self.checked.get(ref.name) for ref in pointer.deltas}
-                known = {name: link for name, link in links.items() if link is not None}
+                links = {ref: self.checked.get(str(ref)) for ref in pointer.deltas}
+                known = {ref: link for ref, link in links.items() if link is not None}
                 if len(known) == len(links) and (problem := line_problem(pointer, known)):
                     found[f"{label}, batch {commit.batch}, task {task}"] = problem
         if found and log is not None:
             retained = set(log.batches())
             kept = [commit for commit in commits if commit.batch in retained]
-            named = {name for c in kept for name in c.objects()}
+            named = {name for c in kept for name in _names(c)}
             found = {n: text for n, text in found.items() if n in named or n not in self.checked}
         self.problems |= found
         size = sum(ref.size_bytes for ref in refs) + sum(part.length for part in loops)
@@ -186,11 +186,11 @@ class Verification:
     def _check_objects(self, refs: Iterable[ObjectRef]) -> dict[str, str]:
         def look(ref: ObjectRef) -> tuple[str, Link | None, str]:
             try:
-                return ref.name, checked_link(self._objects, ref), ""
+                return str(ref), checked_link(self._objects, ref), ""
             except StoreError as exc:
-                return ref.name, None, exc.message
+                return str(ref), None, exc.message
 
-        fresh = sorted((r for r in refs if r.name not in self.checked), key=lambda ref: ref.name)
+        fresh = sorted((ref for ref in refs if str(ref) not in self.checked), key=str)
         problems: dict[str, str] = {}
         with ThreadPoolExecutor(_PARALLEL_READS, "kstreams-verify") as pool:
             for name, link, problem in pool.map(look, fresh):
@@ -212,3 +212,10 @@ class Verification:
 
     def _problem(self, name: str, error: KStreamsError) -> None:
         self.problems[name] = error.message
+
+
+def _names(commit: Commit) -> Iterator[str]:
+    """Yield the objects that a commit needs, as in `Verification.checked`."""
+    for pointer in commit.pointers().values():
+        yield from map(str, pointer.objects())
+    yield from object_names(commit.sent)

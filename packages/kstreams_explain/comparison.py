@@ -13,7 +13,7 @@ from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.backend.working import Changes
 from kstreams.state.log.delta import DIGEST_BYTES, decode, encode
-from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.durable import DurableLog, checked_object
 from kstreams.state.log.pointer import Pointer, version_id_after
 from kstreams_explain.batch_replay import BatchReplay
 from kstreams_explain.replayed_state import ReplayedState
@@ -88,6 +88,9 @@ def _compared(
 
 def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
     """Return the delta between two successive versions; None if it is not stored by itself."""
+    for ref in after.deltas[-1:]:
+        if ref.level == 0 and ref.version == after.version:
+            return checked_object(log.objects, ref)
     prefix = f"{log.task.prefix}{after.version:020d}-"
     for name in log.objects.list(prefix):
         if not name.endswith(".delta"):

@@ -111,8 +111,9 @@ def forecast_query(
     """Forecast a day of a query from its retained commits.
 
     A longer trigger merges the input of several batches: a task that changed in any of them writes
-    one delta with the last value of each key. The number of such tasks is counted in runs of
-    consecutive retained batches. A trigger shorter than the measured interval scales the number of
+    one delta with the last value of each key, and a worker writes one pack with the small deltas of
+    all its tasks. The number of changed tasks is counted in runs of consecutive retained batches. A
+    trigger shorter than the measured interval scales the number of
     batches, which gives an upper bound.
 
     Args:
@@ -133,10 +134,11 @@ def forecast_query(
     scale = 1.0 if trigger_ms is None else trigger_ms / interval
     merged = max(1, round(scale))
     written = [_written(before, after) for before, after in steps]
-    deltas = sum(len(each.deltas) for each in written)
+    deltas = sum(len(each.changed) for each in written)
     upkeep = sum(each.upkeep for each in written) / deltas if deltas else 0.0
-    changed = _changed([each.deltas for each in written], merged)
-    sent = fmean(each.sent for each in written)
+    changed = _changed([each.changed for each in written], merged)
+    own = _changed([each.own for each in written], merged)
+    shared = fmean(each.packs + each.sent for each in written)
     size = sum(each.size_bytes for each in written) / len(steps)
     growth = (_size(measured[-1]) - _size(measured[0])) / len(steps)
     share = changed / (deltas / len(steps) * merged) if deltas else 1.0
@@ -146,7 +148,7 @@ def forecast_query(
         measured[-1].batch,
         span,
         interval if trigger_ms is None else float(trigger_ms),
-        (2 if plans_too else 1) + changed * (1 + upkeep) + sent,
+        (2 if plans_too else 1) + own + changed * upkeep + shared,
         size * scale * share,
         growth * scale,
         _restored(measured[-1]),
@@ -158,35 +160,41 @@ class _Written:
     """The objects that a batch wrote to the durable log.
 
     Attributes:
-        deltas: Tasks that wrote a delta.
+        changed: Tasks that wrote a delta.
+        own: Tasks whose delta is an object of its own.
+        packs: Number of packs with the deltas of other tasks.
         upkeep: Number of merged deltas and snapshot chunks.
         sent: Number of objects with records for the next batch or for publication.
         size_bytes: Size of all objects except `sent`.
     """
 
-    deltas: frozenset[TaskId]
+    changed: frozenset[TaskId]
+    own: frozenset[TaskId]
+    packs: int
     upkeep: int
     sent: int
     size_bytes: int
 
 
 def _written(before: Commit, after: Commit) -> _Written:
-    deltas: set[TaskId] = set()
+    changed: set[TaskId] = set()
+    own: set[TaskId] = set()
+    packs: set[str] = set()
     known = before.pointers()
     upkeep = size = 0
     for task, pointer in after.pointers().items():
         base = known.get(task)
-        names = set() if base is None else {ref.name for ref in base.objects()}
-        fresh = [ref for ref in pointer.objects() if ref.name not in names]
+        known_refs = set() if base is None else set(base.objects())
+        fresh = [ref for ref in pointer.objects() if ref not in known_refs]
         size += sum(ref.size_bytes for ref in fresh)
         if base is None or base.version_id != pointer.version_id:
-            deltas.add(task)
-        upkeep += sum(not _is_delta(ref) for ref in fresh)
-    return _Written(frozenset(deltas), upkeep, len(set(object_names(after.sent))), size)
-
-
-def _is_delta(ref: ObjectRef) -> bool:
-    return ref.name.endswith(".delta")
+            changed.add(task)
+        packs.update(ref.name for ref in fresh if ref.part is not None)
+        if any(ref.name.endswith(".delta") for ref in fresh):
+            own.add(task)
+        upkeep += sum(ref.part is None and not ref.name.endswith(".delta") for ref in fresh)
+    sent = len(set(object_names(after.sent)))
+    return _Written(frozenset(changed), frozenset(own), len(packs), upkeep, sent, size)
 
 
 def _changed(changed: Sequence[frozenset[TaskId]], count: int) -> float:

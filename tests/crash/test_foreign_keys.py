@@ -18,10 +18,10 @@ POINTS = (
     Point("amid-left-rows", "process", nth=7),
     Point("amid-subscriptions", "process", nth=45),
     Point("amid-responses", "process", nth=80),
-    Point("no-delta-of-the-first-stage", "before put delta"),
-    Point("delta-of-the-first-stage-alone", "after put delta", nth=2),
-    Point("delta-of-the-second-stage-too", "after put delta", nth=4),
-    Point("amid-the-third-stages-delta", "amid put delta", nth=5),
+    Point("no-pack-of-the-first-stage", "before put pack"),
+    Point("pack-of-the-first-stage-alone", "after put pack"),
+    Point("pack-of-the-second-stage-too", "after put pack", nth=2),
+    Point("amid-the-third-stages-pack", "amid put pack", nth=3),
     Point("first-stage-told", "task told", nth=2),
     Point("second-stage-told", "task told", nth=4),
     Point("last-stage-told", "task told", nth=7),
@@ -29,7 +29,7 @@ POINTS = (
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
     Point("committed-and-spark-not-told", "after put commit", dies="driver"),
     Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=100),
-    Point("amid-the-sweep", "amid delete delta", dies="driver"),
+    Point("amid-the-sweep", "amid delete pack", dies="driver"),
 )
 
 

@@ -28,7 +28,7 @@ OF_COPIES = (
 
 OF_READERS = (
     Point("amid-records", "process", nth=3),
-    Point("amid-the-delta", "amid put delta"),
+    Point("amid-the-pack", "amid put pack"),
     Point("all-told-and-no-answer", "task told"),
     Point("all-done-and-no-commit", "before put commit", dies="driver"),
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
@@ -41,7 +41,7 @@ OF_WRITERS = (
     Point("rows-and-no-commit", "before put commit", dies="driver"),
     Point("rows-committed-and-not-told", "after put commit", dies="driver"),
     Point("amid-forgetting-versions", "amid delete commit", dies="driver"),
-    Point("amid-collecting-versions", "amid delete chunk", dies="driver"),
+    Point("amid-collecting-versions", "amid delete chunk", dies="driver", own_objects=True),
 )
 """Points of a batch that fills the table, and of the clean-up after it."""
 

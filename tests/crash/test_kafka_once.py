@@ -26,7 +26,7 @@ from tests.support.kafka.sample_records import read_all
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 
 POINTS = (
-    Point("one-of-two-tasks-staged", "before put delta", nth=2),
+    Point("one-of-two-tasks-staged", "before put loop", nth=2),
     Point("all-staged-and-no-commit", "before put commit", dies="driver"),
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
     Point("between-the-batchs-commit-and-kafkas", "before transaction", dies="driver"),

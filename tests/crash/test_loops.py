@@ -23,7 +23,7 @@ POINTS = (
     Point("before-the-object", "before put loop"),
     Point("amid-the-object", "amid put loop"),
     Point("object-and-no-delta", "after put loop"),
-    Point("object-that-nobody-names", "after put delta"),
+    Point("object-that-nobody-names", "after put pack"),
     Point("reply-of-object-lost", "lost reply of put loop", dies="nobody"),
     Point("all-told-and-no-answer", "task told", nth=3),
     Point("object-and-no-commit", "before put commit", dies="driver"),

@@ -300,13 +300,13 @@ def test_foreign_files_in_checkpoint_and_log_are_ignored(harness: Harness) -> No
         (folder / "notes.txt").write_text("not ours")
         (folder / "5.json").write_text("{}")
         (folder / "00000000000000000009.json.bak").write_text("{}")
-    (task,) = {path.parent for path in log_of(harness).glob("crash*/*/*/0/*.delta")}
-    (task / "notes.txt").write_text("not ours")
+    (packs,) = {path.parent for path in log_of(harness).glob("crash*/packs/*/*.pack")}
+    (packs / "notes.txt").write_text("not ours")
     harness.recover(driver=True)
     for _ in range(2):
         harness.batch()
     harness.query.driver.sweep()
-    assert (task / "notes.txt").exists()
+    assert (packs / "notes.txt").exists()
     assert len(harness.checkpoint.commits(harness.query.name, harness.log.open()).strays()) == 3
     assert harness.query.driver._opened.plans.strays() == [
         "00000000000000000009.json.bak",

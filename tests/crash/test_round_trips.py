@@ -1,4 +1,4 @@
-"""Round trips of a batch to a remote storage: one for its deltas, one for its commit."""
+"""Round trips of a batch to a remote storage: one for its packs, one for its commit."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def harness(trips: Trips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ha
     return made
 
 
-def test_batch_planned_ahead_takes_two_round_trips_for_deltas_and_commit(
+def test_batch_planned_ahead_takes_two_round_trips_for_packs_and_commit(
     harness: Harness, trips: Trips
 ) -> None:
-    """The deltas, then the commit, with the plan of the next batch at the same time."""
+    """The packs of two workers, then the commit, with the plan of the next batch at the same time."""
     harness.emit()
     harness.emit_in_batch()
     harness.query.run_batch()  # the first batch, whose plan is a separate trip
@@ -103,7 +103,7 @@ def test_batch_planned_ahead_takes_two_round_trips_for_deltas_and_commit(
         harness.query.run_batch()
     assert len(trips.asked) == 4 * BATCHES
     for first in range(0, 4 * BATCHES, 4):
-        assert trips.asked[first : first + 2] == ["delta", "delta"]
+        assert trips.asked[first : first + 2] == ["pack", "pack"]
         assert {*trips.asked[first + 2 : first + 4]} == {"commits", "plans"}
 
 
@@ -113,4 +113,4 @@ def test_batch_planned_after_a_pause_takes_a_third_round_trip_for_its_plan(
     trips.asked.clear()
     for _ in range(BATCHES):
         harness.batch()
-    assert trips.asked == ["plans", "delta", "delta", "commits"] * BATCHES
+    assert trips.asked == ["plans", "pack", "pack", "commits"] * BATCHES

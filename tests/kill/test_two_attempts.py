@@ -38,14 +38,13 @@ def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     batch = killed_app.committed() + 1
     killed_app.barriers.hold_only("running", loser)
     killed_app.wait(lambda: killed_app.committed() >= batch, "the winners' commit")
-    winners = deltas(killed_app)
+    winners = packs(killed_app)
     assert alive(loser)
 
     killed_app.barriers.open("running")
-    killed_app.wait(lambda: len(deltas(killed_app)) > len(winners), "the loser's state")
-    (late,) = deltas(killed_app) - winners
-    assert [d for d in winners if d.parent == late.parent and version(d) > version(late)] == []
-    assert len([d for d in winners if d.parent == late.parent and version(d) == version(late)]) == 1
+    killed_app.wait(lambda: len(packs(killed_app)) > len(winners), "the loser's state")
+    (late,) = packs(killed_app) - winners
+    assert max(map(batch_of, winners)) == batch_of(late) == batch
     kill(killed_app.driver)
     killed_app.await_driver()
     killed_app.start()
@@ -55,11 +54,11 @@ def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     assert by_word(killed_app.results()) == killed_app.expected()
 
 
-def deltas(killed_app: KilledApp) -> set[Path]:
-    """Return the deltas that attempts have written."""
-    return {*(killed_app.folder / "log").rglob("*.delta")}
+def packs(killed_app: KilledApp) -> set[Path]:
+    """Return the packs that attempts have written."""
+    return {*(killed_app.folder / "log").rglob("*.pack")}
 
 
-def version(delta: Path) -> int:
-    """Return the version that a delta creates."""
-    return int(delta.name.partition("-")[0])
+def batch_of(pack: Path) -> int:
+    """Return the batch of an attempt that wrote a pack."""
+    return int(pack.name.partition("-")[0])

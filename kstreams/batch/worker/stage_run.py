@@ -27,7 +27,8 @@ from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.global_tables.versions import Versions
 from kstreams.ids import TaskId
 from kstreams.raw_batch import TooManyBytesError
-from kstreams.state.backend.task_key import table_copies
+from kstreams.state.backend.task_key import packs_prefix, table_copies
+from kstreams.state.log.packs import Packs
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.local import open_local_home
 from kstreams.task.records.queues import Queue
@@ -89,7 +90,7 @@ class StageRun:
         on_task: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._settings = settings
-        self._query = settings.query
+        self._query = query = settings.query
         self._worker = worker
         self._batch = batch
         self._cuts = cuts
@@ -97,6 +98,8 @@ class StageRun:
         self._attempt = attempt
         self._on_task = on_task
         self._tables: dict[str, TableAccess] = {}
+        log, prefix = worker.log(query.log), packs_prefix(query.state_name, query.epoch)
+        self._packs = Packs(log, prefix, batch)
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that messages address; yield the messages to later stages.
@@ -162,7 +165,7 @@ class StageRun:
             done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
         if arrived:
             yield from self._refused(Refusal((), arrived=merged_counts(arrived.items())))
-        for task, result in done.items():  # the state of a task is written while the next task runs
+        for task, result in done.items():  # small deltas are written together now
             with self._placed(task):
                 status = self._with_numbers(result.status, began_ms)
                 yield Envelope(DRIVER, task, status)
@@ -259,7 +262,8 @@ class StageRun:
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
         """Return an object that runs a task, with its state as versions in the durable log."""
-        return TaskRun(settings, VersionedState(self._settings, task, self._worker))
+        state = VersionedState(self._settings, task, self._worker, self._packs)
+        return TaskRun(settings, state)
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:

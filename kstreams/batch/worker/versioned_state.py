@@ -19,6 +19,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
+from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import CountedObjects, Traffic
 from kstreams.state.versions.checkout import Checkout
@@ -37,11 +38,13 @@ class VersionedState:
         settings: The settings of the stage.
         task: The id of the task.
         worker: The state of the worker.
+        packs: The packs of the batch for small deltas; None gives each delta its own object.
     """
 
     settings: StageSettings
     task: TaskId
     worker: WorkerState
+    packs: Packs | None = None
 
     @contextmanager
     def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
@@ -60,12 +63,13 @@ class VersionedState:
             upkeep=app.upkeep,
             background=self.worker.background,
             open_versions=self.worker.open_versions,
+            packs=self.packs,
         )
         attempt = Attempt(new_attempt(), batch)
         loops = loops_prefix(query.state_name, query.epoch)
         with versions.checkout(found, attempt) as checkout:
             names = [spec.name for spec in stores]
-            yield _Opened(checkout, key, self.worker.rows, log, home, loops, names)
+            yield _Opened(checkout, key, self.worker.rows, log, home, loops, names, self.packs)
 
 
 class _Opened:
@@ -80,6 +84,7 @@ class _Opened:
         home: Path,
         loops: str,
         stores: Sequence[str],
+        packs: Packs | None,
     ) -> None:
         pointer = checkout.pointer
         self.overlay = Overlay(checkout.store, rows.take(task, pointer.version_id))
@@ -92,6 +97,7 @@ class _Opened:
         self._rows = rows
         self._log = log
         self._loops = loops
+        self._packs = packs
 
     def rows(self) -> dict[str, int]:
         """Return the number of rows of each store; see `OpenState`."""
@@ -117,5 +123,9 @@ class _Opened:
         self._checkout.settle()
 
     def traffic(self) -> Traffic:
-        """Return the requests to the durable log; see `OpenState`."""
-        return self._log.take()
+        """Return the requests to the durable log; see `OpenState`.
+
+        The first of the tasks that share a pack also returns the requests for the pack.
+        """
+        own = self._log.take()
+        return own if self._packs is None else own + self._packs.traffic()

@@ -11,7 +11,12 @@ from kstreams.checkpoint.savepoint.savepoints import pinned_objects
 from kstreams.ids import TaskId
 from kstreams.names import is_checkpoint_id
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import app_prefix, garbage_prefix, loops_prefix
+from kstreams.state.backend.task_key import (
+    app_prefix,
+    garbage_prefix,
+    loops_prefix,
+    packs_prefix,
+)
 from kstreams.state.log.loop_objects import object_names
 
 __all__ = ("epoch_objects", "named_elsewhere", "remove_leftovers")
@@ -65,11 +70,12 @@ def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) ->
     named = pinned_objects(checkpoint, objects)
     for other in checkpoint.queries:
         for commit in checkpoint.commits(other, objects).all() if other != query else ():
+            packs = packs_prefix(checkpoint.state_name(other))
             moved = {
                 ref.name
                 for task, pointer in commit.pointers().items()
                 for ref in pointer.objects()
-                if not ref.name.startswith(checkpoint.task_key(other, task).prefix)
+                if not ref.name.startswith((packs, checkpoint.task_key(other, task).prefix))
             }
             own = loops_prefix(checkpoint.state_name(other))
             moved.update(n for n in object_names(commit.loops) if not n.startswith(own))
@@ -105,6 +111,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     present = (
         *sorted(tasks),
         *(garbage_prefix(state_name) for state_name in state_names.values()),
+        *(packs_prefix(state_name) for state_name in state_names.values()),
         *(
             loops_prefix(state_name, checkpoint.epoch(query))
             for query, state_name in state_names.items()

@@ -20,6 +20,8 @@ def copied_state(
 ) -> Pointer:
     """Copy a version of a task's state. Repeating the copy changes nothing.
 
+    In the copy, each object has its own name, also if the original is a part of a pack.
+
     Args:
         source: The durable log with the version.
         target: The durable log for the copy.
@@ -35,9 +37,9 @@ def copied_state(
     """
 
     def copy(ref: ObjectRef) -> ObjectRef:
-        name = task.prefix + ref.name.rpartition("/")[2]
+        name = task.prefix + _own_name(ref)
         target.put_if_absent(name, checked_object(source, ref))
-        return replace(ref, name=name)
+        return replace(ref, name=name, part=None)
 
     meta = dict(pointer.meta)
     for part in ("logs", "log_ids", *(() if offsets else ("next",))):
@@ -49,3 +51,12 @@ def copied_state(
             deltas=tuple(pool.map(copy, pointer.deltas)),
             meta=meta,
         )
+
+
+def _own_name(ref: ObjectRef) -> str:
+    """Return the last part of an object's name; for a part of a pack, a name for it alone."""
+    last = ref.name.rpartition("/")[2]
+    if ref.part is None:
+        return last
+    pack = last.partition("-")[2].removesuffix(".pack")
+    return f"{ref.version:020d}-{pack}-{ref.part.start}.delta"

@@ -15,6 +15,7 @@ __all__ = (
     "garbage_prefix",
     "loops_prefix",
     "new_attempt",
+    "packs_prefix",
     "table_copies",
 )
 
@@ -69,6 +70,16 @@ def loops_prefix(app: str, epoch: str = "") -> str:
         epoch: The epoch of the records; all epochs by default.
     """
     return f"{app_prefix(app)}loops/" + (f"{_quoted(epoch)}/" if epoch else "")
+
+
+def packs_prefix(app: str, epoch: str = "") -> str:
+    """Return the name prefix of an app's packs; no task uses this prefix.
+
+    Args:
+        app: The app, as in `TaskKey.app`.
+        epoch: The epoch of the packs; all epochs by default.
+    """
+    return f"{app_prefix(app)}packs/" + (f"{_quoted(epoch)}/" if epoch else "")
 
 
 def table_copies(app: str, checkpoint_id: str) -> Path:

@@ -17,7 +17,14 @@ from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.restore_progress import RestoreProgress
 from kstreams.state.log.version_ids import Link, link_of
 
-__all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
+__all__ = (
+    "Attempt",
+    "DurableLog",
+    "checked_link",
+    "checked_object",
+    "put_object",
+    "short_digest",
+)
 
 E = TypeVar("E", bound=StoreError)
 """The class of an error to which the app, partition group and partition are added."""
@@ -55,14 +62,10 @@ class DurableLog:
         Raises:
             StoreError: The object cannot be stored, or the name exists with other contents.
         """
-        name = ref.name
-        if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:
-            raise self._at(
-                StoreError(
-                    f"object {name!r} of the state's log {self.objects} exists with other contents",
-                    hint="Name each attempt with new_attempt(): two attempts had the same name.",
-                )
-            )
+        try:
+            put_object(self.objects, ref.name, data)
+        except StoreError as error:
+            raise self._at(error) from error.__cause__
         return ref
 
     def read(self, ref: ObjectRef) -> dict[str, StoreChanges]:
@@ -175,10 +178,25 @@ class DurableLog:
         return error.at(app=self.task.app, group=self.task.group, partition=self.task.partition)
 
 
+def put_object(objects: ObjectStore, name: str, data: bytes) -> None:
+    """Store an object durably; an existing object with the same bytes is no error.
+
+    Raises:
+        StoreError: The object cannot be stored, or the name exists with other contents.
+    """
+    if not objects.put_if_absent(name, data) and objects.get(name) != data:
+        raise StoreError(
+            f"object {name!r} of the state's log {objects} exists with other contents",
+            hint="Name each attempt with new_attempt(): two attempts had the same name.",
+        )
+
+
 def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
     """Return the bytes of a referenced object, without a check of its digest."""
     try:
-        return objects.get(ref.name)
+        if ref.part is None:
+            return objects.get(ref.name)
+        return objects.get(ref.name, ref.part.start, ref.size_bytes)
     except ObjectMissingError as error:
         raise StateCorruptError(
             f"object {ref.name!r} of the state's log {objects} is missing",
@@ -204,10 +222,10 @@ def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
 
 def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
     """Return the `Link` and the changes of an object's bytes, after checking the bytes' digest."""
-    header, changes = decode(data, ref.name)
+    header, changes = decode(data, str(ref))
     if short_digest(data) != ref.digest:
         raise StateCorruptError(
-            f"object {ref.name!r} of the state's log is not the one that was committed: "
+            f"object {str(ref)!r} of the state's log is not the one that was committed: "
             f"digest {short_digest(data)}, expected {ref.digest}",
             hint="The object was overwritten: restore it from a copy of the log.",
         )
@@ -215,7 +233,7 @@ def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]
         return link_of(header, data), changes
     except (ValueError, TypeError) as error:
         raise StateCorruptError(
-            f"object {ref.name!r} of the state's log has an invalid header: {error}",
+            f"object {str(ref)!r} of the state's log has an invalid header: {error}",
             hint="The object was overwritten: restore it from a copy of the log.",
         ) from error
 

@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from kstreams.clock import Clock, to_ms
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import TaskKey, garbage_prefix
+from kstreams.state.backend.task_key import TaskKey, app_prefix, garbage_prefix
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("Collected", "collect_garbage")
@@ -78,18 +78,18 @@ def collect_garbage(
         raise ValueError(f"cannot collect garbage of several apps at once: {sorted(apps)}")
     named = {ref.name for pointers in kept.values() for p in pointers for ref in p.objects()}
     named.update(pinned)
+    versions = {task.prefix: [p.version for p in found] for task, found in kept.items() if found}
     passed: list[str] = []
     doubtful: list[str] = []
-    for task, pointers in kept.items():
-        versions = [pointer.version for pointer in pointers]
-        for name in log.list(task.prefix) if versions else ():
-            version = _number_of(name)
-            if name in named or version is None:
-                continue
-            if version <= min(versions) and name.endswith(".delta"):
-                passed.append(name)
-            elif version <= max(versions):
-                doubtful.append(name)
+    for name in (name for app in apps for name in log.list(app_prefix(app))):
+        retained = versions.get(name[: name.rfind("/") + 1])
+        version = _number_of(name)
+        if retained is None or version is None or name in named:
+            continue
+        if version <= min(retained) and name.endswith(".delta"):
+            passed.append(name)
+        elif version <= max(retained):
+            doubtful.append(name)
     now_ms = clock.now_ms()
     ages = _Ages(now_ms, to_ms(min_age), set_ms)
     ripe = [name for app in apps for name in _ripe(log, app, doubtful, ages)]

@@ -2,14 +2,14 @@
 
 Each attempt writes its own objects, with a part for each loop and receiving task. The commit names
 the parts of the successful attempts; these parts are the input of the next batch. So pointers,
-commit and input are consistent, and each record is processed exactly once. `sweep_loops` deletes
-the objects of commits that are no longer retained, and of failed attempts.
+commit and input are consistent, and each record is processed exactly once. `sweep_batch_objects`
+deletes the objects of commits that are no longer retained, and of failed attempts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from kstreams.errors import ObjectMissingError, StateCorruptError
 from kstreams.state.backend.objects import ObjectStore, object_name_parts
-from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.fields import checked_integer, checked_text
 
@@ -31,14 +30,12 @@ __all__ = (
     "parts_to_json",
     "read_loops",
     "rows_by_loop",
-    "sweep_loops",
     "write_loops",
 )
 
 _DIGEST_BYTES = 32
 _SHORT_BYTES = 8
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
-_NAME = re.compile(r"(\d{20})-[0-9a-f]+-\d+\.loop")
 _OBJECT_BYTES = 64 * 1024 * 1024
 """The approximate maximum size of an object."""
 _AT_ONCE = 16
@@ -150,31 +147,6 @@ def copy_loops(
     return tuple(replace(part, name=names[part.name]) for part in parts)
 
 
-def sweep_loops(
-    log: ObjectStore, app: str, epoch: str, *, last: int, named: Collection[str]
-) -> list[str]:
-    """Delete objects that no retained commit names and no running attempt has written.
-
-    Args:
-        log: The durable log.
-        app: The app, as in `TaskKey.app`.
-        epoch: The current epoch. Batches of other epochs are finished.
-        last: The last committed batch; attempts at later batches may be running.
-        named: The names in retained commits, savepoints and other queries; these objects stay.
-
-    Returns:
-        The names of the deleted objects.
-    """
-    own = loops_prefix(app, epoch)
-    found = [
-        name
-        for name in log.list(loops_prefix(app))
-        if name not in named and not (name.startswith(own) and _batch(name) > last)
-    ]
-    log.delete(found)
-    return found
-
-
 def object_names(parts: Iterable[LoopPart]) -> list[str]:
     """Return the names of the objects that contain parts, without duplicates."""
     return list(dict.fromkeys(part.name for part in parts))
@@ -249,12 +221,6 @@ def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
         )
     with pa.ipc.open_stream(content) as reader:
         return reader.read_all()
-
-
-def _batch(name: str) -> int:
-    """Return the batch number in an object's name; -1 for other names, which no batch will use."""
-    match = _NAME.fullmatch(name.rpartition("/")[2])
-    return -1 if match is None else int(match[1])
 
 
 def rows_by_loop(parts: Iterable[LoopPart]) -> Mapping[str, int]:

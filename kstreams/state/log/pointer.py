@@ -18,12 +18,27 @@ from kstreams.errors import StateCorruptError
 from kstreams.state.backend.objects import object_name_parts
 from kstreams.state.log.fields import Fields, checked_digest, checked_integer, checked_text
 
-__all__ = ("ObjectRef", "Pointer", "version_id_after")
+__all__ = ("ObjectRef", "PackPart", "Pointer", "version_id_after")
 
-_FORMAT = 2
+_FORMAT = 3
+_WITHOUT_PACKS = 2
+"""The earlier format, in which each reference is to a whole object."""
 _EMPTY_VERSION_ID = "0" * 64
 _NUMBERED = re.compile(r"\d{1,20}-")
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class PackPart:
+    """The place of an object in a pack.
+
+    Args:
+        start: The start of the object in the pack, in bytes.
+        version: The version that the object results in.
+    """
+
+    start: int
+    version: int
 
 
 @dataclass(frozen=True)
@@ -31,20 +46,31 @@ class ObjectRef:
     """A reference to an object in the durable log, with its checksum.
 
     Args:
-        name: The name of the object.
+        name: The name of the object, or of the pack that contains it.
         digest: The first 16 hex digits of the SHA-256 at the end of the object.
         size_bytes: The size of the object, in bytes.
         level: The number of times that the content has been merged; 0 for the changes of a batch.
+        part: The place of the object in the pack; None if the object has its own name.
     """
 
     name: str
     digest: str
     size_bytes: int
     level: int = 0
+    part: PackPart | None = None
+
+    def __str__(self) -> str:
+        """Return the name of the object; for a part of a pack, also where it starts."""
+        return self.name if self.part is None else f"{self.name} from byte {self.part.start}"
 
     @property
     def version(self) -> int:
-        """Return the version that a delta results in; the delta's name begins with this number."""
+        """Return the version that a delta results in.
+
+        The name of a delta begins with this number, except that of a part of a pack.
+        """
+        if self.part is not None:
+            return self.part.version
         return int(self.name.rpartition("/")[2].partition("-")[0])
 
 
@@ -174,10 +200,10 @@ class Pointer:
         """
         try:
             fields = Fields(json.loads(text))
-            if fields.integer("f") != _FORMAT:
+            if fields.integer("f") not in (_WITHOUT_PACKS, _FORMAT):
                 raise StateCorruptError(
                     f"the state pointer has format {fields.integer('f')}, but this version of the "
-                    f"library reads format {_FORMAT}",
+                    f"library reads formats {_WITHOUT_PACKS} and {_FORMAT}",
                     hint="A later version of the library wrote the pointer: run that version.",
                 )
             base = fields.text("b")
@@ -204,13 +230,17 @@ def version_id_after(version_id: str, digest: bytes) -> str:
 
 
 def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:
-    return [ref.name[len(base) :], ref.digest, ref.size_bytes, ref.level]
+    part = () if ref.part is None else (ref.part.start, ref.part.version)
+    return [ref.name[len(base) :], ref.digest, ref.size_bytes, ref.level, *part]
 
 
 def _ref_from_list(content: object, base: str, kind: str = "") -> ObjectRef:
-    if not isinstance(content, list) or len(content) != 4:  # as written above
-        raise ValueError(f"expected name, digest, size and level of an object, got {content!r}")
-    suffix, digest, size_bytes, level = content
+    if not isinstance(content, list) or len(content) not in (4, 6):  # as written above
+        raise ValueError(
+            "expected name, digest, size and level of an object, and for a part of a pack its "
+            f"start and version, got {content!r}"
+        )
+    suffix, digest, size_bytes, level, *place = content
     name = base + checked_text(suffix, "the name of an object")
     *_, last = object_name_parts(name)
     if kind == "delta" and not _NUMBERED.match(last):
@@ -218,5 +248,11 @@ def _ref_from_list(content: object, base: str, kind: str = "") -> ObjectRef:
     if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
         raise ValueError(f"expected a digest of 16 hex digits, got {digest!r}")
     return ObjectRef(
-        name, digest, checked_integer(size_bytes, "a size"), checked_integer(level, "a level")
+        name,
+        digest,
+        checked_integer(size_bytes, "a size"),
+        checked_integer(level, "a level"),
+        PackPart(*(checked_integer(number, "a place in a pack") for number in place))
+        if place
+        else None,
     )

@@ -14,8 +14,8 @@ __all__ = ("changes_of",)
 def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterator[StoreChanges]:
     """Yield the changes of a store in several objects, in the order of the objects.
 
-    All deltas are read before the first changes are yielded, because cleanup deletes deltas first
-    and does not wait for readers.
+    All deltas are read before the first changes are yielded, because cleanup deletes deltas and
+    packs first and does not wait for readers.
 
     Args:
         log: The durable log of the task.
@@ -29,7 +29,7 @@ def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterat
         if changed := log.read(refs[0]).get(store):
             yield changed
         return
-    fleeting = [ref for ref in refs if ref.name.endswith(".delta")]
+    fleeting = [ref for ref in refs if ref.part is not None or ref.name.endswith(".delta")]
     early = {
         ref: changes.get(store, StoreChanges())
         for ref, changes in zip(fleeting, log.read_all(fleeting), strict=True)

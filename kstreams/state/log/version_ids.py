@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kstreams.state.log.delta import DIGEST_BYTES, DeltaHeader
-from kstreams.state.log.pointer import Pointer, version_id_after
+from kstreams.state.log.pointer import ObjectRef, Pointer, version_id_after
 
 __all__ = ("Link", "line_problem", "link_of")
 
@@ -43,21 +43,21 @@ def link_of(header: DeltaHeader, data: bytes) -> Link:
     return Link(header.first, header.version, header.parent, header.version_id)
 
 
-def line_problem(pointer: Pointer, links: Mapping[str, Link]) -> str:
+def line_problem(pointer: Pointer, links: Mapping[ObjectRef, Link]) -> str:
     """Return why a pointer's deltas do not lead to its version id, as text; empty if they do.
 
     Args:
         pointer: The version.
-        links: The link of each of the pointer's deltas, by the delta's name.
+        links: The link of each of the pointer's deltas.
     """
     at, version_id = pointer.base, pointer.base_version_id
     for ref in pointer.deltas:
-        link = links[ref.name]
+        link = links[ref]
         if link.first > at + 1:
-            return f"there is nothing between version {at} and {ref.name!r}"
+            return f"there is nothing between version {at} and {str(ref)!r}"
         follows = link.first == at + 1 and version_id and link.parent
         if follows and link.parent != version_id:
-            return f"{ref.name!r} does not follow what comes before it"
+            return f"{str(ref)!r} does not follow what comes before it"
         at, version_id = link.version, link.version_id
     if version_id and (at, version_id) != (pointer.version, pointer.version_id):
         found, expected = version_id[:16], pointer.version_id[:16]

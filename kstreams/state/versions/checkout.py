@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -14,8 +13,10 @@ from kstreams.errors import StoreError
 from kstreams.state.backend.working import Changes, CopiesVersions, StateBackend, WorkingStore
 from kstreams.state.log.delta import DIGEST_BYTES
 from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.log.uploads import ObjectUpload, Upload
 from kstreams.state.versions.background import BackgroundUpkeep, VersionCopy
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
 from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
@@ -23,14 +24,6 @@ from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
 __all__ = ("Checkout", "Place")
 
 _LOG = logging.getLogger(__name__)
-_UPLOADS = 16
-"""The maximum number of parallel writes of a process; storage clients have more connections."""
-
-
-@cache
-def _uploads() -> ThreadPoolExecutor:
-    """Return the thread pool that writes the deltas of all tasks of this process."""
-    return ThreadPoolExecutor(_UPLOADS, "kstreams-delta")
 
 
 @dataclass(frozen=True)
@@ -45,6 +38,7 @@ class Place:
         backend: The backend of the working store.
         background: The background upkeep; None leaves upkeep to commits.
         open_versions: The versions that stay open for the next batch; None closes all versions.
+        packs: The packs of the batch for small deltas; None gives each delta its own object.
     """
 
     versions: LocalVersions
@@ -54,6 +48,7 @@ class Place:
     backend: StateBackend
     background: BackgroundUpkeep | None = None
     open_versions: OpenVersions | None = None
+    packs: Packs | None = None
 
 
 class Checkout:
@@ -86,11 +81,14 @@ class Checkout:
         self._place = place
         self._base = store
         self._kept = kept  # None where it is closed in any case
+        can_copy = isinstance(place.backend, CopiesVersions)  # else commits do the upkeep
+        self._beside = place.background if can_copy else None
         self._ended = False
-        self._durable: Future[ObjectRef] | None = None  # the upload of the delta
+        self._uploads: list[Upload] = []  # of the delta, and of the results of upkeep
         self._snapshot_due = False  # whether to write a snapshot in the background
         self._merger_due: tuple[ObjectRef, ...] = ()
         self._copy: VersionCopy | None = None  # of a version that stays open, for the snapshot
+        self._begin_beside: Callable[[], None] | None = None  # upkeep that needs a durable delta
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
         """Commit changes and return the new version when it is durable; see `begin_commit`.
@@ -127,21 +125,24 @@ class Checkout:
         self._ended = True
         try:
             pointer, keeps = self._write(changes)
-            copy = self._copy if keeps else self._publish(pointer)
+            if not keeps:
+                self._publish(pointer)
         except BaseException:
             self._discard()
             raise
-        self._begin_beside(pointer, copy)
+        self._begin_beside = partial(self._begin_upkeep, pointer, keeps=keeps)
         return pointer.with_meta(meta)
 
     def settle(self) -> None:
-        """Wait until the commit is durable.
+        """Wait until the commit is durable, then start background upkeep if it is due.
 
         Raises:
             StoreError: The write failed; the version of the checkout stays valid.
         """
-        if self._durable is not None:
-            self._durable.result()
+        begin, self._begin_beside = self._begin_beside, None
+        self._await_uploads()
+        if begin is not None:
+            begin()
 
     def abort(self) -> None:
         """End the attempt and remove its files; does nothing after a commit or a previous abort."""
@@ -180,16 +181,15 @@ class Checkout:
         """
         base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
         data = log.encode(changes, base.version + 1, attempt, base.version_id)
-        ref = log.ref(data, base.version + 1, attempt, "delta")
+        ref = self._put(log.ref(data, base.version + 1, attempt, "delta"), data)
         pointer = base.with_delta(ref, data[-DIGEST_BYTES:], tuple(changes))
-        beside = self._background()
+        beside = self._beside
         if beside is not None:
             beside.committed(log.task, base)
-            pointer = beside.published(log.task, base, pointer)
+            pointer = beside.published(log.task, base, pointer, self._put)
             if beside.wants(log.task):
                 self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
                 self._merger_due = upkeep.merger_due(pointer)
-        self._durable = durable = _uploads().submit(log.put, ref, data)
         try:
             due = beside is None and upkeep.due(pointer)
             keeps = not due and self._stay_open(pointer, changes)
@@ -199,18 +199,34 @@ class Checkout:
                     self._kept.write()
                 self._base.write(changes)
             if due:
-                durable.result()
+                self._await_uploads()
                 pointer = upkeep.run(log, pointer, self._base, attempt)
             if not keeps:
                 self._base.close()
-            if self._snapshot_due or self._merger_due:
-                durable.result()  # later deltas depend on it
             if keeps and self._kept is not None:
                 self._hand_over(self._kept)
         except BaseException:
-            wait([durable])
+            for upload in self._uploads:
+                upload.drop()
             raise
         return pointer, keeps
+
+    def _put(self, ref: ObjectRef, data: bytes) -> ObjectRef:
+        """Begin to store an object, in a pack if it is small; return its final reference."""
+        packs, log = self._place.packs, self._place.log
+        packed = None if packs is None else packs.add(data, ref.version, ref.level)
+        if packed is None:
+            self._uploads.append(ObjectUpload(partial(log.put, ref, data)))
+            return ref
+        found, pack = packed
+        self._uploads.append(pack)
+        if (beside := self._beside) is not None:
+            beside.recent.add(found, data)
+        return found
+
+    def _await_uploads(self) -> None:
+        for upload in self._uploads:
+            upload.settle()
 
     def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
         """Try to keep the new version open with its changes in memory; return whether it is."""
@@ -241,42 +257,36 @@ class Checkout:
         else:
             kept.close()
 
-    def _publish(self, pointer: Pointer) -> VersionCopy | None:
-        """Publish the closed working store as local version; return a copy if a snapshot is due."""
+    def _publish(self, pointer: Pointer) -> None:
+        """Publish the closed working store as local version."""
         versions = self._place.versions
         with versions.exclusive():
-            copy = self._copy_to_snapshot(pointer)
-            try:
-                versions.publish(pointer.version, pointer.version_id, self._place.directory)
-            except BaseException:
-                if copy is not None:
-                    copy.discard()
-                raise
-        return copy
+            versions.publish(pointer.version, pointer.version_id, self._place.directory)
 
-    def _begin_beside(self, pointer: Pointer, copy: VersionCopy | None) -> None:
-        beside, log = self._background(), self._place.log
+    def _begin_upkeep(self, pointer: Pointer, *, keeps: bool) -> None:
+        """Start background upkeep of a durable version, which stays open if `keeps`."""
+        beside, log = self._beside, self._place.log
         if beside is None:
             return
+        hold = self._place.packs is not None
+        copy = self._copy if keeps else self._copy_to_snapshot(pointer)
         if copy is not None:
-            beside.begin_snapshot(log, pointer, copy, chunk_bytes=self._place.upkeep.chunk_bytes)
+            chunk_bytes = self._place.upkeep.chunk_bytes
+            beside.begin_snapshot(log, pointer, copy, chunk_bytes=chunk_bytes, hold=hold)
         elif self._merger_due:
-            beside.begin_merger(log, pointer, self._merger_due)
-
-    def _background(self) -> BackgroundUpkeep | None:
-        """Return the background upkeep if the backend can copy versions; None otherwise."""
-        return self._place.background if isinstance(self._place.backend, CopiesVersions) else None
+            beside.begin_merger(log, pointer, self._merger_due, hold=hold)
 
     def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:
-        """Copy the closed working store if a snapshot of it is due; call within `exclusive`."""
-        place, beside = self._place, self._background()
-        backend = place.backend
-        if beside is None or not isinstance(backend, CopiesVersions) or not self._snapshot_due:
+        """Copy the published version if a snapshot of it is due; return None if it is gone."""
+        place, backend = self._place, self._place.backend
+        if not isinstance(backend, CopiesVersions) or not self._snapshot_due:
             return None
         taken: LocalAttempt | None = None
         try:
-            taken = place.versions.begin(f"{self.attempt.name}-snapshot")
-            if backend.copy(place.directory.directory, taken.directory):
+            with place.versions.exclusive():
+                taken = place.versions.begin(f"{self.attempt.name}-snapshot")
+                made = backend.copy(place.directory.directory, taken.directory)
+            if made:
                 opened = partial(backend.open, taken.directory, pointer.stores)
                 return VersionCopy(opened, partial(place.versions.discard, taken))
         except StoreError as error:

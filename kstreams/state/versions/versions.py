@@ -23,6 +23,7 @@ from kstreams.state.backend.working import (
     WorkingStore,
 )
 from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
@@ -63,6 +64,7 @@ class TaskVersions:
         upkeep: The settings for merging deltas and creating snapshots.
         background: The background upkeep; None leaves upkeep to commits.
         open_versions: The versions that stay open from batch to batch; None closes all versions.
+        packs: The packs of the batch for small deltas; None gives each delta its own object.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class TaskVersions:
         upkeep: Upkeep | None = None,
         background: BackgroundUpkeep | None = None,
         open_versions: OpenVersions | None = None,
+        packs: Packs | None = None,
     ) -> None:
         self._backend = backend
         self._local = LocalVersions(local_home / task.local, backend)
@@ -84,6 +87,7 @@ class TaskVersions:
         self._upkeep = upkeep or Upkeep()
         self._background = background
         self._open_versions = open_versions
+        self._packs = packs
 
     def checkout(self, pointer: Pointer, attempt: Attempt) -> Checkout:
         """Open a copy of a version for one attempt, and remove old versions.
@@ -124,6 +128,7 @@ class TaskVersions:
             self._backend,
             self._background,
             self._open_versions,
+            self._packs,
         )
 
     def _kept(self, pointer: Pointer, stores: Sequence[str]) -> OpenVersion | None:

@@ -71,9 +71,9 @@ def test_empty_machine_restores_from_s3_and_warm_machine_reads_no_state(
         app.drain(timeout=timedelta(seconds=90))
     warm = _traffic(bench)
     written = bucket.keys(f"{prefix}/")
-    deltas = [key for key in written if key.endswith(".delta")]
-    assert len(deltas) == 4  # two tasks, two batches
-    assert (warm.gets, warm.puts) == (0, 3)  # one for each task, and a commit
+    packs = [key for key in written if key.endswith(".pack")]
+    assert len(packs) == 4  # two workers, two batches
+    assert (warm.gets, warm.puts) == (0, 3)  # one for each worker, and a commit
     assert not (bench.checkpoint / "state").exists()
 
     bench.emit(WORDS, THIRD)
@@ -81,7 +81,7 @@ def test_empty_machine_restores_from_s3_and_warm_machine_reads_no_state(
     cold = _traffic(bench)
 
     assert Counter(bench.records(TOTALS)) == expected_totals([*FIRST, *SECOND, *THIRD])
-    assert cold.gets >= len(deltas)
+    assert cold.gets >= len(packs)
     assert "durable log: " in caplog.text
     assert SECRET_KEY not in caplog.text
 
@@ -119,7 +119,7 @@ def test_app_survives_throttling_and_expired_credentials_without_loss(
             so_far = [*FIRST, *SECOND]
             assert Counter(bench.records(TOTALS)) == expected_totals(so_far)
 
-            proxy.inject(expired, method="PUT", contains=".delta", times=1_000)
+            proxy.inject(expired, method="PUT", contains=".pack", times=1_000)
             bench.emit(WORDS, THIRD)
             with pytest.raises(CredentialsExpiredError) as of_a_task:
                 app.drain(timeout=timedelta(seconds=90))
@@ -132,7 +132,7 @@ def test_app_survives_throttling_and_expired_credentials_without_loss(
             assert "S3(access_key=..., secret_key=..., session_token=...)" in error.hint
             assert "start the app again" in error.hint
             assert SECRET_KEY not in str(error)
-        assert ".delta" in of_a_task.value.message
+        assert ".pack" in of_a_task.value.message
         assert of_a_task.value.where.group == "words"
         assert Counter(bench.records(TOTALS)) == expected_totals(so_far)
 

@@ -27,10 +27,12 @@ from kstreams.clock import FakeClock
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.task_key import TaskKey, packs_prefix
 from kstreams.state.backend.working import StateBackend, StaysOpen, StoreChanges, WorkingStore
+from kstreams.state.log.batch_objects import sweep_batch_objects
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
@@ -85,6 +87,7 @@ class VersionsMachine(RuleBasedStateMachine):
     new_log: Callable[[], ObjectStore] = ObjectDict
     beside: bool
     resident_bytes: int = 0
+    packed: bool = False
 
     @initialize()
     def begin(self) -> None:
@@ -109,6 +112,7 @@ class VersionsMachine(RuleBasedStateMachine):
         )
 
     def versions(self, process: OpenVersions | None) -> TaskVersions:
+        packs = Packs(self.log, packs_prefix("app", "epoch"), self.names) if self.packed else None
         return TaskVersions(
             self.backend,
             self.root / "local",
@@ -118,6 +122,7 @@ class VersionsMachine(RuleBasedStateMachine):
             upkeep=_UPKEEP,
             background=self.background,
             open_versions=process,
+            packs=packs,
         )
 
     @rule()
@@ -207,6 +212,10 @@ class VersionsMachine(RuleBasedStateMachine):
         keep = {_TASK: [pointer for pointer, _ in self.committed]}
         age = timedelta(days=10_000) if self.offered or self.open else timedelta(hours=1)
         collect_garbage(self.log, keep, clock=self.clock, min_age=age)
+        if not (self.offered or self.open):
+            named = {ref.name for pointer, _ in self.committed for ref in pointer.objects()}
+            packs = packs_prefix("app"), packs_prefix("app", "epoch")
+            sweep_batch_objects(self.log, *packs, last=self.names, named=named)
 
     @invariant()
     def pointers_stay_readable(self) -> None:
@@ -271,18 +280,27 @@ def _looked_up(store: WorkingStore, model: Model) -> Model:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(
-    ("backend", "examples", "steps", "resident_bytes"),
+    ("backend", "examples", "steps", "resident_bytes", "packed"),
     [
-        pytest.param(Memory(), 30, 40, 0, id="memory"),
-        pytest.param(Staying(), 50, 40, 0, id="staying"),
-        pytest.param(Staying(), 50, 40, 8_000, id="resident"),
-        pytest.param(RocksDB(open_bytes=20_000), 15, 40, 0, id="rocksdb", marks=pytest.mark.slow),
+        pytest.param(Memory(), 30, 40, 0, False, id="memory"),
+        pytest.param(Memory(), 30, 40, 0, True, id="memory, packs"),
+        pytest.param(Staying(), 50, 40, 0, False, id="staying"),
+        pytest.param(Staying(), 50, 40, 8_000, False, id="resident"),
+        pytest.param(Staying(), 50, 40, 8_000, True, id="resident, packs"),
+        pytest.param(
+            RocksDB(open_bytes=20_000), 15, 40, 0, True, id="rocksdb", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_each_pointer_restores_its_own_state(
-    backend: StateBackend, examples: int, steps: int, resident_bytes: int, beside: bool
+    backend: StateBackend,
+    examples: int,
+    steps: int,
+    resident_bytes: int,
+    packed: bool,
+    beside: bool,
 ) -> None:
-    check(backend, examples, steps, beside=beside, resident_bytes=resident_bytes)
+    check(backend, examples, steps, beside=beside, resident_bytes=resident_bytes, packed=packed)
 
 
 @pytest.mark.slow
@@ -298,7 +316,7 @@ def test_each_pointer_restores_its_own_state_from_s3(bucket: Bucket) -> None:
         opened._made = store._made  # one client for all examples
         return opened
 
-    check(RocksDB(), 3, 25, new_log, beside=True)
+    check(RocksDB(), 3, 25, new_log, beside=True, packed=True)
 
 
 def check(
@@ -309,12 +327,14 @@ def check(
     *,
     beside: bool,
     resident_bytes: int = 0,
+    packed: bool = False,
 ) -> None:
     members = {
         "backend": backend,
         "new_log": staticmethod(new_log),
         "beside": beside,
         "resident_bytes": resident_bytes,
+        "packed": packed,
     }
     machine: type[VersionsMachine] = type("Machine", (VersionsMachine,), members)
     run_state_machine_as_test(

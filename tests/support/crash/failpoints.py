@@ -33,6 +33,8 @@ class Point:
         max_bytes: Most bytes of a batch.
         ahead: Whether records are waiting during a commit, so that the next batch is planned
             concurrently.
+        own_objects: Whether deltas, merged deltas and chunks have their own objects, as large ones
+            have, instead of being parts of packs.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Point:
     on_s3: bool = True
     max_bytes: int = 1 << 28
     ahead: bool = False
+    own_objects: bool = False
 
     @property
     def on_local_disk(self) -> bool:
@@ -62,16 +65,26 @@ POINTS = (
     Point("half-restored", "after write restored", cold=True),
     Point("restored-and-not-named", "after close restored", cold=True),
     Point("amid-records", "process", nth=3, on_s3=False),
-    # The task commits: delta and working store are written concurrently.
-    Point("before-the-delta", "before put delta"),
-    Point("amid-the-delta", "amid put delta"),
-    Point("delta-and-no-local-write", "before write attempt", after="after put delta"),
-    Point("local-write-and-no-delta", "before put delta", after="after close attempt"),
+    # The task commits: a delta with its own object and the working store are written concurrently.
+    Point("before-the-delta", "before put delta", own_objects=True),
+    Point("amid-the-delta", "amid put delta", own_objects=True),
+    Point(
+        "delta-and-no-local-write",
+        "before write attempt",
+        after="after put delta",
+        own_objects=True,
+    ),
+    Point(
+        "local-write-and-no-delta",
+        "before put delta",
+        after="after close attempt",
+        own_objects=True,
+    ),
     Point("local-write-not-closed", "before close attempt", on_s3=False),
-    Point("closed-and-not-named", "after close attempt", after="after put delta"),
-    Point("reply-of-delta-lost", "lost reply of put delta", dies="nobody"),
-    Point("amid-a-merger", "amid put run", upkeep=_MERGES),
-    Point("merger-and-no-pointer", "after put run", upkeep=_MERGES),
+    Point("closed-and-not-named", "after close attempt", after="after put delta", own_objects=True),
+    Point("reply-of-delta-lost", "lost reply of put delta", dies="nobody", own_objects=True),
+    Point("amid-a-merger", "amid put run", upkeep=_MERGES, own_objects=True),
+    Point("merger-and-no-pointer", "after put run", upkeep=_MERGES, own_objects=True),
     Point(
         "merger-that-nobody-names",
         "before put delta",
@@ -79,6 +92,7 @@ POINTS = (
         after="after put run",
         upkeep=_MERGES,
         on_s3=False,
+        own_objects=True,
     ),
     Point(
         "merger-named-and-not-committed",
@@ -88,9 +102,25 @@ POINTS = (
         dies="driver",
         upkeep=_MERGES,
         on_s3=False,
+        own_objects=True,
+    ),
+    # The worker writes the small deltas of its tasks in one pack.
+    Point("before-the-pack", "before put pack"),
+    Point("amid-the-pack", "amid put pack"),
+    Point("pack-and-no-pointer", "after put pack"),
+    Point("reply-of-pack-lost", "lost reply of put pack", dies="nobody"),
+    Point("merger-in-a-lost-pack", "before put pack", nth=4, upkeep=_MERGES),
+    Point("pack-with-a-merger-not-told", "after put pack", nth=4, upkeep=_MERGES),
+    Point("snapshot-in-a-lost-pack", "before put pack", nth=4),
+    Point(
+        "pack-with-a-merger-not-committed",
+        "before put commit",
+        nth=4,
+        dies="driver",
+        upkeep=_MERGES,
     ),
     Point("version-named-and-not-told", "version named", on_s3=False),
-    Point("amid-a-snapshot", "before put chunk", nth=2),
+    Point("amid-a-snapshot", "before put chunk", nth=2, own_objects=True),
     Point("snapshot-that-nobody-names", "before remove snapshot"),
     Point("all-told-and-no-answer", "task told", on_s3=False),
     # The driver makes a batch smaller that a task has refused.
@@ -138,7 +168,9 @@ POINTS = (
     # The driver deletes old objects.
     Point("amid-forgetting-commits", "amid delete commit", dies="driver"),
     Point("commits-forgotten-objects-not", "after delete commit", dies="driver"),
-    Point("amid-collecting-objects", "amid delete delta", dies="driver"),
+    Point("amid-collecting-objects", "amid delete delta", dies="driver", own_objects=True),
+    Point("amid-collecting-packs", "amid delete pack", dies="driver"),
+    Point("packs-collected", "after delete pack", dies="driver"),
     # A savepoint or a fork reads the checkpoint.
     Point("savepoint-not-confirmed", "after put savepoint", dies="driver", does="savepoint"),
     Point("amid-a-fork", "after put of any object", nth=2, dies="driver", does="fork"),

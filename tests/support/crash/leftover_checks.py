@@ -73,7 +73,13 @@ def _check_log(harness: Harness) -> None:
         last = max(p.version for p in kept[-1].pointers().values())
         state_name = f"{harness.checkpoint.state_name(query)}/"
         own = {name for name in found if name.startswith(state_name)}
-        ends = {True: kept[-1].batch, False: last}  # records in loops have a batch's number
-        assert {n for n in own if version_of(n) <= ends["/loops/" in n]} == named
+        batch = kept[-1].batch
+        past = {n for n in own if version_of(n) <= (batch if _is_of_batch(n) else last)}
+        assert past == named
         found -= own
     assert found == set()
+
+
+def _is_of_batch(name: str) -> bool:
+    """Return whether the number in an object's name is that of a batch, not of a version."""
+    return "/loops/" in name or "/packs/" in name

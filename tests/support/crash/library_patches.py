@@ -12,6 +12,8 @@ from kstreams.batch.planning.batch_size import RecordSizes
 from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
+from kstreams.state.log import packs
+from kstreams.state.versions import background
 from kstreams.state.versions.local import LocalVersions
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ __all__ = ("patch_library",)
 
 def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
     """Add faults where no part of an app can be exchanged."""
+    if harness.point.own_objects:
+        patch.setattr(packs, "PART_BYTES", 0)
+        patch.setattr(background, "HELD_BYTES", 0)
     reach, real_publish = harness.faults.reach, LocalVersions.publish
     real_publish_base = LocalVersions.publish_base
 

@@ -114,7 +114,7 @@ class GatedLog:
 
 
 class GatedStore:
-    """An object store that passes barriers before and after deltas and commits."""
+    """An object store that passes barriers before and after packs and commits."""
 
     def __init__(self, inner: DirectoryObjectStore, barriers: Barriers) -> None:
         self._inner = inner
@@ -124,7 +124,7 @@ class GatedStore:
         before = after = None
         if name.startswith("commits/"):
             before, after = "all-done", "committed"
-        elif name.endswith(".delta"):
+        elif name.endswith(".pack"):
             before, after = "written", "task-done"
         if before is not None:
             self._gates.reach(before)

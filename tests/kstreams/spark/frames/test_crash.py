@@ -35,8 +35,9 @@ OURS = [
     if point.dies != "driver"
     and point.does == "batch"
     and point.event not in ("task told", "lost reply of put commit")
+    and "pack" not in point.event
 ]
-"""Moments in the library's state, as in an `App`, without the moments of its driver."""
+"""Moments in the library's state, as in an `App`, without packs and moments of its driver."""
 
 _NONE = Upkeep(max_deltas=30, merge_count=30)
 """Upkeep that keeps all deltas of the first batches referenced."""

@@ -164,6 +164,8 @@ def _ref(*parts: object) -> Callable[[dict[str, Any]], object]:
         _ref("/1-a.delta", "ab" * 8, 1, 0), _ref("a.delta", "ab" * 8, 1, 0),
         _ref("1-a.delta", "xy", 1, 0), _ref("1-a.delta", "ab" * 8, -1, 0),
         _ref("1-a.delta", "ab" * 8, 1, "0"), _ref(7, "ab" * 8, 1, 0),
+        _ref("1-a.pack", "ab" * 8, 1, 0, 7), _ref("1-a.pack", "ab" * 8, 1, 0, -1, 2),
+        _ref("1-a.pack", "ab" * 8, 1, 0, "0", 2), _ref("1-a.pack", "ab" * 8, 1, 0, 0, None),
     ],
 )  # fmt: skip
 def test_forged_pointer_is_rejected(forge: Callable[[dict[str, Any]], object]) -> None:

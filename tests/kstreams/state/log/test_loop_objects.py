@@ -15,6 +15,7 @@ from kstreams.raw_batch import HOPS, INPUT_SCHEMA
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log import loop_objects
+from kstreams.state.log.batch_objects import sweep_batch_objects
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.durable import Attempt
@@ -26,7 +27,6 @@ from kstreams.state.log.loop_objects import (
     parts_to_json,
     read_loops,
     rows_by_loop,
-    sweep_loops,
     write_loops,
 )
 
@@ -139,10 +139,15 @@ def test_sweep_keeps_referenced_loop_objects_and_those_of_running_batch(log: Obj
         log, loops_prefix("other", "e"), Attempt("dd", 0), 0, [("one", 0, rows("x"))]
     )
 
-    gone = sweep_loops(log, "app", "epoch", last=2, named=object_names(last))
+    log.put_if_absent(f"{loops_prefix('app', 'epoch')}notes.txt", b"of somebody else")
+
+    gone = sweep_batch_objects(
+        log, loops_prefix("app"), loops_prefix("app", "epoch"), last=2, named=object_names(last)
+    )
 
     assert set(gone) == set(object_names([*past, *lost, *old]))
-    assert set(log.list("")) == set(object_names([*last, *now, *other]))
+    left = {name for name in log.list("") if not name.endswith("notes.txt")}
+    assert left == set(object_names([*last, *now, *other])) < set(log.list(""))
 
 
 def test_copy_of_loop_parts_verifies_them(log: ObjectStore, tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 
-from kstreams.state.log.pointer import ObjectRef, Pointer
+import pytest
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.log.pointer import ObjectRef, PackPart, Pointer
 
 
 def _ref(number: int) -> ObjectRef:
@@ -42,6 +46,31 @@ def test_pointer_survives_conversion_to_text() -> None:
         meta={"offsets": {"topic": {"0": 17}}, "time": None, "due": [1, 2.5, "x"]},
     )
     assert Pointer.from_json(pointer.to_json()) == pointer
+
+
+def test_parts_of_packs_survive_conversion_to_text() -> None:
+    pack = f"app/packs/e/{7:020d}-{3:032x}-0.pack"
+    part = ObjectRef(pack, "ab" * 8, 120, 1, PackPart(4096, 12))
+    pointer = Pointer(13, "ab" * 32, deltas=(part, _ref(13)), stores=("a",))
+    found = Pointer.from_json(pointer.to_json())
+    assert found == pointer
+    assert [ref.version for ref in found.deltas] == [12, 13]
+    assert str(found.deltas[0]) == f"{pack} from byte 4096"
+    assert found.deltas_after(12) == (_ref(13),)
+
+
+def test_pointer_of_earlier_format_is_readable() -> None:
+    pointer = Pointer(9, "ab" * 32, deltas=(_ref(8), _ref(9)))
+    earlier = json.dumps({**json.loads(pointer.to_json()), "f": 2})
+    assert Pointer.from_json(earlier) == pointer
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_pointer_of_unknown_format_is_rejected_with_hint(number: int) -> None:
+    text = json.dumps({**json.loads(Pointer.empty().to_json()), "f": number})
+    with pytest.raises(StateCorruptError, match="reads formats 2 and 3") as caught:
+        Pointer.from_json(text)
+    assert "run that version" in caught.value.hint
 
 
 def test_pointer_of_many_deltas_has_small_json() -> None:

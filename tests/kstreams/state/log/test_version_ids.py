@@ -9,7 +9,7 @@ import pytest
 
 from kstreams import INT64, TEXT, key_value_store
 from kstreams.state.log.durable import checked_link
-from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.version_ids import Link, line_problem
 from tests.support.apps.committing_app import Committing
 
@@ -31,8 +31,8 @@ def pointers_of(app: Committing) -> Iterator[Pointer]:
         yield from commit.pointers().values()
 
 
-def links_of(app: Committing, pointer: Pointer) -> dict[str, Link]:
-    return {ref.name: checked_link(app.objects, ref) for ref in pointer.deltas}
+def links_of(app: Committing, pointer: Pointer) -> dict[ObjectRef, Link]:
+    return {ref: checked_link(app.objects, ref) for ref in pointer.deltas}
 
 
 def long_one(app: Committing) -> Pointer:
@@ -70,7 +70,7 @@ def test_missing_delta_is_detected(app: Committing) -> None:
 def test_delta_of_another_attempt_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
-    own = pointer.deltas[-2].name
+    own = pointer.deltas[-2]
     links[own] = replace(links[own], version_id="cd" * 32)
     assert "does not follow what comes before it" in line_problem(pointer, links)
 
@@ -78,7 +78,7 @@ def test_delta_of_another_attempt_is_detected(app: Committing) -> None:
 def test_wrong_snapshot_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
-    first = pointer.deltas[0].name
+    first = pointer.deltas[0]
     links[first] = replace(links[first], first=pointer.base + 1)
     forged = replace(pointer, base_version_id="cd" * 32)
     assert "does not follow what comes before it" in line_problem(forged, links)
@@ -87,7 +87,7 @@ def test_wrong_snapshot_is_detected(app: Committing) -> None:
 def test_version_id_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
-    run = next(ref.name for ref in pointer.deltas if ref.name.endswith(".run"))
+    run = next(ref for ref in pointer.deltas if ref.name.endswith(".run"))
     links[run] = Link(0, links[run].version, "", "")
     assert line_problem(replace(pointer, base_version_id=""), links) == ""
     assert line_problem(replace(pointer, version_id="ab" * 32), links) != ""
