@@ -51,8 +51,7 @@ class EmbeddedAdmin(TopicAdmin):
 
     @override
     def ends(self, topic: str) -> TopicEnds:
-        info = self._log.topic(topic)
-        offsets = {n: self._log.end_offset(topic, n) for n in range(info.partitions)}
+        info, offsets = self._log.end_offsets(topic)
         return TopicEnds(info.topic_id, offsets)
 
     @override

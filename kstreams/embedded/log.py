@@ -205,6 +205,19 @@ class EmbeddedLog:
         """Return the offset after the last row; 0 for an empty partition."""
         return self._offsets(topic, partition)[1]
 
+    def end_offsets(self, topic: str) -> tuple[TopicInfo, dict[int, int]]:
+        """Return the topic, and the `end_offset` of each partition.
+
+        Raises:
+            UnknownTopicError: There is no such topic.
+        """
+        info = self._catalog.get(topic)
+        ends: dict[int, int] = {}
+        for partition in range(info.partitions):
+            with explained("list segments", topic=topic, partition=partition):
+                ends[partition] = self._partition_of(info, topic, partition).offsets()[1]
+        return info, ends
+
     def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
         log = self._partition(topic, partition)
         with explained("list segments", topic=topic, partition=partition):
@@ -276,6 +289,9 @@ class EmbeddedLog:
                 f"no such partition, expected 0 to {info.partitions - 1}",
                 where=Where(topic=topic, partition=partition),
             )
+        return self._partition_of(info, topic, partition)
+
+    def _partition_of(self, info: TopicInfo, topic: str, partition: int) -> PartitionLog:
         key = (topic, info.topic_id, partition)
         log = self._partitions.get(key)
         if log is None:

@@ -41,6 +41,7 @@ class PartitionLog:
 
     def __init__(self, directory: Path, topic: str, partition: int, *, durable: bool) -> None:
         self._directory = directory
+        self._head_path = str(directory / _HEAD)
         self._topic = topic
         self._partition = partition
         self._durable = durable
@@ -114,7 +115,7 @@ class PartitionLog:
             yield self._head
             return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        head = os.open(self._directory / _HEAD, flags, 0o666)
+        head = os.open(self._head_path, flags, 0o666)
         try:
             fcntl.flock(head, fcntl.LOCK_EX)
             self._head = head
@@ -134,10 +135,14 @@ class PartitionLog:
         return self._scan(listing)
 
     def _read_head(self) -> str:
-        try:
-            return (self._directory / _HEAD).read_bytes().decode(errors="replace").rstrip()
+        try:  # no Path and no file object: a driver reads the heads of all partitions
+            head = os.open(self._head_path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return ""
+        try:
+            return os.read(head, _HEAD_BYTES).decode(errors="replace").rstrip()
+        finally:
+            os.close(head)
 
     def _follow(self, listing: Listing, head: str) -> bool:
         """Add the next segment if exactly one was published; False if a scan is necessary.

@@ -24,7 +24,12 @@ __all__ = ("QueryLoop", "typed")
 
 _LOG = logging.getLogger(__name__)
 _POLL_S = 0.02
-"""The poll interval for new records, in seconds."""
+"""The minimum poll interval for new records, in seconds."""
+_POLL_COSTS = 4
+"""The minimum poll interval as a multiple of the processor time of the last poll.
+
+An idle query that polls many partitions uses at most a fifth of a core.
+"""
 _IDLE_S = 0.05
 """The time without a batch, in seconds, after which the executor may release resources."""
 _CANCEL_S = 5.0
@@ -172,6 +177,7 @@ class QueryLoop:
         idle_since: float | None = None
         try:
             while not self._stopping:
+                began = time.thread_time()
                 with self._working:
                     has_run = self.run_batch()
                 if has_run:
@@ -184,7 +190,8 @@ class QueryLoop:
                     self._idle()
                 with self._changed:
                     if not self._stopping:
-                        self._changed.wait(_POLL_S)
+                        used = time.thread_time() - began
+                        self._changed.wait(max(_POLL_S, used * _POLL_COSTS))
         except Exception:  # noqa: BLE001  # `check` raises it
             return
 

@@ -92,7 +92,7 @@ def harness(trips: Trips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ha
 def test_batch_planned_ahead_takes_two_round_trips_for_packs_and_commit(
     harness: Harness, trips: Trips
 ) -> None:
-    """The packs of two workers, then the commit, with the plan of the next batch at the same time."""
+    """The packs of two workers, then the commit, with the plan of the next batch."""
     harness.emit()
     harness.emit_in_batch()
     harness.query.run_batch()  # the first batch, whose plan is a separate trip
