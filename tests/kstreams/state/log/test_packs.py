@@ -121,6 +121,27 @@ def test_large_delta_is_an_object_of_its_own(worker: Worker) -> None:
     assert worker.rows(2) == {b"a": value}
 
 
+def test_state_of_earlier_objects_and_packs_is_restored_and_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(tmp_path, Upkeep(merge_count=3, small_bytes=0))
+    with monkeypatch.context() as patch:
+        patch.setattr(packs_module, "PART_BYTES", 0)
+        for number in range(2):
+            worker.run(row(str(number).encode()))
+    worker.pointers = [
+        Pointer.from_json(each.to_json().replace('"f":3', '"f":2', 1)) for each in worker.pointers
+    ]
+    seen: set[str] = set()
+    for number in range(2, 9):
+        worker.run(row(str(number).encode()))
+        names = [ref.name for ref in worker.pointers[0].deltas]
+        seen.add("".join(sorted({name.rpartition(".")[2] for name in names})))
+        expected = {str(each).encode(): b"x" for each in range(number + 1)}
+        assert [worker.rows(task) for task in range(3)] == [expected] * 3
+    assert seen == {"deltapack", "pack"}
+
+
 def test_small_merged_deltas_and_chunks_are_parts_of_the_packs(tmp_path: Path) -> None:
     worker = Worker(tmp_path, Upkeep(merge_count=2, max_deltas=4, small_bytes=0))
     kinds: set[tuple[int, int]] = set()
