@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -23,12 +23,13 @@ from typing_extensions import override
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import StateCorruptError
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import WorkingStore
+from kstreams.state.backend.working import Changes, WorkingStore
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.merging import write_merger
 from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.recent_objects import RecentObjects
 from kstreams.state.log.snapshot import write_snapshot
+from kstreams.state.log.version_ids import Link
 
 __all__ = ("HELD_BYTES", "BackgroundUpkeep", "VersionCopy")
 
@@ -229,6 +230,8 @@ class BackgroundUpkeep:
             damaged = True
             _LOG.warning("task %s: mending the log with a snapshot: %s", job.log.task, error)
         except Exception as error:  # noqa: BLE001  # it is no batch: it may fail
+            if not threading.main_thread().is_alive():
+                return  # the process is ending, and has ended the threads of the work
             _LOG.warning("task %s: no %s this time: %s", job.log.task, job.what, error)
         with self._lock:
             job.result, job.damaged, job.done = result, damaged, True
@@ -238,15 +241,19 @@ class BackgroundUpkeep:
 class _HoldingLog(DurableLog):
     """A durable log that holds small objects in memory, for a commit that writes them.
 
-    Objects that this process has just written are read from memory.
+    Deltas that this process has just written are read from memory, without threads.
     """
 
     recent: RecentObjects
     held: dict[ObjectRef, bytes] = field(default_factory=dict)
 
     @override
-    def _fetch(self, ref: ObjectRef) -> bytes:
-        return self.recent.get(ref) or super()._fetch(ref)
+    def read_linked(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Link, Changes]]:
+        found = {ref: self.recent.get(ref) for ref in refs}
+        known = {ref: data for ref, data in found.items() if data is not None}
+        if len(known) < len(found):
+            return super().read_linked(found)
+        return (self._decoded(ref, data) for ref, data in known.items())
 
     @override
     def put(self, ref: ObjectRef, data: bytes) -> ObjectRef:
