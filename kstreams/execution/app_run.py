@@ -138,7 +138,7 @@ class AppRun:
         if found is not None:
             raise ExecutionError(
                 f"app {self._settings.app_id!r} is paused, so a run to the end cannot finish: "
-                f"{found.told}",
+                f"{found.shown}",
                 hint=f"resume the app first: `kstreams resume {self._settings.app_id}`.",
             )
 

@@ -38,11 +38,11 @@ class PartFunction(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return a text that differs for functions with other results; recorded with states."""
+        """Return a text that identifies the function; recorded with states to detect changes."""
         ...
 
     def computation(self, values: Serde[Any]) -> PartComputation | str:
-        """Return the computation for columns of a serde's values, or why there is none."""
+        """Return the computation for columns of a serde's values, or the reason against it."""
         ...
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401  # a function of any type

@@ -82,7 +82,7 @@ def _scalar(value: Any) -> pa.Scalar:  # noqa: ANN401  # a constant
 
 
 def _value(tree: Tree, operands: Operands) -> Any:  # noqa: ANN401  # numbers, a constant or text
-    """Return a numpy array or scalar of the results, or an Arrow array of text."""
+    """Return the results of a tree: a numpy array or scalar, or an Arrow array of text."""
     match tree:
         case Whole():
             return _leaf(operands[WHOLE])
@@ -185,7 +185,7 @@ def _number(operand: Any) -> Any:  # noqa: ANN401  # numbers
 
 
 def _most(integers: Any) -> int:  # noqa: ANN401  # numbers
-    """Return the greatest magnitude."""
+    """Return the greatest absolute value of the integers; 0 for an empty array."""
     if not integers.size:
         return 0
     return max(-int(integers.min()), int(integers.max()))

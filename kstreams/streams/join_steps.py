@@ -132,7 +132,7 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None = None,
         execution: Execution = "auto",
     ) -> Stream[K, VO]:
-        """Join the records of two streams, either of which may be None; `KStream#outerJoin`."""
+        """Join the records of two streams; a missing partner is None; see `KStream#outerJoin`."""
         return self._join("outer-join", joiner, outer(joiner), other, value, execution)
 
     @checks_options
@@ -168,7 +168,7 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None = None,
         store: _Answers[K2, V2] = None,
     ) -> Stream[K, VO]:
-        """Join as `join_by`, with None for no row; see `KStream#leftJoin(GlobalKTable)`."""
+        """Join as `join_by`; a missing row is None; see `KStream#leftJoin(GlobalKTable)`."""
         return self._join_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def _join(

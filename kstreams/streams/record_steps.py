@@ -117,7 +117,7 @@ class RecordSteps(StreamBase[K, V]):
     @overload
     def narrow(self, guard: Callable[[V], TypeGuard[V2]]) -> Stream[K, V2]: ...
     def narrow(self, guard: Callable[[Any], bool]) -> Stream[K, Any]:
-        """Keep the values for which a type guard, a function to `TypeIs`, is true."""
+        """Keep the values for which a type guard (a function that returns `TypeIs`) is true."""
         made: Any = filter_(partial(_passes, guard))
         return self._kept("narrow", guard, made, self._call("narrow", guard))
 

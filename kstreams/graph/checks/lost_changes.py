@@ -195,7 +195,7 @@ class _Method(ast.NodeVisitor):
         self._tested: list[set[str]] = []
 
     def visit_If(self, node: ast.If) -> None:
-        """Visit the branches, in which attributes that the condition tests may be assigned."""
+        """Visit the branches, which may assign the attributes that the condition tests."""
         tested = {name for part in ast.walk(node.test) if (name := self._attribute(part))}
         self.visit(node.test)
         self._tested.append(tested)

@@ -11,7 +11,7 @@ from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.connection import TopicEnds
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
-from kstreams.log import Keeps, Kept, Log, LogContents, ReadOnce
+from kstreams.log import Log, LogContents, ReadOnce, RetainedSize, RetainsUncommitted
 
 __all__ = ("LogPositions",)
 
@@ -119,13 +119,13 @@ class LogPositions:
                 with _named(name):
                     log.committed(offsets)
 
-    def kept(self) -> dict[str, Kept]:
+    def retained(self) -> dict[str, RetainedSize]:
         """Return the retained uncommitted data of logs, by name."""
-        found: dict[str, Kept] = {}
+        found: dict[str, RetainedSize] = {}
         for name, opened in self._opened.items():
             log: object = opened
-            if isinstance(log, Keeps) and (kept := log.kept()) is not None:
-                found[name] = kept
+            if isinstance(log, RetainsUncommitted) and (retained := log.retained()) is not None:
+                found[name] = retained
         return found
 
     def _read_once(self, name: str) -> ReadOnce | None:
