@@ -133,7 +133,7 @@ def _unary(name: str, operand: Any) -> Any:  # noqa: ANN401  # numbers
         return np.logical_not(operand)
     number = _number(operand)
     if number.dtype.kind == "i" and _most(number) >= _INT64:
-        raise Doubt("an integer leaves int64")
+        raise Doubt("an integer result is beyond int64")
     return np.negative(number) if name == "neg" else np.absolute(number)
 
 
@@ -148,7 +148,7 @@ def _binary(name: str, left: Any, right: Any) -> Any:  # noqa: ANN401  # numbers
         if whole:
             bounds = _most(one), _most(two)
             if (bounds[0] * bounds[1] if name == "mul" else sum(bounds)) >= _INT64:
-                raise Doubt("an integer may leave int64")
+                raise Doubt("an integer result may be beyond int64")
         return _SUMMED[name](one, two)
     if not np.all(two):
         raise Doubt("a divisor is zero")
@@ -157,7 +157,7 @@ def _binary(name: str, left: Any, right: Any) -> Any:  # noqa: ANN401  # numbers
             raise Doubt("doubles cannot represent an operand")
     elif whole:
         if _most(one) >= _INT64:
-            raise Doubt("an integer may leave int64")
+            raise Doubt("an integer result may be beyond int64")
     elif not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
         raise Doubt("an operand is infinite or NaN")
     return _DIVIDED[name](one, two)
