@@ -55,9 +55,9 @@ class RowType(ObjectType):
 
 
 class RowSerde(Serde[Any]):
-    """Describes columns of objects that a function creates; the objects have no bytes.
+    """The serde of objects that a `columns` function creates; it only has the types of their columns.
 
-    An edge or topic encodes the objects with its own serde.
+    It cannot convert objects to bytes: an edge or topic encodes them with its own serde.
 
     Args:
         cls: The class of the objects.

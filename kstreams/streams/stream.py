@@ -71,7 +71,7 @@ class Stream(ProcessorSteps[K, V]):
     def repartition(
         self, *, partitions: int | None = None, partitioner: Partitioner | None = None
     ) -> Stream[K, V]:
-        """Move the records to the tasks of their keys here, once for all downstream steps.
+        """Repartition the stream by its keys at this step, once for all downstream steps.
 
         Other steps repartition by themselves where it is necessary, each stream separately.
 

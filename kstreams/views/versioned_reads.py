@@ -82,7 +82,9 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def hold(self) -> Pinned[Any]:
-        """Return the current version with all partitions ready; readable while referenced.
+        """Return the current version, with all partitions ready.
+
+        The version stays readable while it is referenced.
 
         Raises:
             StoreError: The view has no working copies.

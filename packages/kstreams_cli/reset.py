@@ -82,7 +82,7 @@ def _show_gone(sentence: str) -> None:
 
 
 def _ignore(_: str) -> None:
-    """Ignore a sentence of `reset`, because the user has already been asked with this text."""
+    """Ignore a sentence of `reset`: the confirmation prompt has already shown the sentence."""
 
 
 def _show(found: Survey) -> None:

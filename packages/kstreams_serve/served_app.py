@@ -377,7 +377,7 @@ class ServedApp:
         return True
 
     def close(self) -> None:
-        """Stop following, and discard all working copies of stores."""
+        """Stop polling for newer versions, and discard all working copies of stores."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
