@@ -55,7 +55,7 @@ class RowType(ObjectType):
 
 
 class RowSerde(Serde[Any]):
-    """The serde of objects that a `columns` function creates; it only has the types of their columns.
+    """The serde of objects that a `columns` function creates: the types of their columns.
 
     It cannot convert objects to bytes: an edge or topic encodes them with its own serde.
 
