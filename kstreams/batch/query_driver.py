@@ -204,7 +204,7 @@ class QueryDriver:
         )
 
     def record(self, batch: int, plan: Plan) -> Plan:
-        """Write the plan of a batch durably; the batch must run from then on.
+        """Write the plan of a batch durably, and return it; the batch must run from then on.
 
         Raises:
             FencedError: Another driver has planned the batch.

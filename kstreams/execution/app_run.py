@@ -82,7 +82,7 @@ class AppRun:
             self._enter(AppState.RUNNING)
 
     def _started(self) -> tuple[QueryLoop, ...]:
-        """Start the engine and the queries."""
+        """Start the engine and the queries; return the loops of the queries."""
         self._parts.engine.begin()
         return start(self._settings, self._parts)
 

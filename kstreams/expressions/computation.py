@@ -99,7 +99,7 @@ class Computation:
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
     def results(self, values: ValueColumn, held: HeldObjects) -> pa.Array:
-        """Return a column of the results; call the function for each value if there is doubt.
+        """Return the results as a column; call the function per value if `computed` raises.
 
         Args:
             values: The values.

@@ -183,7 +183,7 @@ class Table(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join as `join_by`; a missing row of the other table is None; see `KTable#leftJoin`."""
+        """Join by a foreign key, see `join_by`; a missing row of the other table is None."""
         return self._joined_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def group_by(

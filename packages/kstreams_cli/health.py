@@ -61,9 +61,9 @@ def health(
         patience = to_ms(parse_span(max_age))
     state = AppState.find(app, checkpoint, log)
     now = SystemClock().now_ms()
-    told = _told(state.checkpoint, now)
+    telemetry = _log_telemetry(state.checkpoint, now)
     found = [
-        _Query.of(place, state.checkpoint, status, told, now - patience)
+        _Query.of(place, state.checkpoint, status, telemetry, now - patience)
         for status in query_statuses(state.checkpoint, state.objects())
     ]
     paused = present_pause(state.checkpoint.home)
@@ -118,7 +118,7 @@ class _Query:
         place: Place,
         checkpoint: Checkpoint,
         status: QueryStatus,
-        told: _LogTelemetry,
+        telemetry: _LogTelemetry,
         since_ms: int,
     ) -> _Query:
         """Return the health of a query, from end offsets of topics and telemetry of logs.
@@ -127,12 +127,12 @@ class _Query:
         """
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
-        live = None if told.live is None else told.live.queries.get(status.query)
+        live = None if telemetry.live is None else telemetry.live.queries.get(status.query)
         kept = {} if live is None else live.kept
         if status.wall_ms is not None and status.wall_ms >= since_ms:
             return cls(status, 0, (), kept)
-        waiting = _waiting(place, status, names - told.logs)
-        logs = names & told.logs
+        waiting = _waiting(place, status, names - telemetry.logs)
+        logs = names & telemetry.logs
         if logs and (live is None or live.ends_ms is None):
             return cls(status, waiting, tuple(sorted(logs)), kept)
         unread = {} if live is None else live.partitions
@@ -169,7 +169,7 @@ class _Query:
         }
 
 
-def _told(checkpoint: Checkpoint, now_ms: int) -> _LogTelemetry:
+def _log_telemetry(checkpoint: Checkpoint, now_ms: int) -> _LogTelemetry:
     """Read the telemetry of an app about its logs; without telemetry, the result has no logs."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()

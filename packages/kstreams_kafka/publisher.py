@@ -171,7 +171,10 @@ class Publisher:
         read: Callable[[], Iterable[pa.Table]],
         check: Callable[[], None],
     ) -> bool:
-        """Publish a batch, with a new producer after a failure of the old one."""
+        """Publish a batch; retry failures with a new producer.
+
+        Returns False if the batch had already been published.
+        """
         for left in reversed(range(_ATTEMPTS)):
             began = time.monotonic()
             try:

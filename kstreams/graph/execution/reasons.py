@@ -76,27 +76,27 @@ def other_serdes(entries: Iterable[str]) -> Reason:
 
 
 def store_shared(user: str) -> Reason:
-    """Return the reason against columns for a node whose store is also used by another node."""
+    """Return why a node cannot run by columns: another node also uses its store."""
     return f"node {user!r} uses its store too"
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason against columns for a parent of `node`, which also has other parents."""
+    """Return why a parent of `node` cannot run by columns: `node` also has other parents."""
     return f"node {node!r} below it also gets records from other nodes"
 
 
 def met_below(node: str) -> Reason:
-    """Return the reason against columns for a node whose records reach `node` on several paths."""
+    """Return why a node cannot run by columns: its records reach `node` on several paths."""
     return f"its records reach node {node!r} below it on several paths"
 
 
 def stores_met_below(one: str, other: str) -> Reason:
-    """Return the reason against columns for a node above two nodes that use one store."""
+    """Return why a node cannot run by columns: two nodes below it use one store."""
     return f"nodes {one!r} and {other!r} below it use one store"
 
 
 def table_read(reader: str) -> Reason:
-    """Return the reason against columns for a table whose reader is no columnar lookup join."""
+    """Return why a table cannot run by columns: `reader` is not a columnar lookup join."""
     return f"node {reader!r} gets its changes or reads its store"
 
 
