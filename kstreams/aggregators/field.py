@@ -33,7 +33,7 @@ class Field(Generic[N]):
         return field_identity(self.name)
 
     def computation(self, values: Serde[Any]) -> PartComputation | str:
-        """Return the computation that reads the field from columns, or the reason against it."""
+        """Return the computation that reads the field from columns, or why there is none."""
         if not is_number(self.number):
             return f"{self.number.name} is no serde of numbers"
         return _Reading(self.name, self.number)

@@ -42,7 +42,7 @@ class PartFunction(Protocol):
         ...
 
     def computation(self, values: Serde[Any]) -> PartComputation | str:
-        """Return the computation for columns of a serde's values, or the reason against it."""
+        """Return the computation for columns of a serde's values, or why there is none."""
         ...
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401  # a function of any type
@@ -99,7 +99,7 @@ class Computation:
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
     def results(self, values: ValueColumn, held: HeldObjects) -> pa.Array:
-        """Return the results as a column; call the function per value if `computed` raises.
+        """Return the results as a column; call the function for each value if `computed` raises.
 
         Args:
             values: The values.

@@ -60,7 +60,7 @@ class ColumnFunction(Generic[V, R]):
         return field_identity(self.tree.name) if isinstance(self.tree, Part) else f"{self.tree}"
 
     def computation(self, values: Serde[Any]) -> Computation | str:
-        """Return the computation for columns of a serde's values, or the reason against it."""
+        """Return the computation for columns of a serde's values, or why there is none."""
         fields = fields_of(values)
         try:
             kind = kind_of(self.tree, fields)

@@ -106,7 +106,7 @@ class RowSerde(Serde[Any]):
 
 
 def without_objects(serde: Serde[Any], column: pa.Array) -> pa.Array:
-    """Return a column that a serde encodes without objects, if it can; else the column itself.
+    """Return the columns of the objects' fields, if the serde can encode them; else the column.
 
     Args:
         serde: The serde that will encode the column.

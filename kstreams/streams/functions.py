@@ -1,4 +1,4 @@
-"""Functions: the types that they declare to return, and the names by which others refer to them."""
+"""Functions: the types of their results, and their names in messages and in names of state."""
 
 from __future__ import annotations
 

@@ -78,7 +78,15 @@ class GroupedTable(Part[K, V]):
         store: _Rows[K, V] = None,
         emit: _Emit = _ONCE,
     ) -> Table[K, V]:
-        """Combine the rows of each group; `remove` takes a row out; see `KGroupedTable#reduce`."""
+        """Combine the rows of each group; see `KGroupedTable#reduce`.
+
+        Args:
+            function: Returns the combination of a result and a row.
+            remove: Returns the result without a row that has left the group.
+            value: The serde of the results.
+            store: See `GroupedTable`.
+            emit: See `GroupedTable`.
+        """
         call, found = self._call("reduce", function), self._facts.value
         if self._part is not None and value is None:
             found = self._rows._result(self._part, None, call).serde
@@ -98,7 +106,8 @@ class GroupedTable(Part[K, V]):
 
         Args:
             aggregator: Such as `sum_`, `mean` or `variance`.
-            value: The serde of the results, if a later step writes them, and they are not states.
+            value: The serde of the results; needed if a later step writes results of another type
+                than the states.
             store: See `GroupedTable`.
             emit: See `GroupedTable`.
 

@@ -106,6 +106,7 @@ class Plan:
     Attributes:
         builder: The builder of the topology.
         serdes: The serdes by type.
+        make_builder: Creates an empty builder of the topology, for `preview`.
         made: The handles that steps have created at the builder.
         unused: The call of each stream that nothing uses.
         global_stores: The stores of global tables, which every task can read.

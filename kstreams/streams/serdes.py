@@ -29,7 +29,7 @@ class Unknown:
 
     Attributes:
         reason: The reason.
-        missing: Whether the type is known, but no serde of it.
+        missing: Whether the type is known, and only its serde is missing.
     """
 
     reason: str
@@ -98,7 +98,7 @@ class Serdes:
         """Return the serde of a type.
 
         Args:
-            hint: The type, as in an annotation; None among its values does not matter.
+            hint: The type, as in an annotation; `Order | None` has the serde of `Order`.
             call: The call that makes objects of the type, for the reason if there is no serde.
         """
         try:

@@ -1,4 +1,4 @@
-"""`Table` and `GroupedTable`: the last value of each key, and aggregations of rows."""
+"""`Table`: the last value of each key."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Table(Joinable[K, V]):
         return GroupedTable(self, function, self._with_keys_of("group_by", function, key))
 
     def node(self) -> nodes.Table[K, V]:
-        """Return the table of `Streams.builder`; adds the steps above it to the builder."""
+        """Return the table's handle in `Streams.builder`, after adding the steps above it."""
         return self._changes()()
 
     def _changes(self) -> Callable[[], nodes.Table[K, V]]:

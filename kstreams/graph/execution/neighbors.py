@@ -101,7 +101,7 @@ class Neighbors:
         return None
 
     def shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> Reason | None:
-        """Return a reason against columns if other nodes use the node's stores; otherwise None."""
+        """Return why columns are not used, if other nodes use the node's stores; otherwise None."""
         users = {user for spec in stores for user in self.users[spec.name]} - {node.name}
         return store_shared(self.first(users)) if users else None
 

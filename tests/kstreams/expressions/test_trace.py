@@ -207,7 +207,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda o: Scaled(o.price), "are not its fields"),
     (lambda o: CountedAmount(o.price), "own __new__"),
     (lambda o: Added(o.price), "metaclass"),
-    (lambda o: o.user == "\ud83d", "no form in UTF-8"),
+    (lambda o: o.user == "\ud83d", "cannot be encoded as UTF-8"),
     (lambda o: Line(o), "is an object"),
     (lambda o: Line(o.user, 1.0, "", 1), "wrong arguments"),  # type: ignore[call-arg]
     (lambda o: o.price + undefined_name, "not defined"),  # type: ignore[name-defined]  # noqa: F821
