@@ -117,7 +117,7 @@ class RecordSteps(StreamBase[K, V]):
     @overload
     def narrow(self, guard: Callable[[V], TypeGuard[V2]]) -> Stream[K, V2]: ...
     def narrow(self, guard: Callable[[Any], bool]) -> Stream[K, Any]:
-        """Keep the records for whose value a type guard (a function to `TypeIs`) returns True."""
+        """Keep the records whose value passes a type guard, a function that returns `TypeIs`."""
         made: Any = filter_(partial(_passes, guard))
         return self._kept("narrow", guard, made, self._call("narrow", guard))
 
