@@ -162,7 +162,7 @@ class QueryDriver:
 
     @property
     def is_looping(self) -> bool:
-        """Return whether loops have records, which the next batch must process."""
+        """Whether loops have records, which the next batch must process."""
         return self.last is not None and bool(self.last.loops)
 
     def next_plan(

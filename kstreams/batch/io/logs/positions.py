@@ -30,7 +30,7 @@ class LogPositions:
         self._others = others
         self._logs = logs
         self._opened: dict[str, LogContents] = {}
-        self._told: dict[str, tuple[float, TopicEnds]] = {}
+        self._last_ends: dict[str, tuple[float, TopicEnds]] = {}
 
     def of(self, name: str) -> LogContents | None:
         """Return the contents of a log; None if the name is not that of a log."""
@@ -51,12 +51,12 @@ class LogPositions:
             return self._others.ends(topic)
         with _named(topic):
             found = TopicEnds(log.log_id, log.ends())
-        self._told[topic] = time.monotonic(), found
+        self._last_ends[topic] = time.monotonic(), found
         return found
 
     def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
         """Return the last result of `ends` if it is younger than `look_every_s`, else a new one."""
-        at, found = self._told.get(topic, (0.0, None))
+        at, found = self._last_ends.get(topic, (0.0, None))
         if found is not None and time.monotonic() - at < look_every_s:
             return found
         return self.ends(topic)
