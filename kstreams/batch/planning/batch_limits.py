@@ -71,7 +71,7 @@ class Portions:
         groups: The groups of the query, in the order of their stages.
         first_since: Finds offsets by time.
         look: Returns the mean bytes of records; see `RecordSizes`.
-        pace: Returns the current maximum number of records of a batch.
+        pace: The maximum number of records of a batch, which changes from batch to batch.
         max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; a
             batch has at least one record, however large.
     """
