@@ -63,8 +63,7 @@ class Checkpoint:
         origin: The savepoint that the app was forked from; empty without a fork.
         begun: By query, the digest of the first object of its commit log. A missing log of such a
             query is an error.
-        commit_effects: The effect of commits on sources that delete committed data, by source; see
-            `kstreams.log.DeletesCommitted`.
+        commit_effects: The `DeletesCommitted.commit_effect` of sources, by source.
         removal: The reset that has started; None without a reset.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
         revision: The revision number of the app description; -1 before it is written.
@@ -229,12 +228,9 @@ class Checkpoint:
         logs: dict[str, object] = {
             node.topic.name: node.log for node in topology.sources if node.log is not None
         }
-        said = {
-            name: log.commit_effect
-            for name, log in logs.items()
-            if isinstance(log, DeletesCommitted)
-        }
-        return replace(self, commit_effects={name: what for name, what in said.items() if what})
+        found = [(name, log) for name, log in logs.items() if isinstance(log, DeletesCommitted)]
+        effects = {name: log.commit_effect for name, log in found if log.commit_effect}
+        return replace(self, commit_effects=effects)
 
     def save(self) -> Checkpoint:
         """Write the app description atomically; return the checkpoint with its new revision.

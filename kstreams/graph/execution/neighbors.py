@@ -137,7 +137,7 @@ class Neighbors:
         return None
 
     def _store_met(self, below: Sequence[AnyNode]) -> Reason | None:
-        """Return a reason if two of the nodes, neither below the other, use one store; or None."""
+        """Return why columns are not used if two nodes, neither below the other, use one store."""
         users: dict[str, AnyNode] = {}
         for other in below:
             if isinstance(other, ProcessorNode):

@@ -108,7 +108,7 @@ def test_supplier_of_no_processor_is_error_of_process() -> None:
     assert "got a supplier of int, expected a Processor" in text
 
 
-def test_classes_rejects_a_single_class_and_objects_that_are_no_classes() -> None:
+def test_classes_rejects_a_single_class_and_objects_that_are_not_classes() -> None:
     assert "expected 2, 3 or 4 classes" in refused(lambda: classes(Order))  # type: ignore[call-overload]
     assert "expected 2, 3 or 4 classes" in refused(lambda: classes(1, 2))  # type: ignore[call-overload]
 

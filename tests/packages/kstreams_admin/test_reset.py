@@ -137,7 +137,7 @@ def test_reset_rejects_checkpoint_directory_of_another_app() -> None:
     assert (path / "app.json").exists()
 
 
-def test_reset_rejects_directory_that_is_no_checkpoint() -> None:
+def test_reset_rejects_directory_that_is_not_a_checkpoint() -> None:
     Path("home/mine").mkdir(parents=True)
     with pytest.raises(CheckpointMismatchError, match="is not a checkpoint: it has mine"):
         reset("app", checkpoint="home")

@@ -178,7 +178,7 @@ def test_timeout_above_broker_limit_is_rejected(broker: KafkaBroker, topic_name:
         query.driver()
 
 
-def test_timeout_that_is_no_number_is_rejected(broker: KafkaBroker, topic_name: str) -> None:
+def test_timeout_that_is_not_a_number_is_rejected(broker: KafkaBroker, topic_name: str) -> None:
     query = Query(broker, topic_name, **{"transaction.timeout.ms": "long"})
     with pytest.raises(KafkaOptionsError, match="expected a number of milliseconds"):
         query.driver()

@@ -164,7 +164,7 @@ def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
     assert found[f"kstreams_source_lag_seconds{{{place}}}"] == 2.5
 
 
-def test_lag_of_a_log_that_is_no_topic_comes_from_telemetry(tmp_path: Path) -> None:
+def test_lag_of_a_log_that_is_not_a_topic_comes_from_telemetry(tmp_path: Path) -> None:
     """Topics are read, and the app has reported the state of a slot."""
     committed(tmp_path / "c")
     with_telemetry(tmp_path / "c", heard_ms=60_000)
