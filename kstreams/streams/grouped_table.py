@@ -78,15 +78,7 @@ class GroupedTable(Part[K, V]):
         store: _Rows[K, V] = None,
         emit: _Emit = _ONCE,
     ) -> Table[K, V]:
-        """Combine the rows of each group; see `KGroupedTable#reduce`.
-
-        Args:
-            function: Returns the combination of a result and a row.
-            remove: Returns the result without a row that has left the group.
-            value: The serde of the results.
-            store: See `GroupedTable`.
-            emit: See `GroupedTable`.
-        """
+        """Combine the rows of each group; `remove` takes a row out; see `KGroupedTable#reduce`."""
         call, found = self._call("reduce", function), self._facts.value
         if self._part is not None and value is None:
             found = self._rows._result(self._part, None, call).serde

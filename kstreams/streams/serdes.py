@@ -29,7 +29,7 @@ class Unknown:
 
     Attributes:
         reason: The reason.
-        missing: Whether the type is known, and only its serde is missing.
+        missing: Whether the type is known, but no serde of it.
     """
 
     reason: str

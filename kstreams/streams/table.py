@@ -145,7 +145,7 @@ class Table(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join each row; a missing row of the other table is None; see `KTable#leftJoin`."""
+        """Join each row with that of another table, or None; see `KTable#leftJoin`."""
         return self._joined_tables("left-join", joiner, left(joiner), other, value, store)
 
     def outer_join(
@@ -156,7 +156,7 @@ class Table(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join the rows of both tables; a missing row of either is None; see `KTable#outerJoin`."""
+        """Join the rows of either table, the other may be None; see `KTable#outerJoin`."""
         return self._joined_tables("outer-join", joiner, outer(joiner), other, value, store)
 
     def join_by(
@@ -183,7 +183,7 @@ class Table(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join by a foreign key, see `join_by`; a missing row of the other table is None."""
+        """Join as `join_by`, with None for no row; see `KTable#leftJoin`."""
         return self._joined_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def group_by(
