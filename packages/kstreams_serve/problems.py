@@ -65,13 +65,13 @@ def status_of(problem: Problem | KStreamsError) -> int:
     return status
 
 
-def answer_of(problem: Problem | KStreamsError, *, shows_details: bool = False) -> Response:
+def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Response:
     """Return the JSON response for a problem.
 
     Args:
         problem: The exception.
-        shows_details: Whether the caller may see the texts of the library's errors, which name
-            locations and may quote stored data; otherwise the response has only the class.
+        tells: Whether the caller may see the texts of the library's errors, which name locations
+            and may quote stored data; otherwise the response has only the class.
     """
     status = status_of(problem)
     content: dict[str, object] = {"status": status, "title": HTTPStatus(status).phrase}
@@ -86,7 +86,7 @@ def answer_of(problem: Problem | KStreamsError, *, shows_details: bool = False) 
             "hint": text_of(problem.hint),
             "place": text_of(problem.where),
         }
-        if not shows_details:
+        if not tells:
             texts = {
                 "detail": "the request failed",
                 "hint": "a token of the role data shows the reason.",

@@ -92,14 +92,14 @@ class EventStream:
             return
         gone = asyncio.ensure_future(_gone(receive))
         try:
-            shows_details = scope["role"] >= Role.DATA
-            await self._send_all(scope["method"], send, gone, shows_details=shows_details)
+            tells = scope["role"] >= Role.DATA
+            await self._send_all(scope["method"], send, gone, tells=tells)
         finally:
             gone.cancel()
             self._streams.leave()
 
     async def _send_all(
-        self, method: str, send: Send, gone: asyncio.Future[None], *, shows_details: bool
+        self, method: str, send: Send, gone: asyncio.Future[None], *, tells: bool
     ) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._limits.stream_seconds
@@ -126,7 +126,7 @@ class EventStream:
                 )
                 pulse = not change.done()
             except (Problem, KStreamsError) as exc:
-                data = bytes(answer_of(exc, shows_details=shows_details).body)
+                data = bytes(answer_of(exc, tells=tells).body)
                 body = b"event: problem\ndata: " + data + b"\n\n"
                 await send({"type": "http.response.body", "body": body})
                 return
