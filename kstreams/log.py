@@ -16,14 +16,14 @@ from kstreams.serde.base import Serde
 
 __all__ = (
     "Bounded",
-    "Keeps",
-    "Kept",
-    "LetsGo",
+    "DeletesCommitted",
     "Log",
     "LogContents",
     "LogReader",
     "Piece",
     "ReadOnce",
+    "RetainedSize",
+    "RetainsUncommitted",
     "is_bounded",
 )
 
@@ -140,7 +140,7 @@ class ReadOnce(Protocol):
 
 
 @dataclass(frozen=True)
-class Kept:
+class RetainedSize:
     """The size of the uncommitted data that a source retains for a log.
 
     Attributes:
@@ -153,10 +153,10 @@ class Kept:
 
 
 @runtime_checkable
-class Keeps(Protocol):
+class RetainsUncommitted(Protocol):
     """`LogContents` of a source that retains all uncommitted data."""
 
-    def kept(self) -> Kept | None:
+    def retained(self) -> RetainedSize | None:
         """Return the size of the retained data at the last call of `ends`; None before any call."""
         ...
 
@@ -242,16 +242,16 @@ class Log(Protocol[K, V]):
 
 
 @runtime_checkable
-class LetsGo(Protocol):
+class DeletesCommitted(Protocol):
     """A `Log` that may delete committed records.
 
     Attributes:
-        lets_go: The effect of a commit, such as `files are deleted`; empty if all records stay. A
-            reset of the app reports that deleted records are not read again.
+        commit_effect: The effect of a commit on records, such as `files are deleted`; empty if all
+            records stay. A reset of the app reports that deleted records are not read again.
     """
 
     @property
-    def lets_go(self) -> str:
+    def commit_effect(self) -> str:
         """The effect of a commit on records; empty if all records stay."""
         ...
 

@@ -146,7 +146,7 @@ def check_checkpoint_id(name: object, place: str) -> str:
     raise InvalidNameError(
         f"{place} has the checkpoint id {shown_name(name)}, expected 12 hex digits",
         name=str(name),
-        hint="somebody has changed the file: restore it from a copy.",
+        hint="the file was changed: restore it from a copy.",
     )
 
 

@@ -106,7 +106,7 @@ class Results(Protocol[K_co, V_co]):
     def refuse(self, row: RefusedRow) -> None:
         """Apply the sink's `on_refused` policy to a result that the destination rejects.
 
-        A writer that finds that a commit was written before refuses the same rows again.
+        A writer that finds the rows of the commit in the destination refuses the same rows again.
 
         Raises:
             RecordRefusedError: The policy is to fail. The writer must undo all rows of the batch.

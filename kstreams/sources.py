@@ -3,7 +3,8 @@ r"""Sources other than topics, such as files, that can be read again by position
 - `Log` is the interface, for `TopologyBuilder.add_source`: batches of a log are planned and
   replayed exactly, as those of topics. `LogContents` is the driver's part; `LogReader` reads a
   `Piece` of a plan in workers. `ReadOnce` is the driver's part of a log that deletes committed
-  records, `LetsGo` describes the deletion, and `Keeps` reports the `Kept` data until the commit.
+  records, `DeletesCommitted` describes the deletion, and `RetainsUncommitted` reports the
+  `RetainedSize` of uncommitted data.
 - `folder` creates a log of a directory: a `FileLog`. `kstreams_s3.objects` and
   `kstreams_gcs.objects` create a log of a bucket, `kstreams_sftp.sftp_folder` of a directory on a
   server.
@@ -46,14 +47,14 @@ from __future__ import annotations
 
 from kstreams.log import (
     Bounded,
-    Keeps,
-    Kept,
-    LetsGo,
+    DeletesCommitted,
     Log,
     LogContents,
     LogReader,
     Piece,
     ReadOnce,
+    RetainedSize,
+    RetainsUncommitted,
 )
 from kstreams_files.csv_rows import Csv
 from kstreams_files.files import FileData, FileInfo, Files
@@ -76,6 +77,7 @@ __all__ = (
     "Bounded",
     "BoundedLog",
     "Csv",
+    "DeletesCommitted",
     "FileData",
     "FileInfo",
     "FileLog",
@@ -84,9 +86,6 @@ __all__ = (
     "Format",
     "Gzip",
     "ItemLog",
-    "Keeps",
-    "Kept",
-    "LetsGo",
     "Lines",
     "Log",
     "LogContents",
@@ -98,6 +97,8 @@ __all__ = (
     "Piece",
     "RateLog",
     "ReadOnce",
+    "RetainedSize",
+    "RetainsUncommitted",
     "Rows",
     "WhenRead",
     "Whole",

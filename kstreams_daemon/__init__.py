@@ -1,4 +1,4 @@
-"""What Spark starts as its Python daemon: it asks for one that has imported all by now.
+"""The Python daemon that Spark starts: it requests a fork of a process with all imports done.
 
-A package of its own, because whatever imports `kstreams` takes half a second.
+The module is outside of `kstreams`, because an import of `kstreams` takes half a second.
 """

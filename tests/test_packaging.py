@@ -122,7 +122,7 @@ def test_extra_all_includes_every_extra_that_works_on_every_platform() -> None:
     assert Requirement(everything).extras == {*EXTRAS} - {"all", "java", "native"}
 
 
-def test_packages_of_plain_install_are_no_extras() -> None:
+def test_packages_of_plain_install_are_not_extras() -> None:
     plain = {Requirement(each).name for each in CORE.dependencies}
     wrong = [
         project.extra

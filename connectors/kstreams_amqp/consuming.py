@@ -59,7 +59,7 @@ class Consuming:
         self._thread = threading.Thread(target=self._run, name="kstreams-amqp", daemon=True)
         self._thread.start()
 
-    def tell(self, what: str, tags: list[int], **options: bool) -> None:
+    def schedule(self, what: str, tags: list[int], **options: bool) -> None:
         """Schedule acknowledgements or rejections of deliveries.
 
         They are sent by the connection's thread, and lost if the connection is lost first.

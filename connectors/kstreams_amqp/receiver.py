@@ -98,4 +98,4 @@ class AmqpReceiver(Receiver):
         known = [self._tags.pop(each.receipt, None) for each in deliveries]
         tags = [tag for tag in known if tag is not None]
         if self._consuming is not None and tags:
-            self._consuming.tell(what, tags, **options)
+            self._consuming.schedule(what, tags, **options)

@@ -51,13 +51,13 @@ class RowsWriter(Writer[K, V]):
         records = results.records()
         found, wrong = made(records, self._known().change)
         refusals = Refusals(results, "Bigtable")
-        refusals.tell(wrong)
+        refusals.reject(wrong)
         if not found:
             return ()
         said = in_rounds(
             found, lambda rows: self._service.retried(lambda: self._written(rows, commit))
         )
-        refusals.tell([refused(n, records[n], why) for n, why in sorted(said.items())])
+        refusals.reject([refused(n, records[n], why) for n, why in sorted(said.items())])
         return ()
 
     @override

@@ -67,12 +67,12 @@ class TableWriter(Writer[K, V]):
         bad = {number: each for number, each in bound if isinstance(each, Exception)}
         wrong += [refused(n, records[n], reason_of(error)) for n, error in bad.items()]
         refusals = Refusals(results, "Cassandra")
-        refusals.tell(_ordered(wrong))
+        refusals.reject(_ordered(wrong))
         good = [row for row in found if row[0] not in bad]
         said = in_rounds(
             good, lambda rows: self._database.retried(lambda: self._written(rows, timestamp))
         )
-        refusals.tell(
+        refusals.reject(
             _ordered(refused(n, records[n], str(e), type(e).__name__) for n, e in said.items())
         )
         return ()

@@ -78,8 +78,8 @@ def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str
     for column in found.partition_columns:
         if not any(kind(columns_of(table).field(column).type) for kind in _PARTITIONS):
             raise SinkError(
-                f"table {name} is partitioned by {column!r}, which is no text, integer, bool or "
-                "date",
+                f"table {name} is partitioned by {column!r}, which is not text, an "
+                "integer, a bool or a date",
                 hint="write to a table with other partition columns.",
             )
 

@@ -63,7 +63,7 @@ class TableWriter(Writer[K, V]):
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         maker = self._maker
         found, wrong = made(results.records(), lambda record: self._change(maker, record))
-        Refusals(results, "DynamoDB").tell(wrong)
+        Refusals(results, "DynamoDB").reject(wrong)
         rows = lasts(found)
         self._service.retried(lambda: write_once(self, commit, rows))
         return ()

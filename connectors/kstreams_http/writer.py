@@ -70,7 +70,7 @@ class PostWriter(Writer[K, V]):
                 reason = self._post(body, f"{commit}/{number}")
                 if reason is not None:
                     wrong.append(refused(number, records[number], str(reason), _code(reason)))
-        Refusals(results, "the HTTP server").tell(sorted(wrong, key=lambda each: each.row))
+        Refusals(results, "the HTTP server").reject(sorted(wrong, key=lambda each: each.row))
         return ()
 
     @override

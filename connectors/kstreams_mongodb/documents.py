@@ -78,7 +78,7 @@ def request_of(
 ) -> ReplaceOne[Document] | DeleteOne:
     """Return a request that writes a change, unless a later commit (or this one) has written it.
 
-    If it has been written, a replacement fails with a duplicate `_id` (error 11000).
+    In that case a replacement fails with a duplicate `_id` (error 11000).
     """
     order = order_of(commit)
     newer = {f"{OWN}.epoch": commit.epoch, f"{OWN}.order": {"$gte": order}}

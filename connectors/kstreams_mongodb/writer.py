@@ -62,7 +62,7 @@ class CollectionWriter(Writer[K, V]):
         records = results.records()
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "MongoDB")
-        refusals.tell(wrong)
+        refusals.reject(wrong)
         if not found:
             return ()
         is_due = self._server.retried(lambda: self._claim(commit))
@@ -70,7 +70,9 @@ class CollectionWriter(Writer[K, V]):
             reasons = in_rounds(
                 found, lambda rows: self._server.retried(lambda: self._written(rows, commit))
             )
-            refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
+            refusals.reject(
+                [_refused(records[n], n, error) for n, error in sorted(reasons.items())]
+            )
         return ()
 
     @override

@@ -84,7 +84,9 @@ class _EachWriter(Writer[K, V]):
         found, wrong = made(records, self._file)
         with storage_errors():
             kept, hindered = self._free(records, found)
-        Refusals(results, "the storage").tell(sorted([*wrong, *hindered], key=lambda row: row.row))
+        Refusals(results, "the storage").reject(
+            sorted([*wrong, *hindered], key=lambda row: row.row)
+        )
         with storage_errors():
             return [self._stager.stage(commit, path, data) for path, data in kept.items()]
 

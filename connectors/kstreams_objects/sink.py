@@ -87,7 +87,7 @@ class _ObjectsWriter(Writer[K, V]):
             if encoded.data is not None:
                 files[folder] = encoded.data
             wrong += _refused(records, rows, encoded.refused)
-        Refusals(results, "the storage").tell(sorted(wrong, key=lambda each: each.row))
+        Refusals(results, "the storage").reject(sorted(wrong, key=lambda each: each.row))
         name = f"{lane_name(commit)}-{commit.batch:012d}{self._sink.format.extension}"
         with storage_errors():
             return [

@@ -57,13 +57,13 @@ class IndexWriter(Writer[K, V]):
         records = results.records()
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "OpenSearch")
-        refusals.tell(wrong)
+        refusals.reject(wrong)
         if not found:
             return ()
         reasons = in_rounds(
             found, lambda rows: self._service.retried(lambda: self._written(rows, commit))
         )
-        refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
+        refusals.reject([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
 
     @override

@@ -269,7 +269,7 @@ def _listed(names: Iterable[str]) -> sql.Composed:
 
 
 def _is_clients(exc: BaseException) -> bool:
-    """Return whether psycopg cannot adapt a value, before the server has seen it."""
+    """Return whether psycopg, before sending a value, rejected it as not adaptable."""
     if isinstance(exc, psycopg.Error):
         return not code_of(exc) and not may_pass(exc)
     return True

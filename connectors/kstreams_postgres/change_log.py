@@ -98,7 +98,7 @@ class PostgresChanges(Generic[K, V]):
         return f"changes of postgresql table {self.table}"
 
     @property
-    def lets_go(self) -> str:
+    def commit_effect(self) -> str:
         """A description of the data that the server deletes after a commit, for messages."""
         return "the slot lets go of changes"
 

@@ -20,8 +20,8 @@ __all__ = (
     "PollState",
     "find_marks",
     "first_at",
-    "let_go",
     "made_state",
+    "store_committed",
     "time_of",
 )
 
@@ -240,7 +240,7 @@ def time_of(names: PollNames) -> sql.Composable:
     )
 
 
-def let_go(connection: Connection, names: PollNames, state: PollState) -> None:
+def store_committed(connection: Connection, names: PollNames, state: PollState) -> None:
     """Store the committed position of a log, which may be within a transaction's rows."""
     update = sql.SQL(
         "UPDATE {} SET bound = %s, next_offset = %s, open_bound = %s, open_rows = %s "

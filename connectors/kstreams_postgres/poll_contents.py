@@ -17,8 +17,8 @@ from kstreams_postgres.poll import (
     PollState,
     find_marks,
     first_at,
-    let_go,
     made_state,
+    store_committed,
 )
 from kstreams_postgres.slot import table_name
 
@@ -190,7 +190,7 @@ class PollContents:
         )
         if position < state.offset or found == state:
             return
-        self._database.retried(lambda connection: let_go(connection, self._names, found))
+        self._database.retried(lambda connection: store_committed(connection, self._names, found))
         self._state, self._marks = found, self._marks[place:]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from psycopg import sql
 
 from kstreams.errors import DataLossError, SourceError
-from kstreams.sources import Kept, Piece
+from kstreams.sources import Piece, RetainedSize
 from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.slot import (
@@ -40,7 +40,9 @@ _LOOK_SHARE = 10
 
 
 class SlotContents:
-    """Implements `kstreams.log.LogContents`, `ReadOnce` and `Keeps` with one partition.
+    """Implements `LogContents`, `ReadOnce` and `RetainsUncommitted` of `kstreams.log`.
+
+    The log has one partition.
 
     Args:
         database: The database of the slot.
@@ -196,13 +198,13 @@ class SlotContents:
         each = self._found[place]
         return each.size / each.offsets
 
-    def kept(self) -> Kept | None:
-        """Return how much of its log the server retains for the slot.
+    def retained(self) -> RetainedSize | None:
+        """Return the size of the server's log that is retained for the slot.
 
-        Returns None before the first poll.
+        None before the first poll.
         """
         state = self._state
-        return None if state is None else Kept(state.kept, state.room)
+        return None if state is None else RetainedSize(state.kept, state.room)
 
     def claim(self, reader: str) -> None:
         """Register an app, `reader`, as the only reader of the slot.

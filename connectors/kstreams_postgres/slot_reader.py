@@ -139,7 +139,7 @@ class SlotReader:
         self, connection: Connection, place: SlotPlace, piece: Piece, max_bytes: int
     ) -> list[ChangeRow]:
         opened = self._open
-        if opened is None or not opened.goes_on(connection, place, piece.start):
+        if opened is None or not opened.continues_at(connection, place, piece.start):
             self._close_piece()
             state = self._of(connection)
             cursor = connection.cursor("kstreams_changes", withhold=True)
@@ -185,7 +185,7 @@ class _OpenPiece:
         self._rows = self._records()
         self._waiting: ChangeRow | None = None
 
-    def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
+    def continues_at(self, connection: Connection, place: SlotPlace, start: int) -> bool:
         """Return whether the next read can use this cursor, because it continues the last read.
 
         Args:

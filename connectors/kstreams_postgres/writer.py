@@ -84,7 +84,7 @@ class PostgresWriter(Writer[K, V]):
                 refused = _ordered([*wrong, *bulk.write(rows)]) if before is None else before
                 if refused and before is None:
                     note(connection, self._names, commit, refused)
-            refusals.tell(refused)
+            refusals.reject(refused)
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:

@@ -90,7 +90,7 @@ class StreamContents:
         return self._places.retried(work)
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Return one `Piece` with all offsets; its `place` has the stream's mark and name.
+        """Return one `Piece` with all offsets; its `place` is the stream's `Places.mark` and name.
 
         Returns no piece if the range is empty.
         """

@@ -53,7 +53,7 @@ class StreamWriter(Writer[K, V]):
                 hint="add a repartition with fewer partitions upstream of the sink.",
             )
         found, wrong = made(results.records(), self._message)
-        Refusals(results, "RabbitMQ").tell(wrong)
+        Refusals(results, "RabbitMQ").reject(wrong)
         messages = [message for _, message in found]
         if not messages:
             return ()

@@ -138,7 +138,7 @@ class _KeysWriter(Writer[K, V]):
     @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         found, wrong = made(results.records(), self._encoded)
-        Refusals(results, "Redis").tell(wrong)
+        Refusals(results, "Redis").reject(wrong)
         rows = lasts(found)
         self._server.retried(lambda: write_once(self, commit, rows))
         return ()

@@ -182,7 +182,7 @@ class _StreamWriter(Writer[K, V]):
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         """Stage a batch's results; return the receipt of their list."""
         found, wrong = made(results.records(), self._encoded)
-        Refusals(results, "Redis").tell(wrong)
+        Refusals(results, "Redis").reject(wrong)
         entries = [entry for _, entry in found]
         if not entries:
             return ()

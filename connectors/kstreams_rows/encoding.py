@@ -1,4 +1,4 @@
-"""Conversion of results to changes by key, in the form of a store."""
+"""Conversion of results to changes by key, in the format of a destination."""
 
 from __future__ import annotations
 

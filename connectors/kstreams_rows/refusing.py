@@ -43,7 +43,7 @@ class Refusals:
                 hint="no rows are lost: the batch is written again.",
             )
 
-    def tell(self, rows: Sequence[RefusedRow]) -> None:
+    def reject(self, rows: Sequence[RefusedRow]) -> None:
         """Reject rows, by the policy of the sink.
 
         Raises:

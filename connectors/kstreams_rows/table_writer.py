@@ -98,7 +98,7 @@ class TableWriter(Writer[K, V]):
         for place, reason in unfit.items():
             number, columns = found[place]
             wrong.append(refused(number, records[number], reason, value=dict(columns)))
-        Refusals(results, table.place).tell(sorted(wrong, key=lambda each: each.row))
+        Refusals(results, table.place).reject(sorted(wrong, key=lambda each: each.row))
         if not rows.num_rows:
             return ()
         return (self._retried(lambda: _staged(table, staging, rows, commit)),)

@@ -12,7 +12,7 @@ class SftpError(StoreError, SourceError):
 
 
 class SftpUnavailableError(SftpError, SourceUnavailableError):
-    """The server did not answer in spite of many tries; the batch can be retried."""
+    """The server did not answer, even after retries; the batch can be retried."""
 
 
 class HostKeyError(SftpError):

@@ -178,5 +178,5 @@ def aggregator_parameters(aggregator: object) -> Parameters:
 
 
 def part_identity(part: object) -> str:
-    """Return an identity for the function of `over`: its fields and operations, if known."""
+    """Return the identity of the function passed to `over`; `a function` if it is not known."""
     return part.identity if isinstance(part, PartFunction) else "a function"

@@ -29,11 +29,11 @@ class Field(Generic[N]):
 
     @property
     def identity(self) -> str:
-        """A text that differs for functions with other results; recorded with states."""
+        """A text that identifies the function; recorded with states to detect changes."""
         return field_identity(self.name)
 
     def computation(self, values: Serde[Any]) -> PartComputation | str:
-        """Return the reading of the field, whose type is given instead of derived."""
+        """Return the computation that reads the field from columns, or why there is none."""
         if not is_number(self.number):
             return f"{self.number.name} is no serde of numbers"
         return _Reading(self.name, self.number)
@@ -53,7 +53,7 @@ def field(name: str, number: Serde[N]) -> Field[N]:
 
     Columnar aggregation decodes no other field of a value. For objects of a class, prefer
     `columns(lambda value: value.price)`, which type checkers check; `field` is for dicts, and for
-    serdes that do not tell the types of fields.
+    serdes that do not declare the types of fields.
 
     Args:
         name: Name of the attribute, or the key in a dict.

@@ -41,7 +41,7 @@ def over(
 @overload
 def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregator[K, V, S, A]: ...
 def over(part: Callable[[Any], Any], aggregator: Aggregator[Any, Any, Any, Any]) -> Any:
-    """Aggregate a part of each value.
+    """Return an aggregator of a part of each value.
 
     Args:
         part: Returns the part of a value to aggregate; `field(...)` reads a number.

@@ -1,4 +1,4 @@
-"""The assignment of tasks to the Spark partitions of a stage."""
+"""The assignment of a stage's tasks to slots: a worker, or a Spark partition, runs one slot."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ("TaskAssignment",)
 _TASK = 5_000
 """The fixed cost of a task, as the number of records whose processing takes equally long."""
 _WORTH_MOVING = 2_000
-"""The minimum gain of a new assignment, in records of the fullest partition. With less gain, tasks
-stay with their workers, which have prefetched data for them.
+"""The minimum gain of a new assignment, in records of the fullest slot. With less gain, tasks stay
+with their workers, which have prefetched data for them.
 """
 
 
 class TaskAssignment:
-    """Assigns tasks to partitions so that no partition has much more to read than the others.
+    """Assigns tasks to slots so that no slot has much more to read than the others.
 
-    Partitions run in parallel, and the batch ends with the slowest partition. A task stays in its
-    partition unless another assignment is much faster.
+    Slots run in parallel, and the batch ends with the slowest slot. A task stays in its slot unless
+    another assignment is much faster.
 
     Args:
         tasks: The number of tasks.
-        width: The number of Spark partitions.
+        width: The number of slots.
     """
 
     def __init__(self, tasks: int, width: int) -> None:
@@ -31,7 +31,7 @@ class TaskAssignment:
         self._homes = [task % width for task in range(tasks)]
 
     def over(self, loads: Mapping[int, int]) -> Sequence[int]:
-        """Return the partition of each task.
+        """Return the slot of each task.
 
         Args:
             loads: The number of records to read, by task.
@@ -44,24 +44,24 @@ class TaskAssignment:
         return self._homes
 
     def _even(self, costs: Sequence[int]) -> list[int]:
-        """Return a partition for each task, so that the partitions have similar total costs.
+        """Return a slot for each task, so that the slots have similar total costs.
 
-        Tasks are assigned by descending cost, each to the partition with the least total cost.
+        Tasks are assigned by descending cost, each to the slot with the least total cost.
         """
         homes = list(self._homes)
-        partitions = [(0, partition) for partition in range(self._width)]
-        heapify(partitions)
+        slots = [(0, slot) for slot in range(self._width)]
+        heapify(slots)
         for task in sorted(range(len(costs)), key=lambda task: (-costs[task], task)):
-            cost, homes[task] = partitions[0]
-            heapreplace(partitions, (cost + costs[task], homes[task]))
+            cost, homes[task] = slots[0]
+            heapreplace(slots, (cost + costs[task], homes[task]))
         return homes
 
     def _fullest(self, costs: Sequence[int], homes: Sequence[int]) -> int:
-        """Return the total cost of the tasks in the partition with the highest total cost.
+        """Return the total cost of the tasks in the slot with the highest total cost.
 
         Args:
             costs: The cost of each task.
-            homes: The partition of each task.
+            homes: The slot of each task.
         """
         sums = [0] * self._width
         for task, cost in enumerate(costs):

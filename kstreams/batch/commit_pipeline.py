@@ -89,7 +89,7 @@ class CommitPipeline:
         return self._pending.plan or self._opened.plans.at(batch)
 
     def record(self, batch: int, plan: Plan) -> Plan:
-        """Write the plan of a batch durably; the batch must run from then on.
+        """Write the plan of a batch durably, and return it; the batch must run from then on.
 
         Raises:
             FencedError: Another driver has planned the batch.

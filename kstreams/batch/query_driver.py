@@ -162,7 +162,7 @@ class QueryDriver:
 
     @property
     def is_looping(self) -> bool:
-        """Return whether loops have records, which the next batch must process."""
+        """Whether loops have records, which the next batch must process."""
         return self.last is not None and bool(self.last.loops)
 
     def next_plan(
@@ -204,7 +204,7 @@ class QueryDriver:
         )
 
     def record(self, batch: int, plan: Plan) -> Plan:
-        """Write the plan of a batch durably; the batch must run from then on.
+        """Write the plan of a batch durably, and return it; the batch must run from then on.
 
         Raises:
             FencedError: Another driver has planned the batch.

@@ -24,7 +24,7 @@ from kstreams.errors import (
 from kstreams.graph.checks.partitions import Uneven
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
-from kstreams.log import LetsGo
+from kstreams.log import DeletesCommitted
 from kstreams.names import (
     MAX_NAME_BYTES,
     check_checkpoint_id,
@@ -63,8 +63,7 @@ class Checkpoint:
         origin: The savepoint that the app was forked from; empty without a fork.
         begun: By query, the digest of the first object of its commit log. A missing log of such a
             query is an error.
-        lets_go: The effect of commits on sources that delete committed data, by source; see
-            `kstreams.log.LetsGo`.
+        commit_effects: The `DeletesCommitted.commit_effect` of sources, by source.
         removal: The reset that has started; None without a reset.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
         revision: The revision number of the app description; -1 before it is written.
@@ -81,7 +80,7 @@ class Checkpoint:
     start_ms: int | None = None
     origin: str = ""
     begun: Mapping[str, str] = field(default_factory=dict)
-    lets_go: Mapping[str, str] = field(default_factory=dict)
+    commit_effects: Mapping[str, str] = field(default_factory=dict)
     removal: Removal | None = None
     uneven: Uneven = field(default_factory=Uneven)
     revision: int = field(default=-1, compare=False)
@@ -208,7 +207,7 @@ class Checkpoint:
             None if fields.anything("start_ms") is None else fields.integer("start_ms"),
             fields.text("origin", ""),
             fields.texts("begun", {}),
-            fields.texts("lets_go", {}),
+            fields.texts(STORED_NAMES["commit_effects"], {}),
             Removal.from_json(fields.anything("removal")),
             Uneven(*(Fields(uneven).integers(part, {}) for part in ("inputs", "stores"))),
         )
@@ -225,12 +224,13 @@ class Checkpoint:
         return {"format": _FORMAT, **with_stored_names(described), **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
-        """Return a copy whose `lets_go` has the texts of a topology's sources."""
+        """Return a copy whose `commit_effects` has the texts of a topology's sources."""
         logs: dict[str, object] = {
             node.topic.name: node.log for node in topology.sources if node.log is not None
         }
-        said = {name: log.lets_go for name, log in logs.items() if isinstance(log, LetsGo)}
-        return replace(self, lets_go={name: what for name, what in said.items() if what})
+        found = [(name, log) for name, log in logs.items() if isinstance(log, DeletesCommitted)]
+        effects = {name: log.commit_effect for name, log in found if log.commit_effect}
+        return replace(self, commit_effects=effects)
 
     def save(self) -> Checkpoint:
         """Write the app description atomically; return the checkpoint with its new revision.

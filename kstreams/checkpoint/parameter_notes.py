@@ -12,7 +12,7 @@ __all__ = ("misread_by", "misread_stores", "parameter_notes", "recorded_paramete
 
 
 def recorded_parameters(shape: Mapping[str, Any], store: str) -> Parameters:
-    """Return a store's parameters in a shape; empty for shapes of earlier library versions."""
+    """Return a store's parameters in a `Topology.shape`; empty for shapes of earlier versions."""
     found: Parameters = parameters_in(shape).get(store, {})
     return found
 

@@ -36,7 +36,7 @@ class Pause:
     by: str = ""
 
     @property
-    def told(self) -> str:
+    def shown(self) -> str:
         """The reason, and the user if known, as text."""
         return f"{self.reason} (by {self.by})" if self.by else self.reason
 
@@ -121,7 +121,7 @@ class PauseWatch:
             _LOG.warning(
                 "app %s is paused: %s; `kstreams resume %s` ends that",
                 self._app,
-                self.known.told,
+                self.known.shown,
                 self._app,
             )
         if self.known is None and before is not None:

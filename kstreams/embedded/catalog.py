@@ -111,7 +111,7 @@ class TopicCatalog:
     def create(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> TopicInfo:
-        """Create a topic.
+        """Create a topic and return its `TopicInfo`.
 
         Raises:
             InvalidTopicError: The name is not valid in Kafka or starts with a dot, or the number of

@@ -62,7 +62,7 @@ class EmbeddedLog:
     def create(
         self, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
     ) -> TopicInfo:
-        """Create a topic atomically.
+        """Create a topic atomically and return its `TopicInfo`.
 
         Raises:
             TopicExistsError: The topic exists.

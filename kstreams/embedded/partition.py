@@ -74,7 +74,9 @@ class PartitionLog:
         return found
 
     def publish(self, file: Path, staged: Staged, producer: str, batch: int) -> Segment:
-        """Make a complete file visible at the next offset, once for each batch of a producer.
+        """Make a complete file visible at the next offset, and return it as a segment.
+
+        A batch of a producer is published once; a repeated call returns the same segment.
 
         The staged file no longer exists afterwards: it became the segment, or it was deleted
         because the batch had been published before.

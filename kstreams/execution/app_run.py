@@ -82,7 +82,7 @@ class AppRun:
             self._enter(AppState.RUNNING)
 
     def _started(self) -> tuple[QueryLoop, ...]:
-        """Start the engine and the queries."""
+        """Start the engine and the queries; return the loops of the queries."""
         self._parts.engine.begin()
         return start(self._settings, self._parts)
 
@@ -138,7 +138,7 @@ class AppRun:
         if found is not None:
             raise ExecutionError(
                 f"app {self._settings.app_id!r} is paused, so a run to the end cannot finish: "
-                f"{found.told}",
+                f"{found.shown}",
                 hint=f"resume the app first: `kstreams resume {self._settings.app_id}`.",
             )
 

@@ -34,7 +34,7 @@ class WorkerDeaths:
     Args:
         query: The name of the query.
         batch: The number of the batch.
-        groups: The names of the pipeline's groups, by stage.
+        groups: The names of the query's groups, by stage.
         width: The number of slots: the shares into which a stage's tasks are divided. Task `t` of a
             later stage has the slot `t % width`.
     """

@@ -38,7 +38,7 @@ class PartFunction(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return a text that differs for functions with other results; recorded with states."""
+        """Return a text that identifies the function; recorded with states to detect changes."""
         ...
 
     def computation(self, values: Serde[Any]) -> PartComputation | str:
@@ -99,7 +99,7 @@ class Computation:
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
     def results(self, values: ValueColumn, held: HeldObjects) -> pa.Array:
-        """Return a column of the results; call the function for each value if there is doubt.
+        """Return the results as a column; call the function for each value if `computed` raises.
 
         Args:
             values: The values.

@@ -82,7 +82,7 @@ def _scalar(value: Any) -> pa.Scalar:  # noqa: ANN401  # a constant
 
 
 def _value(tree: Tree, operands: Operands) -> Any:  # noqa: ANN401  # numbers, a constant or text
-    """Return a numpy array or scalar of the results, or an Arrow array of text."""
+    """Return the results of a tree: a numpy array or scalar, or an Arrow array of text."""
     match tree:
         case Whole():
             return _leaf(operands[WHOLE])
@@ -133,7 +133,7 @@ def _unary(name: str, operand: Any) -> Any:  # noqa: ANN401  # numbers
         return np.logical_not(operand)
     number = _number(operand)
     if number.dtype.kind == "i" and _most(number) >= _INT64:
-        raise Doubt("an integer leaves int64")
+        raise Doubt("an integer result is beyond int64")
     return np.negative(number) if name == "neg" else np.absolute(number)
 
 
@@ -148,7 +148,7 @@ def _binary(name: str, left: Any, right: Any) -> Any:  # noqa: ANN401  # numbers
         if whole:
             bounds = _most(one), _most(two)
             if (bounds[0] * bounds[1] if name == "mul" else sum(bounds)) >= _INT64:
-                raise Doubt("an integer may leave int64")
+                raise Doubt("an integer result may be beyond int64")
         return _SUMMED[name](one, two)
     if not np.all(two):
         raise Doubt("a divisor is zero")
@@ -157,7 +157,7 @@ def _binary(name: str, left: Any, right: Any) -> Any:  # noqa: ANN401  # numbers
             raise Doubt("doubles cannot represent an operand")
     elif whole:
         if _most(one) >= _INT64:
-            raise Doubt("an integer may leave int64")
+            raise Doubt("an integer result may be beyond int64")
     elif not (np.all(np.isfinite(one)) and np.all(np.isfinite(two))):
         raise Doubt("an operand is infinite or NaN")
     return _DIVIDED[name](one, two)
@@ -185,7 +185,7 @@ def _number(operand: Any) -> Any:  # noqa: ANN401  # numbers
 
 
 def _most(integers: Any) -> int:  # noqa: ANN401  # numbers
-    """Return the greatest magnitude."""
+    """Return the greatest absolute value of the integers; 0 for an empty array."""
     if not integers.size:
         return 0
     return max(-int(integers.min()), int(integers.max()))

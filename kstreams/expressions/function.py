@@ -47,16 +47,16 @@ class ColumnFunction(Generic[V, R]):
         return self.call(value)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the arguments: `call` is made again."""
+        """Return the constructor arguments; unpickling computes `call` again."""
         return {"function": self.function, "tree": self.tree}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Set the arguments."""
+        """Set the attributes from the result of `__getstate__`."""
         self.__dict__.update(state)
 
     @property
     def identity(self) -> str:
-        """A text that differs for functions with other results; recorded with states."""
+        """A text that identifies the function; recorded with states to detect changes."""
         return field_identity(self.tree.name) if isinstance(self.tree, Part) else f"{self.tree}"
 
     def computation(self, values: Serde[Any]) -> Computation | str:

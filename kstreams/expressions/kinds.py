@@ -69,7 +69,7 @@ def part_kind(tree: Tree, fields: Fields) -> FieldType:
     match tree:
         case Whole():
             if fields.whole is None:
-                raise Untyped(f"values of {fields.serde.name} are no numbers, bools or text")
+                raise Untyped(f"values of {fields.serde.name} are not numbers, bools or text")
             return fields.whole
         case Part(name=name):
             kind = fields.parts.get(name)
@@ -105,7 +105,7 @@ def _binary(name: str, tree: Tree, left: FieldType, right: FieldType) -> FieldTy
     numbers = left in _NUMBERS and right in _NUMBERS
     if name in _LOGIC:
         if not left is right is bool:
-            raise Untyped(f"{tree} combines values that are no comparisons or bools")
+            raise Untyped(f"{tree} combines values that are not comparisons or bools")
         return bool
     if name in _ARITHMETIC:
         if not numbers:

@@ -50,7 +50,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as exc:
-        raise Unreadable(f"the text {text!r} has no form in UTF-8") from exc
+        raise Unreadable(f"the text {text!r} cannot be encoded as UTF-8") from exc
     return text
 
 

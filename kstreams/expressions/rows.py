@@ -55,9 +55,9 @@ class RowType(ObjectType):
 
 
 class RowSerde(Serde[Any]):
-    """Describes columns of objects that a function creates; the objects have no bytes.
+    """The serde of objects that a `columns` function creates: the types of their columns.
 
-    An edge or topic encodes the objects with its own serde.
+    It cannot convert objects to bytes: an edge or topic encodes them with its own serde.
 
     Args:
         cls: The class of the objects.
@@ -106,7 +106,7 @@ class RowSerde(Serde[Any]):
 
 
 def without_objects(serde: Serde[Any], column: pa.Array) -> pa.Array:
-    """Return a column that a serde encodes without objects, if it can; else the column itself.
+    """Return the columns of the objects' fields, if the serde can encode them; else the column.
 
     Args:
         serde: The serde that will encode the column.

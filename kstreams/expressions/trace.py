@@ -28,13 +28,13 @@ _HINT = (
 
 
 def columns(function: Callable[[V], R]) -> Callable[[V], R]:
-    """Return a function of a value that is computed by columns where its node allows it.
+    """Return a function of a value that nodes can compute by columns, without a call per record.
 
-    The result is that function, for type checkers and by records. It is also called once, here,
-    with a placeholder that records the fields that it reads and their operations. Nodes by columns
-    compute the results from columns of these fields, without a call for each record. Results are
-    equal to the last bit; for values for which they might differ, such as integers beyond int64,
-    the function is called. Use it in `over`, `filter_`, `filter_not`, `map_values` and `rekey`.
+    `columns` calls `function` once, with a placeholder that records the fields that it reads and
+    their operations. Nodes by columns compute the results from the columns of these fields; nodes
+    by records call `function`. The results are equal to the last bit: in a batch with values for
+    which they might differ, such as integers beyond int64, `function` is called for each value. Use
+    the result in `over`, `filter_`, `filter_not`, `map_values` and `rekey`.
 
     Global and closure variables are read here: later changes have no effect. `~` of a comparison is
     its negation. `&` and `|` evaluate both sides.

@@ -125,10 +125,11 @@ def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
 def _least_bound(
     waiting: list[PartitionGroup], by_exit: Mapping[str, str], names: set[str]
 ) -> PartitionGroup:
-    """Return the next group of a cycle: if there is one, a group that no other waiting group feeds.
+    """Return the group to sort next if all waiting groups depend on each other.
 
-    Only repartition edges count. If there is no such group, because a shared store makes edges form
-    a cycle, the first group is returned; `build` then reports the cycle.
+    It is the first group that reads no repartition edge of another waiting group. If there is no
+    such group, it is the first waiting group: a shared store then makes edges form a cycle, which
+    `build` reports.
 
     Args:
         waiting: The groups that are not sorted yet.

@@ -157,7 +157,7 @@ class CsvRowSerde(Serde[T]):
         return self._made(values, data)
 
     def _problem(self, exc: pa.ArrowException) -> str:
-        """Return Arrow's text for one row with the column's name, without Arrow's row number."""
+        """Return Arrow's error message for one row, with the column's name instead of numbers."""
         text = str(exc)
         found = _ARROW_PLACE.match(text)
         if found is None:

@@ -8,15 +8,15 @@ table with several inputs. The right side of a join of streams is a `Joinable`: 
 or a `Near`. `classes` names the classes of a union for `Stream.by_type` (`Classes2`, ...), and
 a `Loop` leads back into the topology.
 
-- **Names.** State has a name by meaning, made of topic, key, operation and windows:
-  `orders-by-customer-count-per-1m`. Stateless steps are no part of it and can change freely.
+- **Names.** The name of state consists of topic, key, operation and windows:
+  `orders-by-customer-count-per-1m`. Stateless steps are not part of it and can change freely.
   `named(...)` and `store=` give other names; two equal names are an error of `build()`.
 - **Repartition.** A step that needs equal keys in one task is below a repartition edge if, and only
   if, the key may have changed before. Each stream has at most one such edge.
-- **Serdes.** The serdes of topics are kept. Those of results follow from the annotation `-> Order`
-  of a function, or from the field that a lambda returns, by `Streams(serdes=[...])` (a
-  `TypedSerde` each) and `make_serde=` (a `SerdeMaker`). If a step needs a serde that is not known,
-  its call fails, and names the function and its line.
+- **Serdes.** The serdes of topics are kept. The type of results follows from the annotation
+  `-> Order` of a function, or from the field that a lambda returns; `Streams(serdes=[...])` has
+  the serdes of types (each a `TypedSerde`), and `make_serde=` (a `SerdeMaker`) creates others. If a
+  step needs a serde that is not known, its call raises an error with the function and its line.
 
 Example:
     >>> from kstreams import BYTES, INT64, TEXT, Topic

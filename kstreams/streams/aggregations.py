@@ -32,7 +32,7 @@ class Aggregation(NamedTuple):
 def stored_name(aggregator: Aggregator[Any, Any, Any, Any]) -> str:
     """Return the name of an aggregator as a part of the names of stores.
 
-    The aggregator of a part of each value begins with the part: `price-sum`.
+    The name of an aggregator of one field, `over(part, ...)`, starts with the field: `price-sum`.
     """
     part, inner = getattr(aggregator, "part", None), getattr(aggregator, "aggregator", None)
     if callable(part) and inner is not None:  # `over(part, inner)`

@@ -1,4 +1,4 @@
-"""Functions: the types that they declare to return, and the names by which others refer to them."""
+"""Functions: the types of their results, and their names in messages and in names of state."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def itself(hint: object) -> object:
 
 
 def element_of(hint: object) -> object:
-    """Return the type of the elements of an iterable; of records, their pair of key and value."""
+    """Return the type of an iterable's elements; a record counts as a pair of key and value."""
     part = next(iter(get_args(hint)), None)
     if part is None:
         raise UndeclaredError(f"{shown_type(hint)} does not declare the type of its elements")

@@ -67,8 +67,8 @@ class GroupedStream(Generic[K, V]):
     """Records by key, for an aggregation with one result per key.
 
     In all aggregations, `store=` is the definition of the store, for views, changelogs and
-    processors, or only its name; `ttl=` is the time to live of a row from its own time; and
-    `execution=` is by records or by columns, as for `kstreams.operators.aggregate`.
+    processors, or only its name; `ttl=` is the time to live of a row, counted from the row's time;
+    and `execution=` is by records or by columns, as for `kstreams.operators.aggregate`.
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream`.
     """
@@ -129,7 +129,8 @@ class GroupedStream(Generic[K, V]):
 
         Args:
             aggregator: Such as `sum_(DOUBLE)`, `max_(INT64)`, `top_n(...)` or `fold(...)`.
-            value: The serde of the results, if a later step writes them, and they are not states.
+            value: The serde of the results; needed if a later step writes results of another type
+                than the states.
             store: See `GroupedStream`.
             ttl: See `GroupedStream`.
             execution: See `GroupedStream`.
@@ -161,7 +162,7 @@ class GroupedStream(Generic[K, V]):
         Args:
             kind: The windows.
             emit: When results are forwarded: `on_close()` forwards one final result of each window.
-                With another emission, None revokes the result of a session that grows.
+                With another emission, None revokes the result of a session that has grown.
             execution: By records or by columns, as for `kstreams.windows.windowed_aggregate`.
         """
         return WindowedStream(self, kind, emit, execution)
@@ -172,8 +173,8 @@ class GroupedStream(Generic[K, V]):
         """Start a table that several streams update; see `KGroupedStream#cogroup`.
 
         Args:
-            update: Returns the new state of a key from the old state, None at first, and a record;
-                None deletes the state.
+            update: Called with the state of a key (None at first) and a record; returns the new
+                state, and None to delete the state.
             state: The serde of the states.
         """
         return CogroupedStream[K, S](()).cogroup(self, update, state=state)

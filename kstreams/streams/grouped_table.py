@@ -98,7 +98,8 @@ class GroupedTable(Part[K, V]):
 
         Args:
             aggregator: Such as `sum_`, `mean` or `variance`.
-            value: The serde of the results, if a later step writes them, and they are not states.
+            value: The serde of the results; needed if a later step writes results of another type
+                than the states.
             store: See `GroupedTable`.
             emit: See `GroupedTable`.
 

@@ -41,7 +41,15 @@ _Answers = StoreSpec[KeyValueStore[K2, V2]] | None
 
 @dataclass(frozen=True)
 class JoinCall:
-    """A join of a stream: its name, its joiner, and the facts of its results."""
+    """A join of a stream.
+
+    Attributes:
+        name: The default name of the join's node or store.
+        source: The stream on which the user called the join.
+        joiner: Creates the joiner.
+        facts: The properties of the results.
+        execution: By records or by columns.
+    """
 
     name: str
     source: StreamBase[Any, Any]
@@ -58,7 +66,7 @@ class Joinable(Part[K, V]):
     """
 
     def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
-        """Join a stream, whose equal keys are in one task, with this side."""
+        """Join a stream with this side, and return the results; equal keys are in one task."""
         raise NotImplementedError
 
 
@@ -82,8 +90,8 @@ class JoinSteps(RecordSteps[K, V]):
         """Return this stream as the right side of a join of records with nearby times.
 
         Args:
-            before: Maximum time by which a record precedes one of the left stream, inclusive.
-            after: Maximum time by which it follows; `before` by default.
+            before: Maximum time by which a record precedes its partner on the left, inclusive.
+            after: Maximum time by which it follows its partner, inclusive; `before` by default.
             grace: Maximum delay of records behind stream time.
 
         Source: `org.apache.kafka.streams.kstream.JoinWindows`.
@@ -132,7 +140,7 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None = None,
         execution: Execution = "auto",
     ) -> Stream[K, VO]:
-        """Join the records of two streams, either of which may be None; `KStream#outerJoin`."""
+        """Join the records of two streams; a missing partner is None; see `KStream#outerJoin`."""
         return self._join("outer-join", joiner, outer(joiner), other, value, execution)
 
     @checks_options
@@ -168,7 +176,7 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None = None,
         store: _Answers[K2, V2] = None,
     ) -> Stream[K, VO]:
-        """Join as `join_by`, with None for no row; see `KStream#leftJoin(GlobalKTable)`."""
+        """Join with a global table or a service, see `join_by`; a missing row or answer is None."""
         return self._join_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def _join(
@@ -219,7 +227,7 @@ class JoinSteps(RecordSteps[K, V]):
 
 
 class Near(Joinable[K, V], Generic[K, V]):
-    """A stream as the right side of a join of nearby times; created by `Stream.within`."""
+    """The right side of a join of records with nearby times; created by `Stream.within`."""
 
     def __init__(self, stream: StreamBase[K, V], span: Within) -> None:
         super().__init__(stream._plan, stream._facts)

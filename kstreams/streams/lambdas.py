@@ -136,7 +136,7 @@ def _has_comprehension(code: CodeType) -> bool:
 
 
 def _argument(code: CodeType) -> list[str]:
-    """Return `value` or `key` for a lambda of both that returns one of them; else nothing."""
+    """Return `["key"]` or `["value"]` for a lambda that returns this argument; else `[]`."""
     steps: list[Any] = [s for s in dis.get_instructions(code) if s.opname not in _SKIPPED]
     if code.co_argcount != 2 or len(steps) != 1 or steps[0].opname not in _ONE:
         return []

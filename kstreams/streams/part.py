@@ -125,8 +125,8 @@ class Part(Generic[K, V]):
         """Return the definition of a store.
 
         Args:
-            given: The definition, or only the name; None for the name by meaning.
-            name: The name by meaning.
+            given: The definition, or only the name; None for the default name.
+            name: The default name, which states the contents of the store.
             call: The call that needs the store.
             make: Defines a store of the right kind.
             serdes: The serdes of the store, by the names of the arguments of `make`.

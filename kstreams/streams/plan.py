@@ -69,7 +69,7 @@ class Facts:
 
 
 class Step(Generic[T_co]):
-    """A call of the builder that waits for the build; it runs once for each builder.
+    """A postponed call of the builder; the build runs it, once for each builder.
 
     The nodes that it adds have the user's call as their origin.
     """
@@ -80,7 +80,7 @@ class Step(Generic[T_co]):
         self._origin = _call_site()
 
     def __call__(self) -> T_co:
-        """Return the handle, and create it at the first call."""
+        """Return the handle of the node; the first call creates the node."""
         made = self._plan.made
         if self not in made:
             with self._plan.builder.origin(self._origin):
@@ -89,7 +89,7 @@ class Step(Generic[T_co]):
 
 
 class FreeName:
-    """The name of a node without state, as text at the build, when all other names are known."""
+    """The name of a node without state; the build chooses it, when all other names are known."""
 
     def __init__(self, plan: Plan, name: str) -> None:
         self._text = Step(plan, lambda: plan.unique(name))
@@ -106,6 +106,7 @@ class Plan:
     Attributes:
         builder: The builder of the topology.
         serdes: The serdes by type.
+        make_builder: Creates an empty builder of the topology, for `preview`.
         made: The handles that steps have created at the builder.
         unused: The call of each stream that nothing uses.
         global_stores: The stores of global tables, which every task can read.
@@ -129,7 +130,14 @@ class Plan:
         return step
 
     def owned(self, name: str, call: str) -> str:
-        """Reserve a name that state depends on; a reserved name is a problem of the build."""
+        """Reserve the name of a store or of a node with state, and return it.
+
+        If the name is reserved already, record a problem of the build, and return another name.
+
+        Args:
+            name: The name.
+            call: The user's call that needs the name, for the text of the problem.
+        """
         if name in self._owners:
             self._problems.append(
                 f"{name!r} would be the name of {self._owners[name]} and of {call}: use one stream "
@@ -143,7 +151,7 @@ class Plan:
         return found
 
     def free(self, name: str) -> FreeName:
-        """Return a name that no state depends on; the build numbers it if others have it."""
+        """Return the name of a node without state; the build adds a number if others have it."""
         return FreeName(self, name)
 
     def unique(self, name: str) -> str:

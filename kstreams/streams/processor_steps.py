@@ -80,7 +80,7 @@ class ProcessorSteps(JoinSteps[K, V]):
         key: Serde[K2] | None = None,
         value: Serde[V2] | None = None,
     ) -> Stream[K2, V2]:
-        """Process the records of two streams by key, with a `JoinProcessor`; as `process`."""
+        """Process the records of two streams by key, with a `JoinProcessor`; see `process`."""
         call = self._call("process_with", supplier)
         return self._run(call, supplier, other, stores, reads, key, value)
 

@@ -107,7 +107,7 @@ class RecordSteps(StreamBase[K, V]):
         return self._kept("filter-not", predicate, filter_not(predicate), call)
 
     def only(self, type_: type[V2]) -> Stream[K, V2]:
-        """Keep the values that are objects of a class, as `isinstance` checks it."""
+        """Keep the records whose value is an object of a class, as `isinstance` checks it."""
         made: Any = filter_(partial(_is_a, type_))
         changes: dict[str, Any] = {"value": self._of_class(type_), "nulls": False}
         return self._kept("only", type_, made, self._call("only", type_), **changes)
@@ -117,7 +117,7 @@ class RecordSteps(StreamBase[K, V]):
     @overload
     def narrow(self, guard: Callable[[V], TypeGuard[V2]]) -> Stream[K, V2]: ...
     def narrow(self, guard: Callable[[Any], bool]) -> Stream[K, Any]:
-        """Keep the values for which a type guard, a function to `TypeIs`, is true."""
+        """Keep the records whose value passes a type guard, a function that returns `TypeIs`."""
         made: Any = filter_(partial(_passes, guard))
         return self._kept("narrow", guard, made, self._call("narrow", guard))
 

@@ -98,7 +98,7 @@ class Serdes:
         """Return the serde of a type.
 
         Args:
-            hint: The type, as in an annotation; None among its values does not matter.
+            hint: The type, as in an annotation; `Order | None` has the serde of `Order`.
             call: The call that makes objects of the type, for the reason if there is no serde.
         """
         try:

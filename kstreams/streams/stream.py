@@ -51,7 +51,7 @@ class Stream(ProcessorSteps[K, V]):
         return stream
 
     def drop_nulls(self: Stream[K, V2 | None]) -> Stream[K, V2]:
-        """Keep the records with a value."""
+        """Drop the records whose value is None."""
         made: Any = filter_(_has_value)
         return self._kept("drop-nulls", None, made, self._call("drop_nulls"), nulls=False)
 
@@ -71,7 +71,7 @@ class Stream(ProcessorSteps[K, V]):
     def repartition(
         self, *, partitions: int | None = None, partitioner: Partitioner | None = None
     ) -> Stream[K, V]:
-        """Move the records to the tasks of their keys here, once for all downstream steps.
+        """Repartition the stream by its keys at this step, once for all downstream steps.
 
         Other steps repartition by themselves where it is necessary, each stream separately.
 
@@ -141,7 +141,7 @@ class Stream(ProcessorSteps[K, V]):
         plan.later(add)
 
     def node(self) -> Node[K, V]:
-        """Return the stream's node of `Streams.builder`; adds the steps above it to the builder."""
+        """Return the stream's node in `Streams.builder`, after adding the steps above it."""
         return self._take()()
 
 

@@ -1,4 +1,4 @@
-"""`Table` and `GroupedTable`: the last value of each key, and aggregations of rows."""
+"""`Table`: the last value of each key."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Table(Joinable[K, V]):
         value: Serde[V2] | None = None,
         store: _Rows[K, V2] = None,
     ) -> Table[K, V2]:
-        """Return a table of the results of a function; None is no row; `KTable#mapValues`."""
+        """Return a table of the results of a function; None deletes the row; `KTable#mapValues`."""
         return self._derived("map-values", function, lambda _, row: function(row), value, store)
 
     def filter(
@@ -89,12 +89,12 @@ class Table(Joinable[K, V]):
         value: Serde[V2] | None = None,
         store: _Rows[K, V2] = None,
     ) -> Table[K, V2]:
-        """Return a table of the results of a function of key and value; None is no row."""
+        """Return a table of the results of a function of key and value; None deletes the row."""
         return self._derived("derive", function, function, value, store)
 
     @checks_options
     def to_stream(self, *, emit: _Emit = _ONCE) -> Stream[K, V | None]:
-        """Return a stream of the changed rows, None for a deleted one; see `KTable#toStream`.
+        """Return a stream of the changed rows, None for a deleted row; see `KTable#toStream`.
 
         Args:
             emit: The emission of changes; see `TopologyBuilder.to_stream`.
@@ -123,7 +123,7 @@ class Table(Joinable[K, V]):
 
     @checks_options
     def to(self, topic: Topic[K, V] | Topic[K, V | None], *, emit: _Emit = _ONCE) -> None:
-        """Write the changed rows to a topic, a null for a deleted one."""
+        """Write the changed rows to a topic; a deleted row is a null value."""
         self.to_stream(emit=emit).to(cast("Topic[K, V | None]", topic))
 
     def join(
@@ -195,7 +195,7 @@ class Table(Joinable[K, V]):
         return GroupedTable(self, function, self._with_keys_of("group_by", function, key))
 
     def node(self) -> nodes.Table[K, V]:
-        """Return the table of `Streams.builder`; adds the steps above it to the builder."""
+        """Return the table's handle in `Streams.builder`, after adding the steps above it."""
         return self._changes()()
 
     def _changes(self) -> Callable[[], nodes.Table[K, V]]:
@@ -204,7 +204,10 @@ class Table(Joinable[K, V]):
         return self._table
 
     def _settled(self) -> Node[K, V] | None:
-        """Add an aggregation: a table if its changes are used, otherwise return its results."""
+        """Add an aggregation without a table, and return its results.
+
+        If steps use the table or different emissions, add the table, and return None.
+        """
         if self._results is None or self._is_table or any(e != self._emits[0] for e in self._emits):
             self._table()
             return None

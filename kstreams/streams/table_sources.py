@@ -111,7 +111,7 @@ class TableSources:
         start: Start = "earliest",
         on_error: OnError | None = None,
     ) -> VersionedTable[Any, Any]:
-        """Read a topic as a table that retains the versions of its rows; as `table`.
+        """Read a topic as a table that retains the versions of its rows; see `table`.
 
         Args:
             topic: The topic.
@@ -153,7 +153,7 @@ class TableSources:
         start: Start = "earliest",
         on_error: OnError | None = None,
     ) -> GlobalTable[Any, Any]:
-        """Read a topic, or a table of another app, in every task; `StreamsBuilder#globalTable`.
+        """Read a topic or an app's table in every task; see `StreamsBuilder#globalTable`.
 
         Args:
             source: The topic, or the table of another app.

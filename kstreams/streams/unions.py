@@ -56,7 +56,7 @@ def classes(*types: type[Any]) -> Any:
     """Return two, three or four classes of a union, for `Stream.by_type`.
 
     Raises:
-        TopologyError: An argument is not a class, or their number is another one.
+        TopologyError: An argument is not a class, or the number of classes is not 2, 3 or 4.
     """
     made: dict[int, Any] = {2: Classes2, 3: Classes3, 4: Classes4}
     given: tuple[object, ...] = types

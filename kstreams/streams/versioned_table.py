@@ -26,8 +26,8 @@ _Rows = StoreSpec[TimestampedStore[K, V]] | str | None
 class VersionedTable(Table[K, V]):
     """A table that retains earlier versions of its rows; created by `Streams.versioned_table`.
 
-    `map_values`, `filter` and `derive` return versioned tables. `join` of a stream reads the row as
-    of the time of the stream's record. Source: KIP-914.
+    `map_values`, `filter` and `derive` return versioned tables. A stream that joins the table reads
+    the row as of the time of the stream's record. Source: KIP-914.
     """
 
     def map_values(
@@ -73,7 +73,7 @@ def _versioned(table: Table[K, V]) -> VersionedTable[K, V]:
 
 
 class AsOf(Joinable[K, V]):
-    """A table as of the time of a record; created by `VersionedTable.as_of`."""
+    """The right side of a join with the rows as of a record's time, by `VersionedTable.as_of`."""
 
     def __init__(self, table: VersionedTable[K, V], grace: timedelta) -> None:
         super().__init__(table._plan, table._facts)

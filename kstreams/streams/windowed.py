@@ -51,7 +51,7 @@ _Kind = TimeWindows | SlidingWindows | SessionWindows
 
 
 class WindowedStream(Generic[K, V, N]):
-    """Records by key and window, for an aggregation with one result for each of them.
+    """Records by key and window, for an aggregation with one result per key and window.
 
     `store=` is the definition of the store, or only its name.
 

@@ -55,5 +55,5 @@ def begun(watch: Watch | None, services: TaskServices) -> tuple[Watch, ...]:
     if watch is None:
         return ()
     watch.begin(services)
-    services.cursor.told = watch.dropped
+    services.cursor.on_drop = watch.dropped
     return (watch,)

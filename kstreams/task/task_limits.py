@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Allowance(NamedTuple):
-    """The number of records that a limit may pass in one task.
+    """The number of records that a `limit` node may forward in one task.
 
     Attributes:
         up_to: The total number of records, including earlier batches.
@@ -47,10 +47,10 @@ class Allowance(NamedTuple):
 
 @dataclass
 class Exceeded(Exception):
-    """More records arrived at a limit than its allowance in this task; the batch is discarded.
+    """More records arrived at a `limit` node than this task may let pass; the batch is discarded.
 
     Attributes:
-        arrived: By limit, the total number of records that arrived at it.
+        arrived: By `limit` node, the total number of records that arrived at it.
     """
 
     arrived: Mapping[str, int]

@@ -205,7 +205,7 @@ class Wiring:
         match node.target:
             case StdoutSink():
                 lines = self.lines[node.name] = StdoutLines(node.name)
-                self.flows.tells(node.name, lambda: sum(lines.mark()))
+                self.flows.set_input_count(node.name, lambda: sum(lines.mark()))
                 self.places.add(node.name, lines.take)
                 self._enter(node.name, self._watched(node.name, lines.take))
             case FunctionSink(function=function):
@@ -219,7 +219,7 @@ class Wiring:
                 )
             case _:
                 results = self.results[node.name] = ResultCollector(node.name)
-                self.flows.tells(node.name, results.mark)
+                self.flows.set_input_count(node.name, results.mark)
                 self._take_by(node.name, results)
 
     def _hop_collector(self, node: RepartitionNode | LoopEndNode) -> HopCollector:
@@ -233,7 +233,7 @@ class Wiring:
 
     def _collect(self, name: str, collector: Collector) -> None:
         self.collectors[name] = collector
-        self.flows.tells(name, collector.mark)
+        self.flows.set_input_count(name, collector.mark)
         self._take_by(name, collector)
 
     def _take_by(self, name: str, collector: Collector | ResultCollector) -> None:
@@ -335,7 +335,7 @@ class Wiring:
     def _batch(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         self._start(node, processor)
         self._buffer(node.name, BatchBuffer(node, processor))
-        self._tells(node.name)
+        self._count_input_of(node.name)
 
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         children = self._calls(node.name, self._table_calls)
@@ -364,7 +364,7 @@ class Wiring:
             call = self._intercepted(node, processor.process_batch)
             self._buffer(name, ColumnBuffer(node, processor, call))
             if name == node.name:
-                self._tells(name)
+                self._count_input_of(name)
         self.column_processors.insert(0, (node.name, processor))
 
     def _intercepted(self, node: ProcessorNode, call: _TableCall) -> _TableCall:
@@ -381,10 +381,10 @@ class Wiring:
         self._record_calls[name] = buffer.take
         self._table_calls[name] = buffer.take_table
 
-    def _tells(self, node: str) -> None:
+    def _count_input_of(self, node: str) -> None:
         """Use the buffer of a node's single input to count its records."""
         buffer = self._buffers[node]
-        self.flows.tells(node, lambda: buffer.count)
+        self.flows.set_input_count(node, lambda: buffer.count)
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:

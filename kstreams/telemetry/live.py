@@ -25,7 +25,7 @@ from typing import Any
 
 from kstreams.checkpoint.pause import Pause
 from kstreams.ids import TopicPartition, parse_keys, text_keys
-from kstreams.log import Kept
+from kstreams.log import RetainedSize
 from kstreams.state.log.fields import MOST, Fields, WrongFieldError, checked_integer
 from kstreams.telemetry.unread import Unread
 
@@ -54,7 +54,7 @@ class LiveQuery:
     committed: int | None = None
     partitions: Mapping[TopicPartition, Unread] = field(default_factory=dict)
     ends_ms: int | None = None
-    kept: Mapping[str, Kept] = field(default_factory=dict)
+    kept: Mapping[str, RetainedSize] = field(default_factory=dict)
 
     @property
     def lag(self) -> int:
@@ -119,8 +119,8 @@ class Live:
     lost: int = 0
     queries: Mapping[str, LiveQuery] = field(default_factory=dict)
 
-    def is_heard(self, now_ms: int) -> bool:
-        """Return whether the document is younger than five intervals."""
+    def is_current(self, now_ms: int) -> bool:
+        """Return whether the document was written within the last five write intervals."""
         return now_ms - self.heard_ms <= _PATIENCE * self.every_ms
 
     def to_json(self) -> dict[str, Any]:
@@ -169,13 +169,13 @@ def _number(fields: Fields, name: str) -> int | None:
     return None if fields.anything(name) is None else fields.integer(name, least=-1)
 
 
-def _kept(data: object) -> Kept:
+def _kept(data: object) -> RetainedSize:
     if not isinstance(data, list) or len(data) != 2:
         raise WrongFieldError(
             f"expected the size and the free bytes of a durable log, got {data!r:.80}"
         )
     size, room = data
-    return Kept(
+    return RetainedSize(
         checked_integer(size, "a size"),
         None if room is None else checked_integer(room, "a room", least=-MOST),
     )

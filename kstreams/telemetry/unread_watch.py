@@ -14,7 +14,7 @@ from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.clock import Clock
 from kstreams.connection import TopicReader
 from kstreams.ids import TopicPartition
-from kstreams.log import Kept
+from kstreams.log import RetainedSize
 from kstreams.telemetry.unread import Unread, unread
 from kstreams.telemetry.watching import OpenApp, OpenQuery
 
@@ -35,7 +35,7 @@ class Look(NamedTuple):
 
     partitions: Mapping[TopicPartition, Unread]
     ms: int | None
-    kept: Mapping[str, Kept]
+    kept: Mapping[str, RetainedSize]
 
 
 NO_LOOK = Look({}, None, {})
@@ -92,6 +92,6 @@ class UnreadWatch:
 
 def _look(query: OpenQuery, admin: SourcePositions, reader: TopicReader, now: int) -> Look:
     found = unread(admin, reader, query.positions())
-    kept = admin.kept() if isinstance(admin, LogPositions) else {}
+    kept = admin.retained() if isinstance(admin, LogPositions) else {}
     names = {node.topic.name for node in query.sources}
     return Look(found, now, {name: each for name, each in kept.items() if name in names})

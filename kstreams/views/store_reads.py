@@ -1,4 +1,4 @@
-"""Reads of a view's store by functions of the live store, for all store kinds."""
+"""Reads of a view's store, by functions that get the live store; for all store kinds."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MACHINE = SystemClock()
 
 
 class MovingReader(VersionReader[S_co], Protocol[S_co]):
-    """A `VersionReader` with a current version that can move."""
+    """A `VersionReader` whose current version can advance to a newer version."""
 
     @property
     def version(self) -> int | None:
@@ -49,7 +49,7 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
+        """Return the batches whose versions are retained, ascending."""
         ...
 
     def refresh(self) -> int | None:
@@ -82,7 +82,9 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def hold(self) -> Pinned[Any]:
-        """Return the current version with all partitions ready; readable while referenced.
+        """Return the current version, with all partitions ready.
+
+        The version stays readable while it is referenced.
 
         Raises:
             StoreError: The view has no working copies.
@@ -120,7 +122,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         return self._versions.wall_ms
 
     def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
+        """Return the batches whose versions are retained, ascending."""
         return self._versions.versions()
 
     def refresh(self) -> int | None:

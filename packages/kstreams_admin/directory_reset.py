@@ -68,7 +68,11 @@ def survey_directory(app_id: str, home: DirectoryHome, state: StateBackend | Non
         sum(1 for _ in _objects(app_id, places, state)),
         tuple(_savepoints(places, state)),
         not_again(
-            {source: what for each in _loaded(places) for source, what in each.lets_go.items()}
+            {
+                source: what
+                for each in _loaded(places)
+                for source, what in each.commit_effects.items()
+            }
         ),
     )
 

@@ -50,7 +50,7 @@ def reset(
     *,
     checkpoint: CheckpointName | None = None,
     state: StateBackend | None = None,
-    tell: Callable[[str], object] = _LOG.warning,
+    report: Callable[[str], object] = _LOG.warning,
 ) -> Survey:
     """Remove the checkpoint of an app and its working state on this machine.
 
@@ -69,11 +69,11 @@ def reset(
         app_id: The app id.
         checkpoint: The checkpoint; `.kstreams/<app_id>` by default, as for `App`.
         state: The backend of the app, if it has its own directory or durable log.
-        tell: Called before the removal with a sentence for each source whose deleted input cannot
+        report: Called before the removal with a sentence for each source whose deleted input cannot
             be read again; by default a warning of this module's logger.
 
     Returns:
-        The removed targets; `not_again` has the sentences passed to `tell`.
+        The removed targets; `not_again` has the sentences passed to `report`.
 
     Raises:
         NoCheckpointError: There is nothing to remove.
@@ -90,7 +90,7 @@ def reset(
     """
     found = survey(app_id, checkpoint=checkpoint, state=state)
     for sentence in found.not_again:
-        tell(sentence)
+        report(sentence)
     home = app_home(app_id, checkpoint)
     if isinstance(home, ObjectHome):
         reset_objects(found, home, state)

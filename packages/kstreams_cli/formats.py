@@ -208,7 +208,7 @@ def offered(name: str) -> SerdeByText | None:
 
 
 def offered_names() -> list[str]:
-    """Return all names that `offered` knows."""
+    """Return the names of all serdes and formats that `offered` finds."""
     return [*_BUILT_IN, *(n for n in plugin_names("kstreams.serde_texts") if n not in _BUILT_IN)]
 
 

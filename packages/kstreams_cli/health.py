@@ -15,7 +15,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.pause import present_pause
 from kstreams.clock import SystemClock, to_ms
 from kstreams.ids import TopicPartition
-from kstreams.log import Kept
+from kstreams.log import RetainedSize
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.unread import unread_of
 from kstreams_admin.status import QueryStatus, query_statuses
@@ -61,9 +61,9 @@ def health(
         patience = to_ms(parse_span(max_age))
     state = AppState.find(app, checkpoint, log)
     now = SystemClock().now_ms()
-    told = _told(state.checkpoint, now)
+    telemetry = _log_telemetry(state.checkpoint, now)
     found = [
-        _Query.of(place, state.checkpoint, status, told, now - patience)
+        _Query.of(place, state.checkpoint, status, telemetry, now - patience)
         for status in query_statuses(state.checkpoint, state.objects())
     ]
     paused = present_pause(state.checkpoint.home)
@@ -79,12 +79,12 @@ def health(
     if not is_well:
         raise typer.Exit(1)
     if not as_json:
-        text = "healthy" if paused is None else f"paused: {escape(paused.told)}"
+        text = "healthy" if paused is None else f"paused: {escape(paused.shown)}"
         stdout().print(f"{escape(app)} is {text}")
 
 
 @dataclass(frozen=True)
-class _Told:
+class _LogTelemetry:
     """The telemetry of an app about sources other than topics.
 
     Attributes:
@@ -110,11 +110,16 @@ class _Query:
     status: QueryStatus
     waiting: int
     unknown: tuple[str, ...]
-    kept: Mapping[str, Kept]
+    kept: Mapping[str, RetainedSize]
 
     @classmethod
     def of(
-        cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
+        cls,
+        place: Place,
+        checkpoint: Checkpoint,
+        status: QueryStatus,
+        telemetry: _LogTelemetry,
+        since_ms: int,
     ) -> _Query:
         """Return the health of a query, from end offsets of topics and telemetry of logs.
 
@@ -122,12 +127,12 @@ class _Query:
         """
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
-        live = None if told.live is None else told.live.queries.get(status.query)
+        live = None if telemetry.live is None else telemetry.live.queries.get(status.query)
         kept = {} if live is None else live.kept
         if status.wall_ms is not None and status.wall_ms >= since_ms:
             return cls(status, 0, (), kept)
-        waiting = _waiting(place, status, names - told.logs)
-        logs = names & told.logs
+        waiting = _waiting(place, status, names - telemetry.logs)
+        logs = names & telemetry.logs
         if logs and (live is None or live.ends_ms is None):
             return cls(status, waiting, tuple(sorted(logs)), kept)
         unread = {} if live is None else live.partitions
@@ -164,13 +169,15 @@ class _Query:
         }
 
 
-def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
+def _log_telemetry(checkpoint: Checkpoint, now_ms: int) -> _LogTelemetry:
     """Read the telemetry of an app about its logs; without telemetry, the result has no logs."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()
     logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}
     live = reader.live() if logs else None
-    return _Told(frozenset(logs), live if live is not None and live.is_heard(now_ms) else None)
+    return _LogTelemetry(
+        frozenset(logs), live if live is not None and live.is_current(now_ms) else None
+    )
 
 
 def _waiting(place: Place, status: QueryStatus, topics: Collection[str]) -> int:

@@ -36,7 +36,7 @@ def pause(
     """
     state = AppState.find(app, checkpoint, None)
     found = pause_app(state.checkpoint.home, reason, SystemClock().now_ms())
-    stdout().print(f"{escape(app)} is paused since {iso(found.since_ms)}: {escape(found.told)}")
+    stdout().print(f"{escape(app)} is paused since {iso(found.since_ms)}: {escape(found.shown)}")
 
 
 def resume(app: AppArgument, checkpoint: CheckpointOption = None) -> None:

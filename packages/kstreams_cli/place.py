@@ -108,7 +108,7 @@ class Place:
         options = self.connection.options if isinstance(self.connection, Kafka) else {}
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
-    def seen_once(self) -> Place:
+    def exactly_once(self) -> Place:
         """Return this connection of topics with exactly-once delivery.
 
         Embedded topics always have it; their `Place` is returned unchanged.

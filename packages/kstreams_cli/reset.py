@@ -67,8 +67,8 @@ def reset(
     if not yes:
         _show(found)
         typer.confirm(f"Remove this data and reset {app_id}?", abort=True, err=True)
-    tell = _show_gone if yes else _tell_nothing
-    removed = reset_app(app_id, checkpoint=place, state=backend, tell=tell)
+    report = _show_gone if yes else _ignore
+    removed = reset_app(app_id, checkpoint=place, state=backend, report=report)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
     objects = f" and {counted(removed.objects, 'object')}" if removed.objects else ""
     stdout().print(
@@ -81,8 +81,8 @@ def _show_gone(sentence: str) -> None:
     stderr().print(f"[yellow]{escape(sentence)}[/]")
 
 
-def _tell_nothing(_: str) -> None:
-    """Ignore a sentence of `reset`, because the user has already been asked with this text."""
+def _ignore(_: str) -> None:
+    """Ignore a sentence of `reset`: the confirmation prompt has already shown the sentence."""
 
 
 def _show(found: Survey) -> None:

@@ -270,7 +270,7 @@ def run(
     with log, _exporting(name, wanted=otel):
         app = App(
             topology,
-            place.seen_once().connection if exactly_once else place.connection,
+            place.exactly_once().connection if exactly_once else place.connection,
             state=backend,
             repin=repin,
             app_id=app_id,

@@ -85,12 +85,12 @@ class ReplayedState:
         return self._log.objects
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Count the records that the task would send into loops."""
+        """Count the records that the task would send into loops; return no loop parts."""
         self.sent += sum(table.num_rows for _, _, table in records)
         return ()
 
     def commit(self, changes: Changes) -> Pointer:
-        """Keep the changes in `changes`, without writing them."""
+        """Keep the changes in `changes` without writing them; return the current pointer."""
         self.changes = {store: changed for store, changed in changes.items() if changed}
         return self._pointer.with_meta(self.meta.to_json())
 

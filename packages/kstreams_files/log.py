@@ -95,7 +95,7 @@ class FileLog(Generic[K, V]):
         return f"{self.format.name} of {self.files.label}"
 
     @property
-    def lets_go(self) -> str:
+    def commit_effect(self) -> str:
         """The effect of commits on files, such as `files are deleted`; empty if files stay."""
         if isinstance(self.when_read, MoveTo):
             return f"files go to {self.when_read.folder!r}"

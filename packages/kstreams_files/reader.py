@@ -46,7 +46,7 @@ class FileReader:
             rows = [Rows(nothing, wrong={0: f"the file cannot be read: {place.problem}"})]
             return _table(rows, piece.start, place)
         file = self._open.pop(piece.partition, None)
-        if file is None or not file.goes_on(place, piece.start - place.first):
+        if file is None or not file.is_next(place, piece.start - place.first):
             if file is not None:
                 file.close()
             file = _OpenFile(self._files.open(place.file), place, self._form)
@@ -82,8 +82,8 @@ class _OpenFile:
         self._waiting: Rows | None = None
         self.left = True
 
-    def goes_on(self, place: Place, record: int) -> bool:
-        """Return whether the next record to read is this record of this file."""
+    def is_next(self, place: Place, record: int) -> bool:
+        """Return whether the next unread record is number `record` of the file at `place`."""
         own = self._place
         return (own.file, own.first) == (place.file, place.first) and record == self._next
 

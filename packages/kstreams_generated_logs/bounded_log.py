@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from typing_extensions import override
 
-from kstreams.log import LetsGo, Log, LogContents, LogReader
+from kstreams.log import DeletesCommitted, Log, LogContents, LogReader
 from kstreams.serde.base import Serde
 
 __all__ = ("BoundedLog", "bounded")
@@ -54,10 +54,10 @@ class BoundedLog(Log[K, V]):
         return self.log.label
 
     @property
-    def lets_go(self) -> str:
+    def commit_effect(self) -> str:
         """The effect of a commit on records of the inner log; empty if all records stay."""
         log: object = self.log
-        return log.lets_go if isinstance(log, LetsGo) else ""
+        return log.commit_effect if isinstance(log, DeletesCommitted) else ""
 
     @override
     def contents(self) -> LogContents:

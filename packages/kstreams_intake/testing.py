@@ -169,7 +169,7 @@ class IntakeContract:
         raise AssertionError(f"the intake received no message within {self.patience}")
 
     def _settled(self, receiver: Receiver, count: int, *, at_most: int = 10) -> list[Delivery]:
-        """Receive `count` messages, settling each batch; a batch has at most `at_most` messages."""
+        """Receive, settle and return `count` messages, at most `at_most` in each call."""
         found: list[Delivery] = []
         end = time.monotonic() + self.patience.total_seconds()
         while len(found) < count and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Feeds a pipeline from Kafka topics, which tasks read and write themselves."""
+"""Feeds a query from Kafka topics, which tasks read and write themselves."""
 
 from __future__ import annotations
 

@@ -26,9 +26,7 @@ try:
         OffsetSpec,  # pyright: ignore[reportPrivateImportUsage] # likewise
     )
 except ImportError as exc:
-    raise ImportError(
-        "talking to Kafka needs confluent-kafka: pip install 'kstreams-spark[kafka]'"
-    ) from exc
+    raise ImportError("Kafka needs confluent-kafka: pip install 'kstreams-spark[kafka]'") from exc
 
 __all__ = (
     "EARLIEST",

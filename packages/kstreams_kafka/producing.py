@@ -185,7 +185,7 @@ class ProducerLink:
         return left
 
     def _serve(self, step: Callable[[], int]) -> int:
-        """Run a step of the client; a fatal error of the client is raised as a typed error."""
+        """Return the result of a client call; raise the client's fatal errors as typed errors."""
         try:
             return step()
         except KafkaException as exc:

@@ -171,7 +171,10 @@ class Publisher:
         read: Callable[[], Iterable[pa.Table]],
         check: Callable[[], None],
     ) -> bool:
-        """Publish a batch, with a new producer after a failure of the old one."""
+        """Publish a batch; retry failures with a new producer.
+
+        Returns False if the batch had already been published.
+        """
         for left in reversed(range(_ATTEMPTS)):
             began = time.monotonic()
             try:
@@ -337,9 +340,9 @@ class Publisher:
             f"it is not known whether batch {batch} was published: the consumer group "
             f"{self._name!r}, whose offset was the number of the next batch, does not exist any "
             "more (offsets.retention.minutes)",
-            hint=f"check the output topics, and set the group's offset of topic {topic!r}, "
-            f"partition 0: to {batch + 1} if they have results of batch {batch}, to {batch} if "
-            "not.",
+            hint=f"check whether the output topics have results of batch {batch}; then set the "
+            f"group's offset of partition 0 of topic {topic!r}: {batch + 1} if they have results, "
+            f"{batch} if not.",
         )
 
 

@@ -183,7 +183,7 @@ class KafkaRedelivery:
             self._failed.append((error, message))
 
     def _asked(self, call: Callable[[], T]) -> T:
-        """Call the client, and raise its failure as a `TransactionError`."""
+        """Return the result of a client call; raise its failure as a `TransactionError`."""
         try:
             return call()
         except KafkaException as exc:

@@ -81,14 +81,14 @@ class Order:
         field = ORDERS[what]
         unknown = [name for name in given if name not in ("order", field)]
         if unknown:
-            raise Problem(400, f"order {what!r} has no field {repr_of(unknown[0], 40)}")
+            raise Problem(400, f"command {what!r} has no field {repr_of(unknown[0], 40)}")
         if field is None:
             return cls(what)
         text = given.get(field, _NO_REASON if what == "pause" else None)
         if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
             raise Problem(
                 400,
-                f"order {what!r} needs field {field!r} with 1 to {_LONGEST} characters",
+                f"command {what!r} needs field {field!r} with 1 to {_LONGEST} characters",
             )
         if what == "savepoint" and not is_savepoint_name(text):
             raise Problem(

@@ -53,6 +53,6 @@ class Cursors:
 def _foreign() -> Problem:
     return Problem(
         400,
-        "the cursor is none of this server's",
-        hint="a cursor is good until the server ends; begin with the first page again.",
+        "the cursor was not created by this server",
+        hint="a cursor is valid until the server stops; start with the first page again.",
     )

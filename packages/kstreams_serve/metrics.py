@@ -17,7 +17,7 @@ from kstreams_admin.status import QueryStatus
 from kstreams_serve.app_metrics import TOLD, add_counters, add_kept, add_live
 from kstreams_serve.exposition import Family
 from kstreams_serve.request_times import RequestTimes
-from kstreams_serve.served_app import ServedApp, Told
+from kstreams_serve.served_app import AppTelemetry, ServedApp
 
 __all__ = ("METRICS", "LagWatch", "Metrics")
 
@@ -110,7 +110,7 @@ class LagWatch:
         """Measure the lag of all apps once; remove the lag of apps whose measurement fails."""
         for name, app in self._apps.items():
             try:
-                logs = _logs(app.told())
+                logs = _logs(app.telemetry())
                 positions = {
                     place: offset
                     for status in app.statuses()
@@ -164,29 +164,29 @@ class Metrics:
                 continue
             found["kstreams_app_readable"].add(1, app=name)
             found["kstreams_paused"].add(int(paused), app=name)
-            told = app.told()
-            unread = self._unread(name, told)
+            telemetry = app.telemetry()
+            unread = self._unread(name, telemetry)
             for status in statuses:
-                _of_query(found, name, status, told)
+                _of_query(found, name, status, telemetry)
                 for place in status.positions:
                     if place in unread:
                         self._of_place(found, {"app": name, "query": status.query}, place, unread)
-            if told.live is not None:
-                add_live(found, name, told.live)
-                if told.live.is_heard(self.clock.now_ms()):
-                    add_kept(found, name, told.live)
-            if told.counters is not None:
-                for query, counters in told.counters.queries.items():
+            if telemetry.live is not None:
+                add_live(found, name, telemetry.live)
+                if telemetry.live.is_current(self.clock.now_ms()):
+                    add_kept(found, name, telemetry.live)
+            if telemetry.counters is not None:
+                for query, counters in telemetry.counters.queries.items():
                     add_counters(found, name, query, counters)
         if self.requests is not None:
             self.requests.add_to(found["kstreams_serve_request_duration_seconds"])
         yield from found.values()
 
-    def _unread(self, app: str, told: Told) -> Mapping[TopicPartition, Unread]:
-        logs = None if self.lag is None else _logs(told)
+    def _unread(self, app: str, telemetry: AppTelemetry) -> Mapping[TopicPartition, Unread]:
+        logs = None if self.lag is None else _logs(telemetry)
         known = {} if self.lag is None else dict(self.lag.of(app))
-        if told.live is not None and told.live.is_heard(self.clock.now_ms()):
-            for query in told.live.queries.values():
+        if telemetry.live is not None and telemetry.live.is_current(self.clock.now_ms()):
+            for query in telemetry.live.queries.values():
                 for place, each in query.partitions.items():
                     if logs is None or place.topic in logs:
                         known[place] = each
@@ -210,13 +210,15 @@ class Metrics:
             found["kstreams_source_lag_seconds"].add(age / _MS, **labels)
 
 
-def _logs(told: Told) -> frozenset[str]:
+def _logs(telemetry: AppTelemetry) -> frozenset[str]:
     """Return the names of the logs in an app's telemetry."""
-    nodes = () if told.topology is None else told.topology.logs()
+    nodes = () if telemetry.topology is None else telemetry.topology.logs()
     return frozenset(node.topic for node in nodes)
 
 
-def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: Told) -> None:
+def _of_query(
+    found: Mapping[str, Family], app: str, status: QueryStatus, telemetry: AppTelemetry
+) -> None:
     own = {"app": app, "query": status.query}
     if status.batch is not None and status.wall_ms is not None:
         found["kstreams_last_commit_timestamp_seconds"].add(status.wall_ms / _MS, **own)
@@ -246,7 +248,7 @@ def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: 
     for task, time_ms in status.stream_times.items():
         times = found["kstreams_stream_time_seconds"]
         times.add(time_ms / _MS, **own, group=task.group, partition=task.partition)
-    for sink in () if told.topology is None else told.topology.sinks():
+    for sink in () if telemetry.topology is None else telemetry.topology.sinks():
         if sink.name in status.totals.nodes:
             written = status.totals.nodes[sink.name].records_out
             produced = found["kstreams_records_produced_total"]

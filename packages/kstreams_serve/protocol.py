@@ -51,7 +51,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(  # type: ignore[override]  # as uvicorn has it
         self, transport: asyncio.Transport
     ) -> None:
-        """Start the timer of the first head, or refuse the connection."""
+        """Start the timer for the head of the first request, or refuse the connection."""
         writes = WholeWrites(transport, self.loop, self.limits.send_seconds)
         super().connection_made(writes)
         if len(self.connections) > self.limits.connections:

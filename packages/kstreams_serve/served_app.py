@@ -38,7 +38,7 @@ from kstreams_serve.problems import Problem
 from kstreams_serve.restoring import Restoring
 from kstreams_serve.settings import Limits
 
-__all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore", "Told")
+__all__ = ("AppSource", "AppTelemetry", "FindSpec", "ServedApp", "ServedStore")
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _KEPT = 8
@@ -188,7 +188,7 @@ class ServedStore:
             reader.close()
 
 
-class Told(NamedTuple):
+class AppTelemetry(NamedTuple):
     """The telemetry of an app; None for parts that are not recorded or unreadable.
 
     Attributes:
@@ -228,8 +228,8 @@ class ServedApp:
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._said: tuple[float, list[QueryStatus]] = (-_SAID_SECONDS, [])
-        self._told_seconds = _SAID_SECONDS if source.home.directory is not None else _FAR_TOLD
-        self._told: tuple[float, Told] = (-self._told_seconds, Told())
+        self._telemetry_seconds = _SAID_SECONDS if source.home.directory is not None else _FAR_TOLD
+        self._telemetry: tuple[float, AppTelemetry] = (-self._telemetry_seconds, AppTelemetry())
         self._stop = threading.Event()
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -314,21 +314,21 @@ class ServedApp:
                 self._said = time.monotonic(), found
             return found
 
-    def told(self) -> Told:
+    def telemetry(self) -> AppTelemetry:
         """Return the telemetry of the app, read at most 1 s ago (10 s with object storage).
 
         Unreadable parts are omitted and logged.
         """
         with self._asking:
-            since, found = self._told
-            if time.monotonic() - since >= self._told_seconds:
+            since, found = self._telemetry
+            if time.monotonic() - since >= self._telemetry_seconds:
                 reader = TelemetryReader(self._source.home)
                 try:
-                    found = Told(reader.live(), reader.counters(), reader.topology())
+                    found = AppTelemetry(reader.live(), reader.counters(), reader.topology())
                 except (KStreamsError, OSError) as exc:
                     _LOG.warning("the telemetry of app %s cannot be read: %s", self.name, exc)
-                    found = Told()
-                self._told = time.monotonic(), found
+                    found = AppTelemetry()
+                self._telemetry = time.monotonic(), found
             return found
 
     def is_paused(self) -> bool:
@@ -377,7 +377,7 @@ class ServedApp:
         return True
 
     def close(self) -> None:
-        """Stop following, and discard all working copies of stores."""
+        """Stop polling for newer versions, and discard all working copies of stores."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

@@ -84,7 +84,7 @@ class ResidentState:
         return write_loops(self._objects, "loops/", attempt, self._partition, records)
 
     def commit(self, changes: Changes) -> Pointer:
-        """Keep the changes until the batch of all tasks is done and `keep` is called."""
+        """Store the changes until `keep` is called after the batch; return the new pointer."""
         self._changes = changes
         return _NO_POINTER
 

@@ -133,7 +133,7 @@ class Timestamp(Conversion):
     def read(self, raw: int) -> datetime:
         """Return the time; raises `Malformed` for years outside of 1 to 9999."""
         if not self._first <= raw <= self._last:
-            raise Malformed(f"{raw} is no {self.name} of the years 1 to 9999")
+            raise Malformed(f"{raw} is not a {self.name} of the years 1 to 9999")
         return self._epoch + timedelta(microseconds=raw * self._micros)
 
     def write(self, value: object) -> int:
@@ -167,7 +167,7 @@ class Days(Conversion):
     def read(self, raw: int) -> date:
         """Return the date; raises `Malformed` for years outside of 1 to 9999."""
         if not _FIRST_DAY <= raw <= _LAST_DAY:
-            raise Malformed(f"{raw} is no date of the years 1 to 9999")
+            raise Malformed(f"{raw} is not a date of the years 1 to 9999")
         return date.fromordinal(raw + _EPOCH_DAY)
 
     def write(self, value: object) -> int:

@@ -66,7 +66,7 @@ class JsonForm(ABC):
         try:
             self._put(node, content, out, 0)
         except UnicodeEncodeError:
-            raise Malformed("text with a lone surrogate has no UTF-8 form") from None
+            raise Malformed("text with a lone surrogate cannot be encoded as UTF-8") from None
         except RecursionError:
             raise TooDeepError from None
         return bytes(out)

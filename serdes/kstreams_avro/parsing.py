@@ -183,7 +183,9 @@ def _branch_name(node: Node) -> str:
 
 def _name(name: object) -> str:
     if not isinstance(name, str) or _IS_NAME(name) is None:
-        raise ValueError(f"{name!r} is no name; expected letters, digits and _, and no digit first")
+        raise ValueError(
+            f"invalid name {name!r}: expected letters, digits and _, and no digit first"
+        )
     return name
 
 

@@ -26,4 +26,4 @@ class GcsAccessError(GcsError):
 
 
 class GcsUnavailableError(GcsError, SourceUnavailableError):
-    """The storage did not execute a request in spite of many tries; the batch can be retried."""
+    """The storage did not execute a request, even after retries; the batch can be retried."""

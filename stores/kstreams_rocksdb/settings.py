@@ -132,7 +132,7 @@ class RocksDB:
             ) from error
 
     def copy(self, source: Path, target: Path) -> bool:
-        """Create `target` by `branch`, which does not change the source."""
+        """Create `target` by `branch`, which leaves the source unchanged; return its result."""
         return self.branch(source, target)
 
     def remove(self, directory: Path) -> None:

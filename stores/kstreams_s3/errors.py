@@ -52,4 +52,4 @@ class AccessDeniedError(S3Error):
 
 
 class StorageUnavailableError(S3Error, SourceUnavailableError):
-    """The storage did not execute a request in spite of many tries; the batch can be retried."""
+    """The storage did not execute a request, even after retries; the batch can be retried."""

@@ -22,7 +22,7 @@ def test_saved_outcome_is_loaded_unchanged(tmp_path: Path) -> None:
     assert Outcome.load(tmp_path / "new" / "figures.json") == whole
 
 
-def test_load_refuses_a_json_file_that_is_no_outcome(tmp_path: Path) -> None:
+def test_load_refuses_a_json_file_that_is_not_an_outcome(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no figures of this suite"):
         Outcome.load(tmp_path / "other.json")

@@ -39,7 +39,7 @@ def test_case_files_have_all_window_cases() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
+def test_all_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(op, emit)

@@ -87,7 +87,7 @@ class FileHarness(Harness):
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_line_of_a_file_counts_once_after_a_death(
+def test_each_line_of_a_file_counts_once_after_a_crash(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = Memory(directory=str(tmp_path / "local"))
@@ -102,7 +102,7 @@ def test_each_line_of_a_file_counts_once_after_a_death(
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", [POINTS[6], POINTS[8]], ids=["not-deleted", "not-told"])
-def test_each_line_of_a_deleted_file_counts_once_after_a_death(
+def test_each_line_of_a_deleted_file_counts_once_after_a_crash(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = Memory(directory=str(tmp_path / "local"))

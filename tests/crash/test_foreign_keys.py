@@ -44,7 +44,7 @@ POINTS = (
     ],
 )
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_foreign_key_join_is_exact_after_any_death(
+def test_foreign_key_join_is_exact_after_any_crash(
     point: Point,
     backend: type[Memory | RocksDB],
     recovery: Recovery,

@@ -79,7 +79,7 @@ def play(
 @pytest.mark.long
 @pytest.mark.parametrize("recovery", SOME_SLOW)
 @pytest.mark.parametrize("point", OF_READERS, ids=lambda point: point.name)
-def test_batch_repeated_after_a_death_reads_the_planned_version_of_a_global_table(
+def test_batch_repeated_after_a_crash_reads_the_planned_version_of_a_global_table(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, Memory, point, recovery, monkeypatch, GlobalHarness.read)
@@ -89,7 +89,7 @@ def test_batch_repeated_after_a_death_reads_the_planned_version_of_a_global_tabl
 @pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", OF_COPIES, ids=lambda point: point.name)
-def test_partial_copy_of_a_global_table_left_by_a_death_is_made_again(
+def test_partial_copy_of_a_global_table_left_by_a_crash_is_made_again(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, RocksDB, point, recovery, monkeypatch, GlobalHarness.read)

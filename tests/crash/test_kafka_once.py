@@ -118,7 +118,7 @@ def _flushing(flush: Callable[[Any], None], reach: Callable[[str], object]) -> C
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_kafka_result_is_visible_once_after_a_death(
+def test_each_kafka_result_is_visible_once_after_a_crash(
     point: Point,
     recovery: Recovery,
     broker: KafkaBroker,

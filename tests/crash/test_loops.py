@@ -63,7 +63,7 @@ def play(
     ["retry", pytest.param("restart", marks=pytest.mark.slow), "empty machine"],
 )
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_hop_of_a_loop_counts_once_after_a_death(
+def test_each_hop_of_a_loop_counts_once_after_a_crash(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, Directory(str(tmp_path / "log")), point, recovery, monkeypatch)

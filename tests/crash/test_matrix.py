@@ -79,7 +79,7 @@ def cells() -> Iterator[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("backend", "place", "point", "recovery"), [*cells()])
-def test_results_are_exact_after_any_death(
+def test_results_are_exact_after_any_crash(
     backend: str,
     place: str,
     point: Point,

@@ -142,7 +142,7 @@ def _harness(
     [(point, "restart") for point in POINTS] + [(point, "retry") for point in POINTS[1:6:2]],
     ids=lambda each: getattr(each, "name", each),
 )
-def test_each_changed_row_counts_once_after_a_death(
+def test_each_changed_row_counts_once_after_a_crash(
     words: tuple[str, str],
     point: Point,
     recovery: Recovery,
@@ -164,7 +164,7 @@ def test_each_changed_row_counts_once_after_a_death(
 
 
 @pytest.mark.parametrize("point", [*POINTS[1:5], POINTS[6]], ids=lambda point: point.name)
-def test_each_polled_row_counts_once_after_a_death(
+def test_each_polled_row_counts_once_after_a_crash(
     words: tuple[str, str], point: Point, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polled = staticmethod(added_words)

@@ -193,7 +193,7 @@ def in_lakes(folder: Path) -> OtherSinks:
 @pytest.mark.long
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_database_tables_have_each_result_once_after_a_death(
+def test_database_tables_have_each_result_once_after_a_crash(
     point: Point,
     recovery: Recovery,
     database: str,
@@ -206,7 +206,7 @@ def test_database_tables_have_each_result_once_after_a_death(
 
 @pytest.mark.long
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_delta_and_iceberg_tables_have_each_result_once_after_a_death(
+def test_delta_and_iceberg_tables_have_each_result_once_after_a_crash(
     point: Point, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = partial(SinkHarness, Place(database), in_lakes(tmp_path / "lakes"))
@@ -214,7 +214,7 @@ def test_delta_and_iceberg_tables_have_each_result_once_after_a_death(
 
 
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_redis_stream_has_each_result_once_after_a_death(
+def test_redis_stream_has_each_result_once_after_a_crash(
     point: Point,
     database: str,
     redis_server: RedisServer,
@@ -231,7 +231,7 @@ def test_redis_stream_has_each_result_once_after_a_death(
 
 @pytest.mark.connectors
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_rabbitmq_stream_has_each_result_once_after_a_death(
+def test_rabbitmq_stream_has_each_result_once_after_a_crash(
     point: Point,
     database: str,
     rabbit: RabbitServer,

@@ -117,7 +117,7 @@ class RabbitHarness(StreamHarness):
 @pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_redis_entry_counts_once_after_a_death(
+def test_each_redis_entry_counts_once_after_a_crash(
     point: Point,
     recovery: Recovery,
     redis_server: RedisServer,
@@ -133,7 +133,7 @@ def test_each_redis_entry_counts_once_after_a_death(
 @pytest.mark.connectors
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS[2:], ids=lambda point: point.name)
-def test_each_rabbitmq_message_counts_once_after_a_death(
+def test_each_rabbitmq_message_counts_once_after_a_crash(
     point: Point,
     recovery: Recovery,
     rabbit: RabbitServer,

@@ -59,7 +59,7 @@ def test_forged_pause_file_keeps_the_app_paused(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["an endless device", "a pipe that nobody writes"])
-def test_object_that_is_no_file_raises_store_error(name: str, tmp_path: Path) -> None:
+def test_object_that_is_not_a_file_raises_store_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "a")
     found = outcome_of(lambda: DirectoryObjectStore(tmp_path).get("a"))
     assert found.startswith("StoreError: cannot read object 'a'"), found

@@ -108,7 +108,7 @@ def test_error_of_interceptor_whose_bind_columns_returns_none_names_it_and_its_n
 
 
 @pytest.mark.parametrize("wrong", [SimpleNamespace(), ReturnsNone, None])
-def test_object_that_is_no_interceptor_is_rejected_at_the_call(wrong: Any) -> None:
+def test_object_that_is_not_an_interceptor_is_rejected_at_the_call(wrong: Any) -> None:
     with pytest.raises(TopologyError, match="interceptor "):
         TopologyTestDriver(topology(), interceptors=[wrong])
 

@@ -73,7 +73,7 @@ def test_text_of_id_is_parsed_to_equal_id(
 
 @KINDS
 @pytest.mark.parametrize("text", ["", "name", "name/", "name/-1", "name/01", "name/x", "name/٣"])
-def test_text_that_is_no_id_is_rejected(
+def test_text_that_is_not_an_id_is_rejected(
     kind: type[TaskId] | type[TopicPartition], text: str
 ) -> None:
     with pytest.raises(ValueError, match="expected name/number"):

@@ -46,7 +46,7 @@ def test_name_check_accepts_name_that_is_distinct_in_every_file_system(name: str
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_name_check_rejects_name_that_is_no_path_component(name: str, why: str) -> None:
+def test_name_check_rejects_name_that_is_not_a_path_component(name: str, why: str) -> None:
     with pytest.raises(InvalidNameError, match=why) as caught:
         check_step("the app's id", name)
     assert caught.value.name == name

@@ -61,7 +61,7 @@ class SinkWriters:
             return
         try:
             known[1].close()
-        except Exception as exc:  # noqa: BLE001  # of a plugin; what counts was said before
+        except Exception as exc:  # noqa: BLE001  # of a plugin; an earlier error matters more
             _LOG.warning("the writer of sink %r cannot be closed: %s", name, text_of(exc))
 
     def close(self) -> None:

@@ -58,20 +58,20 @@ class _Room:
 
 
 class Portions:
-    """Divides batches of one pipeline among its partitions.
+    """Divides batches of one query among its partitions.
 
-    A pipeline of one source topic and one stage reads its partitions in proportion to their lag. A
-    pipeline of several topics reads all topics up to the same time, so that the order of merged
-    records does not depend on the ends of batches. A pipeline of several stages does this, too, so
+    A query of one source topic and one stage reads its partitions in proportion to their lag. A
+    query of several topics reads all topics up to the same time, so that the order of merged
+    records does not depend on the ends of batches. A query of several stages does this, too, so
     that below an edge no partition makes the records of another partition late. If the event time
     of records is not the topic's timestamp, partitions are read in proportion, and with several
     topics the tasks hold back records that are too early to process.
 
     Args:
-        groups: The groups of the pipeline, in the order of their stages.
+        groups: The groups of the query, in the order of their stages.
         first_since: Finds offsets by time.
         look: Returns the mean bytes of records; see `RecordSizes`.
-        pace: Returns the current maximum number of records of a batch.
+        pace: The maximum number of records of a batch, which changes from batch to batch.
         max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; a
             batch has at least one record, however large.
     """
@@ -89,8 +89,10 @@ class Portions:
         self._settle_ms = max((group.settle_ms for group in groups), default=0)
         self._times: Mapping[str, EventTime] = times
         self._clocked = {t for t, each in times.items() if isinstance(each.extract, WallClock)}
-        self._told = all(each.extract is None or t in self._clocked for t, each in times.items())
-        behind_edges = self._told and len(groups) > 1
+        self._knows_times = all(
+            each.extract is None or t in self._clocked for t, each in times.items()
+        )
+        behind_edges = self._knows_times and len(groups) > 1
         self._in_time = len(times) > 1 or behind_edges or self._settle_ms > 0
         self._pace = pace
         self._max_bytes = max_bytes
@@ -132,7 +134,7 @@ class Portions:
             return Portion(self._in_proportion(lags, room))
         if latest is None and room.load(lags) <= 1:
             return Portion(lags)
-        if not self._told:
+        if not self._knows_times:
             return self._held(lags, room, latest)
         return self._cut_in_time(lags, starts, room, wall_ms, latest)
 
@@ -214,7 +216,7 @@ class Portions:
             counts.update(fitting(part, means, self._max_bytes, turn=turn))
         if not self._in_time:
             return Portion(counts)
-        if portion.holding is not None or not self._told:
+        if portion.holding is not None or not self._knows_times:
             before = portion.holding or Holding(frozenset())
             cut = {place for place, n in portion.counts.items() if n > counts.get(place, 0)}
             holding = Holding(before.open | (cut - self._clocked_of(cut)), before.before_ms)

@@ -33,11 +33,11 @@ _ASK_AGAIN_S = 5.0
 
 
 class BatchPlanner:
-    """Plans batches over the source topics of one pipeline.
+    """Plans batches over the source topics of one query.
 
     Args:
-        feed: The input of the pipeline.
-        groups: The groups of the pipeline, in the order of their stages.
+        feed: The input of the query.
+        groups: The groups of the query, in the order of their stages.
         max_records: The maximum number of records of a batch.
         max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; a
             batch has at least one record, however large.
@@ -118,7 +118,7 @@ class BatchPlanner:
         """Return the start offset of each partition of a source that is not in `known`.
 
         Args:
-            node: A source of the pipeline.
+            node: A source of the query.
             known: The positions from earlier batches.
         """
         topic = node.topic.name

@@ -14,7 +14,7 @@ __all__ = ("feeding_tables", "read_order")
 def read_order(
     groups: Sequence[PartitionGroup],
 ) -> Callable[[TopicPartition], tuple[int, int, int, int]]:
-    """Return the sort key of a pipeline's source partitions at equal times.
+    """Return the sort key of a query's source partitions at equal times.
 
     Partitions that feed only tables come first, so that a record finds the rows of its own time.
     Later stages come before earlier ones, because tasks process the records of their sources before
@@ -22,7 +22,7 @@ def read_order(
     of the task.
 
     Args:
-        groups: The groups of the pipeline, in the order of their stages.
+        groups: The groups of the query, in the order of their stages.
     """
     first = feeding_tables(groups)
     places: dict[str, tuple[int, int, int]] = {}

@@ -36,7 +36,7 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
         (),
         count,
         tuple(Savepoints(found, log).names()),
-        not_again(found.lets_go),
+        not_again(found.commit_effects),
     )
 
 

@@ -64,12 +64,16 @@ class Survey:
         return (*first, *self.local, *self.interrupted)
 
 
-def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each source that deletes committed data, given `Checkpoint.lets_go`."""
+def not_again(commit_effects: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a sentence for each source that deletes committed data.
+
+    Args:
+        commit_effects: `Checkpoint.commit_effects`: the effect of commits, by source.
+    """
     return tuple(
         f"What source {source!r} has read does not come again: {becomes} when they are committed. "
         "The app begins behind them."
-        for source, becomes in sorted(lets_go.items())
+        for source, becomes in sorted(commit_effects.items())
     )
 
 

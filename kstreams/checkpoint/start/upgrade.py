@@ -158,7 +158,7 @@ class _Upgrader:
     def run(self) -> Checkpoint:
         topology = self._wanted.topology
         queries = queries_of(topology)
-        moved = [query for query in queries if not self._goes_on(query, queries[query])]
+        moved = [query for query in queries if not self._is_unchanged(query, queries[query])]
         epoch_numbers = {q: n for q, n in self._old.epoch_numbers.items() if q in queries or n}
         objects = self._wanted.objects
         if self._old.home.takes_over:
@@ -212,7 +212,7 @@ class _Upgrader:
             if query in moved or query not in queries
         }
 
-    def _goes_on(self, query: str, names: Sequence[str]) -> bool:
+    def _is_unchanged(self, query: str, names: Sequence[str]) -> bool:
         """Return whether a query continues unchanged, with its plans and pointers.
 
         `names` are the names of the query's groups in the new topology.

@@ -52,11 +52,11 @@ class BuilderBase:
 
     @contextmanager
     def origin(self, origin: CallSite) -> Iterator[None]:
-        """Give the nodes that the `with` block adds their origin: a file and a line.
+        """Set the origin, a file and a line, of the nodes that the `with` block adds.
 
         Problems of `build()`, errors of tasks, `Topology.describe()`, `kstreams explain` and
-        telemetry show it. In nested blocks, the innermost origin counts. A node's state and its
-        position in a checkpoint do not depend on its origin.
+        telemetry show the origin. In nested blocks, the innermost origin counts. A node's state and
+        its position in a checkpoint do not depend on its origin.
 
         Args:
             origin: The place of the call that defines the nodes.

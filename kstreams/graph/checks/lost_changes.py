@@ -142,7 +142,7 @@ def _unwrapped(function: Any) -> Any:  # noqa: ANN401  # any function
 
 
 def _rebound(function: FunctionType) -> str:
-    """Return a variable of an enclosing function that a function rebinds; empty for no variable."""
+    """Return the name of an outer variable that a function rebinds (`nonlocal`); else empty."""
     own = set(function.__code__.co_freevars)
     for step in dis.get_instructions(function):
         if step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in own:
@@ -195,7 +195,7 @@ class _Method(ast.NodeVisitor):
         self._tested: list[set[str]] = []
 
     def visit_If(self, node: ast.If) -> None:
-        """Visit the branches, in which attributes that the condition tests may be assigned."""
+        """Visit the branches, which may assign the attributes that the condition tests."""
         tested = {name for part in ast.walk(node.test) if (name := self._attribute(part))}
         self.visit(node.test)
         self._tested.append(tested)

@@ -148,7 +148,7 @@ def _one_count(
         listed = ", ".join(f"{name} has {count}" for name, count in wanted.items())
         raise PartitionCountError(
             f"partition counts differ in group {group.name!r}, and {_reason(meeting)}: {listed}",
-            hint="records of equal keys must meet in one task. "
+            hint="one task must get all records of a key. "
             + repartition_hint(group, _sides(entries, counts, records), entries, by="count"),
         )
     return next(iter(wanted.values()), None)

@@ -101,7 +101,7 @@ class Neighbors:
         return None
 
     def shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> Reason | None:
-        """Return a reason against columns if other nodes use the node's stores; otherwise None."""
+        """Return why columns are not used, if other nodes use the node's stores; otherwise None."""
         users = {user for spec in stores for user in self.users[spec.name]} - {node.name}
         return store_shared(self.first(users)) if users else None
 
@@ -137,7 +137,7 @@ class Neighbors:
         return None
 
     def _store_met(self, below: Sequence[AnyNode]) -> Reason | None:
-        """Return a reason if two of the nodes, neither below the other, use one store; or None."""
+        """Return why columns are not used if two nodes, neither below the other, use one store."""
         users: dict[str, AnyNode] = {}
         for other in below:
             if isinstance(other, ProcessorNode):

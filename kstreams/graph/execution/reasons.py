@@ -34,7 +34,7 @@ INTERCEPTED: Reason = "an interceptor has no bind_columns"
 
 
 def continues_after_failures(entry: str) -> Reason:
-    """Return the reason against columns for a group with an `on_error` that skips failed records.
+    """Return why columns are not used for a group with an `on_error` that skips failed records.
 
     `entry` is the source, repartition edge or loop that has the `on_error`.
     """
@@ -42,12 +42,12 @@ def continues_after_failures(entry: str) -> Reason:
 
 
 def below_processor(parent: str) -> Reason:
-    """Return the reason against columns for a node that is not directly below a source."""
+    """Return why columns are not used for a node that is not directly below a source."""
     return f"it is below processor {parent!r}, rather than directly below a source"
 
 
 def above_by_records(operator: str, why: Reason) -> Reason:
-    """Return the reason against columns for a node below an operator that runs by records.
+    """Return why columns are not used for a node below an operator that runs by records.
 
     `why` is the reason why the operator runs by records.
     """
@@ -55,7 +55,7 @@ def above_by_records(operator: str, why: Reason) -> Reason:
 
 
 def needs_records(node: str, why: Reason | None = None) -> Reason:
-    """Return the reason against columns for an operator above a node that runs by records.
+    """Return why columns are not used for an operator above a node that runs by records.
 
     `why` is the reason why the node runs by records; None if it always does.
     """
@@ -63,7 +63,7 @@ def needs_records(node: str, why: Reason | None = None) -> Reason:
 
 
 def follows_loop(loop: str) -> Reason:
-    """Return the reason against columns for a node below a loop.
+    """Return why columns are not used for a node below a loop.
 
     The records of the loop do not advance stream time.
     """
@@ -71,32 +71,32 @@ def follows_loop(loop: str) -> Reason:
 
 
 def other_serdes(entries: Iterable[str]) -> Reason:
-    """Return the reason against columns for a node below sources with different serdes."""
+    """Return why columns are not used for a node below sources with different serdes."""
     return f"its sources {' and '.join(map(repr, entries))} have different serdes"
 
 
 def store_shared(user: str) -> Reason:
-    """Return the reason against columns for a node whose store is also used by another node."""
+    """Return why a node cannot run by columns: another node also uses its store."""
     return f"node {user!r} uses its store too"
 
 
 def mixed_below(node: str) -> Reason:
-    """Return the reason against columns for a parent of `node`, which also has other parents."""
+    """Return why a parent of `node` cannot run by columns: `node` also has other parents."""
     return f"node {node!r} below it also gets records from other nodes"
 
 
 def met_below(node: str) -> Reason:
-    """Return the reason against columns for a node whose records reach `node` on several paths."""
+    """Return why a node cannot run by columns: its records reach `node` on several paths."""
     return f"its records reach node {node!r} below it on several paths"
 
 
 def stores_met_below(one: str, other: str) -> Reason:
-    """Return the reason against columns for a node above two nodes that use one store."""
+    """Return why a node cannot run by columns: two nodes below it use one store."""
     return f"nodes {one!r} and {other!r} below it use one store"
 
 
 def table_read(reader: str) -> Reason:
-    """Return the reason against columns for a table whose reader is no columnar lookup join."""
+    """Return why a table cannot run by columns: `reader` is not a columnar lookup join."""
     return f"node {reader!r} gets its changes or reads its store"
 
 
@@ -117,7 +117,7 @@ def table_by_records(table: str, why: Reason | None = None) -> Reason:
 
 
 def other_group(table: str) -> Reason:
-    """Return the reason against columns for a join with a table of another group."""
+    """Return why columns are not used for a join with a table of another group."""
     return f"table {table!r} is in another partition group"
 
 

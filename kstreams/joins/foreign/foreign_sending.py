@@ -109,7 +109,9 @@ class ForeignSending:
             said = steps.existed | np.asarray(steps.data.is_valid())
             rows = np.flatnonzero((now < 0) & said)
             for start in range(0, len(rows), _AT_ONCE):
-                self._say_alone(steps, rows[start : start + _AT_ONCE], self._terms.alone)
+                self._send_without_foreign_key(
+                    steps, rows[start : start + _AT_ONCE], self._terms.alone
+                )
 
     def _subscribe(self, steps: Steps, names: ForeignNames, rows: Ints, stays: Bools) -> None:
         """Send the subscriptions of rows that refer to a foreign key, or no longer refer to one.
@@ -133,7 +135,7 @@ class ForeignSending:
         table = encoded_table(names.keys.take(foreign), data, pa.array(steps.times[rows]))
         self._context.forward_encoded(self._terms.subscriptions, table)
 
-    def _say_alone(self, steps: Steps, rows: Ints, edge: str) -> None:
+    def _send_without_foreign_key(self, steps: Steps, rows: Ints, edge: str) -> None:
         """Send the results of rows without a foreign key; null deletes the earlier result."""
         taken = pa.array(rows)
         data = responses(np.ones(len(rows), bool), steps.data.take(taken))

@@ -53,6 +53,8 @@ class ForeignResultColumns(StoredChanges):
     def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
         """Drop responses to a row's earlier state if a newer response has arrived in the batch.
 
+        Returns the remaining rows of `table` and of `results`.
+
         Args:
             table: The keys, timestamps and headers of the responses.
             news: The mask of responses to a change in this batch.

@@ -53,4 +53,4 @@ class WithinSupplier(OneStoreSupplier, ABC):
 
     @abstractmethod
     def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
-        """Return a columnar processor, or the reason against it; keys are compared as bytes."""
+        """Return a columnar processor, or why there is none; keys are compared as bytes."""

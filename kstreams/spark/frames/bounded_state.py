@@ -81,7 +81,7 @@ class _Opened:
         raise StoreError(_NO_LOOPS)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Raise a `StoreError` if loops send records: a bounded run has no later batch."""
+        """Raise a `StoreError` if there are records: a bounded run has no later batch for loops."""
         for _ in records:
             raise StoreError(_NO_LOOPS)
         return ()

@@ -28,7 +28,7 @@ class Cleaning:
         retained_batches: The minimum number of batches until removal: Spark retains that many in
             its checkpoint (`spark.sql.streaming.minBatchesToRetain`) for a rollback.
         min_age: The minimum time until removal.
-        every: The number of batches between two notes.
+        every: The number of batches between two lists of unused objects (notes).
     """
 
     retained_batches: int = 100

@@ -1,4 +1,4 @@
-"""The function of a stateful Spark operator that runs the tasks of a stage, sent to workers."""
+"""Runs the tasks of a stage in a stateful Spark operator; Spark sends the object to workers."""
 
 from __future__ import annotations
 

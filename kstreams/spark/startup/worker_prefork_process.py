@@ -54,10 +54,10 @@ def main() -> None:
 
 
 def _line() -> str:
-    told = b""
-    while not told.endswith(b"\n") and (more := os.read(0, 65536)):
-        told += more
-    return told.decode()
+    request = b""
+    while not request.endswith(b"\n") and (more := os.read(0, 65536)):
+        request += more
+    return request.decode()
 
 
 def _forked() -> int:
@@ -71,10 +71,10 @@ def _be_daemon(asking: socket.socket) -> None:
     status = 1
     try:
         asking.settimeout(_LIMIT_SECONDS)
-        told, descriptors = _read(asking)
-        if told is not None and _is_ours(told):
+        request, descriptors = _read(asking)
+        if request is not None and _is_ours(request):
             asking.settimeout(None)
-            _take_place(told, descriptors)
+            _take_place(request, descriptors)
             asking.sendall(os.getpid().to_bytes(4, "big"))
             os.register_at_fork(after_in_child=asking.close)  # it ends with this process
             daemon = sys.modules[_DAEMON]
@@ -96,25 +96,25 @@ def _read(asking: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     return json.loads(data), descriptors
 
 
-def _is_ours(told: Mapping[str, Any]) -> bool:
+def _is_ours(request: Mapping[str, Any]) -> bool:
     """Return whether a fork of this process has the environment that the request needs."""
-    environment: Mapping[str, str] = told["environment"]
+    environment: Mapping[str, str] = request["environment"]
     names = {*environment, *os.environ}
     fixed = [name for name in names if name.startswith(_FIXED)]
     return (
-        told["python"] == [sys.executable, sys.version]
-        and told["arguments"] == _WORKERS
+        request["python"] == [sys.executable, sys.version]
+        and request["arguments"] == _WORKERS
         and all(environment.get(name) == os.environ.get(name) for name in fixed)
         and _DAEMON in sys.modules
     )
 
 
-def _take_place(told: Mapping[str, Any], descriptors: list[int]) -> None:
+def _take_place(request: Mapping[str, Any], descriptors: list[int]) -> None:
     os.environ.clear()
-    os.environ.update(told["environment"])
-    os.chdir(told["folder"])
-    sys.path[0] = told["folder"]
-    sys.argv = [_DAEMON, *told["arguments"]]
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    sys.path[0] = request["folder"]
+    sys.argv = [_DAEMON, *request["arguments"]]
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)

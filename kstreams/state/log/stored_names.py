@@ -9,6 +9,7 @@ __all__ = ("STORED_NAMES", "with_attribute_names", "with_stored_names")
 
 STORED_NAMES = {
     "checkpoint_id": "incarnation",
+    "commit_effects": "lets_go",
     "epoch_number": "generation",
     "epoch_numbers": "generations",
     "log_name": "line",

@@ -96,7 +96,7 @@ class HopCollector(Collector):
         del self._hops[mark:]
 
     def take_table(self, table: pa.Table) -> None:
-        """Take a table of a batch processor."""
+        """Collect a table that a batch processor forwards to this node."""
         hops = self._cursor.least_hops
         if self._end is not None:
             hops += 1

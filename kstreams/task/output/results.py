@@ -63,7 +63,7 @@ class ResultCollector:
         node: The sink's name.
 
     Attributes:
-        take: Takes a record.
+        take: Adds a record to the results.
     """
 
     def __init__(self, node: str) -> None:

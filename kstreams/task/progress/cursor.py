@@ -29,18 +29,18 @@ class Cursor:
             batch.
         place: The number of records that the task has processed, in all batches, before the current
             part of this batch.
-        told: Called for each drop with node, reason and count; None without a `Watch`.
+        on_drop: Called for each drop with node, reason and count; None without a `Watch`.
     """
 
     __slots__ = (
         "dropped",
         "idle_time",
         "least_hops",
+        "on_drop",
         "place",
         "rows",
         "samples",
         "stream_time",
-        "told",
         "wall_time",
     )
 
@@ -53,7 +53,7 @@ class Cursor:
         self.samples: tuple[DropSample, ...] = ()
         self.least_hops = 0
         self.place = 0
-        self.told: Callable[[str, str, int], None] | None = None
+        self.on_drop: Callable[[str, str, int], None] | None = None
 
     def begin(self, wall_time: int) -> None:
         """Begin a batch, and clear the dropped records."""
@@ -73,8 +73,8 @@ class Cursor:
         counted = node, reason
         before = self.dropped.get(counted, 0)
         self.dropped[counted] = before + count
-        if self.told is not None:
-            self.told(node, reason, count)
+        if self.on_drop is not None:
+            self.on_drop(node, reason, count)
         if before < _MOST_SAMPLES:
             place = at or self._present_place()
             if place is not None:

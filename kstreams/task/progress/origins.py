@@ -27,7 +27,7 @@ class _RowOrigin:
 
 
 class _NoOrigin:
-    """The origin of records and held items that no input record, but a punctuator has caused."""
+    """The origin of records and held items that a punctuator has caused, not an input record."""
 
     def fail(self, error: BaseException) -> None:
         """Raise the error, which fails the batch."""

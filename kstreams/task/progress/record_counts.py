@@ -140,7 +140,7 @@ class Flows:
         self.passed: Counter[str] = Counter()
         self.tallies: list[Tally] = []
 
-    def tells(self, node: str, count: _Count) -> None:
+    def set_input_count(self, node: str, count: _Count) -> None:
         """Register a function that returns the number of input records of a node in the batch."""
         self._told[node] = count
 
@@ -164,18 +164,18 @@ class Flows:
             return NodeFlow()
         if known and (len(children) == 1 or hands_on in ("one", "all")):
             count = next(iter(known.values()))
-            self._gives(name, children, lambda _: count())
+            self._set_output_count(name, children, lambda _: count())
             if one:
                 self._told.setdefault(name, count)
             return NodeFlow()
         if one:
-            self._gives(name, children, lambda taken: taken[name])
+            self._set_output_count(name, children, lambda taken: taken[name])
             return NodeFlow()
         if hands_on == "some":
             return self._split(name, children, known)
         to_all = self._tally()
         if hands_on == "all" or len(children) == 1:
-            self._gives(name, children, _sum_of([to_all.get]))
+            self._set_output_count(name, children, _sum_of([to_all.get]))
             return NodeFlow(to_all, dict.fromkeys(children, to_all))
         to = {child: self._tally() for child in children}
         for child, tally in to.items():
@@ -183,7 +183,7 @@ class Flows:
         self._given[name] = _sum_of([to_all.get, *(tally.get for tally in to.values())])
         return NodeFlow(to_all, to)
 
-    def _gives(
+    def _set_output_count(
         self, name: str, children: Iterable[str], count: Callable[[Mapping[str, int]], int]
     ) -> None:
         """Register a function that computes how many records a node forwards to every child."""

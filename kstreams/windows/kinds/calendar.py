@@ -120,9 +120,9 @@ class CalendarWindows:
         return Assigner(searched(self), self._closed_before)
 
     def _closed_before(self, closed: int) -> int:
-        """Return a start (ms): all windows with an earlier start have ended by a time (ms).
+        """Return the start (ms) of the window that contains a time (ms).
 
-        It is the start of the window that contains the time.
+        All windows with an earlier start have ended at this time.
         """
         found = self.starts(closed)
         return found[0] if found else closed  # before the first of all windows, or after the last

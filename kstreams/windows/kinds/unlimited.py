@@ -66,8 +66,8 @@ class UnlimitedWindows:
         return Assigner(searched(self), self._closed_before)
 
     def _closed_before(self, closed: int) -> int | None:
-        """Return a time after the window's start if a run has closed the window; else None.
+        """Return 1 ms after the window's start if a run has closed the window; else None.
 
-        The result is a start (ms): all windows with an earlier start have ended.
+        The result is a bound (ms): all windows with an earlier start have ended.
         """
         return self.start_ms + 1 if closed == NEVER_ENDS else None

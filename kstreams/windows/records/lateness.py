@@ -18,7 +18,7 @@ LateCall = Callable[[Record[Any, Any], int, int], None]
 
 
 class LatenessClock(Protocol):
-    """A clock that shows the time that decides which windows are closed: `rules.lateness_time`."""
+    """A clock that shows the time that decides which windows are closed."""
 
     @property
     def stream_time(self) -> int:

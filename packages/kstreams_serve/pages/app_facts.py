@@ -152,7 +152,7 @@ def _standing(
 ) -> Standing:
     if live is not None and live.state in _ENDED:
         return _ENDED[live.state]
-    if live is not None and not live.is_heard(now_ms):
+    if live is not None and not live.is_current(now_ms):
         return Standing("not responding", "bad")
     if pause is not None:
         return Standing("paused", "warn")

@@ -119,7 +119,7 @@ def _batches_page(
     shown = found[-_SHOWN:]
     longest = max((report.seconds for report in shown), default=0.0)
     live = facts.recording.live
-    is_now = before is None and live is not None and live.is_heard(now_ms)
+    is_now = before is None and live is not None and live.is_current(now_ms)
     content = {
         "query": query,
         "queries": queries,

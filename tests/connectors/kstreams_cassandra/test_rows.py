@@ -98,7 +98,7 @@ def test_previous_row_of_key_is_written_if_its_last_row_is_refused(place: Place)
     assert place.rows() == [("a", 1)]
 
 
-def test_many_rows_are_written(place: Place) -> None:
+def test_batch_of_many_rows_is_written_completely(place: Place) -> None:
     place.make()
     pairs = [(f"k{n:04}", n) for n in range(1_000)]
     assert write(place.sink(), given(*pairs)) == []

@@ -212,15 +212,15 @@ def test_log_reports_bytes_retained_by_slot_and_bytes_left_until_limit(shop: Sho
     shop.execute("CREATE TABLE busy (text text)")
     try:
         with closing(log.contents()) as contents:
-            assert contents.kept() is None
+            assert contents.retained() is None
             contents.ends()
-            before = contents.kept()
+            before = contents.retained()
             assert before is not None
             assert before.room_bytes is None
             _alter_system(shop, "SET max_slot_wal_keep_size = '64MB'")
             shop.execute("INSERT INTO busy SELECT repeat('x', 1000) FROM generate_series(1, 3000)")
             contents.ends()
-            after = contents.kept()
+            after = contents.retained()
         assert after is not None
         assert after.size_bytes > before.size_bytes + 3_000_000
         status = log.status()

@@ -248,7 +248,7 @@ def test_row_with_null_in_time_column_is_unreadable_record(database: str) -> Non
     assert table.column("unreadable").to_pylist() == ["column 'at', the time, is null", None]
 
 
-def test_invalid_names_are_refused() -> None:
+def test_polled_log_refuses_invalid_log_name_and_interval_and_hides_password() -> None:
     with pytest.raises(CompileError):
         rows("events", "", "events", INT64, Event, time="at")
     with pytest.raises(ValueError, match="negative"):

@@ -23,7 +23,7 @@ def place(database: str) -> Place:
     return Place(database)
 
 
-def test_last_row_of_key_is_written_and_none_deletes(place: Place) -> None:
+def test_last_row_of_key_is_written_and_none_deletes_the_row(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int, kept int DEFAULT 7)")
     sink = place.totals()
     write(sink, given(("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None), ("d", None)), 1)

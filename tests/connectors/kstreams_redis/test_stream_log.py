@@ -257,7 +257,7 @@ def test_entries_keep_their_offsets_whenever_the_connection_is_lost(
     assert not struck
 
 
-def test_key_that_is_no_valid_stream_is_a_source_error(redis: Place) -> None:
+def test_key_that_is_not_a_valid_stream_is_a_source_error(redis: Place) -> None:
     redis.ask("SET", "s", "text")
     with pytest.raises(SourceError, match="WRONGTYPE"):
         rows(log_of(redis.url))

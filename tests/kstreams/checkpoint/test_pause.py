@@ -48,7 +48,7 @@ def test_first_of_several_pauses_is_stored_until_resume(home: CheckpointHome) ->
     assert pause(home, "another", 9, "anna").since_ms == 5
     assert present_pause(home) == resume(home)
     assert (present_pause(home), resume(home)) == (None, None)
-    assert pause(home, "again", 6, "anna\n").told == "again (by anna\\n)"
+    assert pause(home, "again", 6, "anna\n").shown == "again (by anna\\n)"
     assert present_pause(home) == Pause(6, "again", "anna\\n")
     home.forget_pause()
     home.note_pause(b'{"since_ms": 7, "reason": "of an earlier version"}')

@@ -53,12 +53,12 @@ def test_deaths_of_one_batch_are_counted() -> None:
     assert deaths.of(None, 0).deaths == 3
 
 
-def test_worker_that_reported_its_task_names_this_task_only() -> None:
+def test_error_of_worker_that_reported_its_current_task_names_only_that_task() -> None:
     found = Deaths().add(WorkerLostError(0, (0, 1), 1), PLAN, CALLS)
     assert (found.where.partition, found.under_way) == (1, (("w", 1, 3, 4), ("m", 1, 0, 2)))
 
 
-def test_worker_of_several_slots_names_all_its_tasks() -> None:
+def test_error_of_worker_with_several_slots_names_all_of_its_tasks() -> None:
     found = Deaths().of(0, 0, 1)
     assert found.where.partition is None
     assert "partitions 0, 1" in found.message

@@ -129,7 +129,7 @@ FRACTIONS = st.floats(-1e6, 1e6).filter(lambda each: each != 0)
 @given(st.sampled_from([*ARITHMETIC, *COMPARISONS]), SMALL, FRACTIONS, FRACTIONS)
 @example("floordiv", -7, 2.0, 0.1)
 @example("mod", -7, -2.0, 0.1)
-def test_small_numbers_other_than_zero_are_computed_without_doubt(
+def test_small_numbers_other_than_zero_are_computed_by_columns(
     name: str, whole: int, one: float, two: float
 ) -> None:
     item = Item(whole, whole or 1, one, two, True, False, "", "")
@@ -156,7 +156,9 @@ def test_small_numbers_other_than_zero_are_computed_without_doubt(
         (Binary("truediv", Part("i"), Part("b")), {"b": False}),
     ],
 )
-def test_values_whose_results_might_differ_cause_doubt(tree: Tree, item: dict[str, Any]) -> None:
+def test_values_whose_results_might_differ_from_python_raise_doubt(
+    tree: Tree, item: dict[str, Any]
+) -> None:
     made = Item(
         **{
             **dict.fromkeys("ij", 1),

@@ -207,7 +207,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda o: Scaled(o.price), "are not its fields"),
     (lambda o: CountedAmount(o.price), "own __new__"),
     (lambda o: Added(o.price), "metaclass"),
-    (lambda o: o.user == "\ud83d", "no form in UTF-8"),
+    (lambda o: o.user == "\ud83d", "cannot be encoded as UTF-8"),
     (lambda o: Line(o), "is an object"),
     (lambda o: Line(o.user, 1.0, "", 1), "wrong arguments"),  # type: ignore[call-arg]
     (lambda o: o.price + undefined_name, "not defined"),  # type: ignore[name-defined]  # noqa: F821
@@ -227,7 +227,7 @@ def test_function_that_cannot_be_recorded_is_refused_with_reason(
     assert "Hint: " in str(raised.value)
 
 
-def test_refusal_names_file_and_line() -> None:
+def test_error_of_refused_function_names_file_and_line() -> None:
     with pytest.raises(TopologyError) as raised:
         columns(chosen)
     line = chosen.__code__.co_firstlineno
@@ -266,7 +266,7 @@ def test_function_whose_local_variables_multiply_its_operations_is_refused() -> 
         columns(huge)
 
 
-def test_constants_are_those_of_the_call() -> None:
+def test_recorded_function_keeps_constants_of_its_recording() -> None:
     found = [recorded(lambda o: o.price * factor) for factor in (1, 2)]  # noqa: B023
     assert [each(ORDER) for each in found] == [2.5, 5.0]
     assert [str(each.tree) for each in found] == ["(price * 1)", "(price * 2)"]
@@ -278,7 +278,7 @@ def test_negation_of_a_comparison_is_logical_by_records() -> None:
     assert found(Order("bob", 0.5, 1)) is True
 
 
-def test_function_by_records_creates_objects_and_tests_none() -> None:
+def test_function_by_records_creates_objects_and_tests_for_none() -> None:
     assert recorded(lambda o: Line(o.user, o.price))(ORDER) == Line("ann", 2.5)
     assert recorded(lambda o: is_null(o.user))(ORDER) is False
 

@@ -67,5 +67,5 @@ def test_windowed_key_has_frame_of_inner_key() -> None:
     assert list(framed_in(key)) == [FRAMED]
 
 
-def test_value_that_is_no_serde_is_its_own_plain_form() -> None:
+def test_value_that_is_not_a_serde_is_its_own_plain_form() -> None:
     assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # the invalid argument

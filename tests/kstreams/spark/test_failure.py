@@ -349,7 +349,7 @@ def test_any_exception_of_worker_arrives_typed(error: BaseException) -> None:
     ],
     ids=str,
 )
-def test_marked_text_whose_fields_are_no_error_is_rejected(change: dict[str, Any]) -> None:
+def test_marked_text_whose_fields_are_not_an_error_is_rejected(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"expected|field"):
         from_json({**to_json(KStreamsError("x"), 100), **change})
 

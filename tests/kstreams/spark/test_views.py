@@ -85,7 +85,9 @@ def test_app_begins_with_fork_and_leaves_original_unchanged(bench: Bench) -> Non
             assert dict(view.items()) == {key: 2 * n for key, n in EXPECTED.items()}
 
 
-def test_fork_on_other_topics_begins_at_time(bench: Bench) -> None:
+def test_fork_with_start_time_has_no_positions_and_reads_topics_from_that_time(
+    bench: Bench,
+) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())

@@ -141,7 +141,9 @@ def run(make: Make, app: App, size: int) -> tuple[Written, dict[str, str]]:
 
 
 @pytest.mark.parametrize("size", [1, 3, 1_000], ids=["one", "three", "all"])
-def test_streams_write_results_of_builder_for_each_batch_size(name: str, size: int) -> None:
+def test_topology_of_streams_writes_same_results_as_topology_of_builder(
+    name: str, size: int
+) -> None:
     fluent, built = forms_of(name)
     written, last = run(fluent, APPS[name], size)
     assert (written, last) == run(built, APPS[name], size)
@@ -149,14 +151,16 @@ def test_streams_write_results_of_builder_for_each_batch_size(name: str, size: i
     assert {key: last.get(key) for key in expected} == expected
 
 
-def test_streams_execute_nodes_by_columns_as_builder_does(name: str) -> None:
+def test_topology_of_streams_runs_as_many_nodes_by_columns_as_topology_of_builder(
+    name: str,
+) -> None:
     one, other = (
         Counter(re.findall(r"execution: (\w+)", make().describe())) for make in forms_of(name)
     )
     assert one == other
 
 
-def test_streams_have_groups_and_stores_of_builder(name: str) -> None:
+def test_topology_of_streams_has_same_groups_and_stores_as_topology_of_builder(name: str) -> None:
     shapes = [
         sorted(
             (len(group.entries), [spec.kind.name for spec in group.stores]) for group in t.groups

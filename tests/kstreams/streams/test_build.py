@@ -95,7 +95,7 @@ def test_join_of_stream_without_range_of_times_is_error_with_hint() -> None:
     assert "Hint: join(other.within(minutes(5), grace=minutes(1)), ...)" in text
 
 
-def test_second_over_and_cogroup_of_a_part_are_errors() -> None:
+def test_second_over_and_cogroup_after_over_are_errors() -> None:
     grouped = Streams("over").stream(TEXTS).group_by_key().over(len)
     assert "is the second over(...) of a stream" in refused(lambda: grouped.over(lambda n: n + 1))
     text = refused(lambda: grouped.cogroup(lambda old, record: record.value, state=INT64))
@@ -108,7 +108,7 @@ def test_supplier_of_no_processor_is_error_of_process() -> None:
     assert "got a supplier of int, expected a Processor" in text
 
 
-def test_classes_rejects_too_few_and_objects() -> None:
+def test_classes_rejects_a_single_class_and_objects_that_are_not_classes() -> None:
     assert "expected 2, 3 or 4 classes" in refused(lambda: classes(Order))  # type: ignore[call-overload]
     assert "expected 2, 3 or 4 classes" in refused(lambda: classes(1, 2))  # type: ignore[call-overload]
 

@@ -98,7 +98,7 @@ def test_stream_joins_itself_and_table_as_of_its_time() -> None:
         assert sorted(record.value for record in driver.read(pairs)) == [11, 12, 21, 22]
 
 
-def test_late_records_and_growing_sessions_are_streams() -> None:
+def test_late_records_and_each_change_of_sessions_are_written_to_topics() -> None:
     minute, visit = TumblingWindows(minutes(1)), SessionWindows(minutes(1))
     per_minute = Topic("per-minute", windowed(TEXT, minute), INT64)
     visits = Topic("visits", windowed(TEXT, visit), INT64, nulls="pass")
@@ -116,7 +116,7 @@ def test_late_records_and_growing_sessions_are_streams() -> None:
         assert None in [record.value for record in driver.read(visits)]
 
 
-def test_global_table_service_processor_and_dead_letters() -> None:
+def test_records_pass_service_global_table_and_processor_or_become_dead_letters() -> None:
     devices = Topic("devices", INT64, TEXT)
     streams = Streams("look-up", on_error=DeadLetter("failed"))
     texts = streams.stream(TEXTS)
@@ -147,7 +147,7 @@ def test_two_streams_are_processed_together_by_key() -> None:
         assert sorted(record.value for record in driver.read(OUT)) == ["5", "x"]
 
 
-def test_loop_sinks_event_time_and_ttl() -> None:
+def test_topology_with_loop_sinks_event_time_and_ttl_writes_expected_results() -> None:
     called: list[int] = []
     streams = Streams("loops")
     sent = streams.stream(TEXTS, event_time=lambda record: len(record.value))

@@ -17,7 +17,7 @@ from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition
-from kstreams.log import Kept, LogContents
+from kstreams.log import LogContents, RetainedSize
 from kstreams.telemetry import recorder as recording
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
@@ -122,8 +122,8 @@ class Keeping(ItemLog[str]):
 
 
 class _Kept(NumberedContents):
-    def kept(self) -> Kept | None:
-        return Kept(3_000, 500)
+    def retained(self) -> RetainedSize | None:
+        return RetainedSize(3_000, 500)
 
 
 def test_live_state_has_bytes_retained_for_log(
@@ -156,7 +156,7 @@ def test_live_state_has_bytes_retained_for_log(
     assert live is not None
     assert live.queries["words"].partitions == {place: Unread(1, 3)}
     assert {n: query.kept for n, query in live.queries.items()} == {
-        "words": {"words": Kept(3_000, 500)},
+        "words": {"words": RetainedSize(3_000, 500)},
         "plain": {},
     }
     found = reader.topology()

@@ -20,6 +20,6 @@ def test_times_out_of_datetime_range_are_printed_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "now", "@", "@x", "2024-13-01", "²"])
-def test_text_that_is_no_point_in_time_raises(text: str) -> None:
+def test_text_that_is_not_a_point_in_time_raises(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # the message of datetime varies
         ms_of(text)

@@ -99,7 +99,7 @@ def test_reset_reports_files_that_cannot_be_read_again(
     assert [record.getMessage() for record in caplog.records] == [warning.format("are deleted")]
     read_files(home, "delete")
     printed: list[str] = []
-    assert reset("app", checkpoint=home.named, tell=printed.append).not_again == tuple(printed)
+    assert reset("app", checkpoint=home.named, report=printed.append).not_again == tuple(printed)
 
 
 def test_reset_keeps_local_state_of_other_checkpoints() -> None:
@@ -137,7 +137,7 @@ def test_reset_rejects_checkpoint_directory_of_another_app() -> None:
     assert (path / "app.json").exists()
 
 
-def test_reset_rejects_directory_that_is_no_checkpoint() -> None:
+def test_reset_rejects_directory_that_is_not_a_checkpoint() -> None:
     Path("home/mine").mkdir(parents=True)
     with pytest.raises(CheckpointMismatchError, match="is not a checkpoint: it has mine"):
         reset("app", checkpoint="home")

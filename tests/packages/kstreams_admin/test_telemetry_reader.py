@@ -158,8 +158,8 @@ def test_keys_of_errors_and_texts_that_may_quote_records_are_not_written() -> No
 
 
 def test_app_is_alive_for_five_heartbeats() -> None:
-    assert LIVING.is_heard(10_000)
-    assert not LIVING.is_heard(10_001)
+    assert LIVING.is_current(10_000)
+    assert not LIVING.is_current(10_001)
     assert LIVING.queries["lines"].lag == 6
 
 

@@ -12,7 +12,7 @@ from kstreams import Embedded
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.ids import TopicPartition
-from kstreams.log import Kept
+from kstreams.log import RetainedSize
 from kstreams.state.log.commits import Commit
 from kstreams.telemetry.formats import LIVE, TOPOLOGY, to_bytes
 from kstreams.telemetry.live import Live, LiveQuery
@@ -91,7 +91,7 @@ def report_waiting(*, waiting: int, seconds_ago: int = 0) -> None:
     """Write a report of the app about its position in a log, and the records that wait in it."""
     heard_ms = SystemClock().now_ms() - 1_000 * seconds_ago
     unread = {TopicPartition("in", 1): Unread(READ, READ + waiting)}
-    query = LiveQuery(0, "job", 5, 0, unread, heard_ms, {"in": Kept(3_000, 500)})
+    query = LiveQuery(0, "job", 5, 0, unread, heard_ms, {"in": RetainedSize(3_000, 500)})
     live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
     node = NodeOutline("in", "source", "in", log="changes of a table")
     outline = Outline("viewed", "", (GroupOutline("in", "in", PARTITIONS, (node,)),))

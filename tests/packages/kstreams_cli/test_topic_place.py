@@ -100,10 +100,10 @@ def test_secret_on_the_command_line_logs_a_warning_and_is_not_shown(tmp_path: Pa
     assert "hunter2" not in warned.output + silent.output
 
 
-def test_place_seen_once_has_exactly_once_delivery_on_kafka_and_is_unchanged_otherwise() -> None:
+def test_exactly_once_changes_delivery_on_kafka_and_leaves_embedded_topics_unchanged() -> None:
     embedded = place()
-    assert embedded.seen_once() is embedded
-    assert place(bootstrap="b:1").seen_once().connection == Kafka("b:1", delivery="exactly-once")
+    assert embedded.exactly_once() is embedded
+    assert place(bootstrap="b:1").exactly_once().connection == Kafka("b:1", delivery="exactly-once")
 
 
 def test_client_options_of_environment_apply_only_to_its_brokers() -> None:

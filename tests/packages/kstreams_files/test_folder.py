@@ -295,7 +295,7 @@ def test_whole_format_reads_file_as_one_record(tmp_path: Path) -> None:
         assert driver.read_values(named) == {"a": "one\ntwo\n", "b": ""}
 
 
-def test_read_of_late_offsets_of_large_file_begins_at_a_mark_near_them(tmp_path: Path) -> None:
+def test_read_near_end_of_large_file_begins_at_nearest_earlier_mark(tmp_path: Path) -> None:
     rows = [f"{number:09}{'x' * 91}" for number in range(120_000)]
     write(tmp_path, a="\n".join(rows))
     log = lines(tmp_path)

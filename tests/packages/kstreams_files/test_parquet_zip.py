@@ -93,7 +93,7 @@ def test_damaged_row_group_does_not_affect_other_row_groups(tmp_path: Path) -> N
     assert dropped == {"skipped-DeserializationError": 2_000}
 
 
-def test_read_of_late_parquet_rows_begins_at_their_row_group(tmp_path: Path) -> None:
+def test_read_near_end_of_parquet_file_begins_at_row_group_of_first_row(tmp_path: Path) -> None:
     rows = 300_000
     table = pa.table({"item": [f"{n:032}" for n in range(rows)], "count": range(rows)})
     parquet(tmp_path, "a", table, row_group_size=100_000, use_dictionary=False)

@@ -16,7 +16,7 @@ from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.clock import FakeClock
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
-from kstreams.log import Kept
+from kstreams.log import RetainedSize
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.topic_counts import TopicCounts
@@ -121,7 +121,7 @@ def with_telemetry(path: Path, *, heard_ms: int) -> None:
         counters.add(report(batch, query="in"))
     unread = {TopicPartition("in", 2): Unread(4, 9, heard_ms - 1_500)}
     unread[TABLE] = Unread(3, 5)
-    kept = {"table": Kept(3_000, 500), "other": Kept(70)}
+    kept = {"table": RetainedSize(3_000, 500), "other": RetainedSize(70)}
     query = LiveQuery(2, "job", 5, 1, unread, heard_ms, kept)
     live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
     nodes = (
@@ -164,7 +164,7 @@ def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
     assert found[f"kstreams_source_lag_seconds{{{place}}}"] == 2.5
 
 
-def test_lag_of_a_log_that_is_no_topic_comes_from_telemetry(tmp_path: Path) -> None:
+def test_lag_of_a_log_that_is_not_a_topic_comes_from_telemetry(tmp_path: Path) -> None:
     """Topics are read, and the app has reported the state of a slot."""
     committed(tmp_path / "c")
     with_telemetry(tmp_path / "c", heard_ms=60_000)

@@ -153,7 +153,7 @@ def test_results_of_failed_record_are_not_written() -> None:
         assert [record.value for record in driver.results(every)] == ["one", "two"]
 
 
-def test_add_sink_rejects_target_that_is_no_sink() -> None:
+def test_add_sink_rejects_target_that_is_not_a_sink() -> None:
     builder = TopologyBuilder("x")
     words = builder.add_source("words", WORDS)
     with pytest.raises(TopologyError, match="add_sink: target is"):

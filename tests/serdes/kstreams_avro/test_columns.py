@@ -178,7 +178,7 @@ def test_windows_aggregate_field_of_avro_values_by_columns(execution: Any) -> No
     }
 
 
-def test_count_of_64_bits_is_preserved() -> None:
+def test_integer_field_of_64_bits_is_read_unchanged_by_columns() -> None:
     serde = avro_serde(Order)
     column = serde.serialize_many([Order(0.0, 2**62)])
     assert serde.field(column, "count", INT64.arrow_type).to_pylist() == [2**62]

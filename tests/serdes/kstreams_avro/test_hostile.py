@@ -105,7 +105,7 @@ def test_bad_avro_bytes_raise_error_that_names_field(data: bytes, text: str) -> 
         ),
         ('{"type":"fixed","name":"F","size":3}', b"ab", "cut short"),
         ('"double"', b"1234567", "cut short"),
-        ('{"type":"int","logicalType":"date"}', number(2**31 - 1), "no date of the years"),
+        ('{"type":"int","logicalType":"date"}', number(2**31 - 1), "is not a date of the years"),
         (
             '{"type":"long","logicalType":"time-micros"}',
             number(-1),

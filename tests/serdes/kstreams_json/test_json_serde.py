@@ -350,7 +350,7 @@ def test_json_serde_of_type_without_json_encoding_is_refused_at_the_call(type_: 
         json_serde(type_)
 
 
-def test_json_serde_of_argument_that_is_no_type_is_refused_at_the_call() -> None:
+def test_json_serde_of_argument_that_is_not_a_type_is_refused_at_the_call() -> None:
     with pytest.raises(TypeError):
         json_serde(3)  # type: ignore[call-overload]  # wrong on purpose
 

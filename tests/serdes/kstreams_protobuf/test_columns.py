@@ -200,7 +200,7 @@ def test_proto2_defaults_in_columns_equal_message_attributes() -> None:
     assert serde.field(column, "rate", pa.float64()).to_pylist() == [float("-inf")] * 2
 
 
-def test_field_method_refuses_field_that_is_no_number() -> None:
+def test_field_method_refuses_field_that_is_not_a_number() -> None:
     column = EVERYTHING.to_arrow(
         binary(Everything(a_string="12", a_uint64=1 << 63).SerializeToString())
     )

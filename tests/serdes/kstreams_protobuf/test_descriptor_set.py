@@ -76,7 +76,7 @@ def test_wrong_message_name_is_refused_with_similar_names(path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff\xff", b"\x0a\x05abc", b"#!/bin/sh", b"\x0a\x02\x0a\xff"])
-def test_file_that_is_no_descriptor_set_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_file_that_is_not_a_descriptor_set_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ValueError, match=r"set of descriptors|no message"):
         descriptor_serde(tmp_path / "x", NAME)

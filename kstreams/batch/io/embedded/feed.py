@@ -1,4 +1,4 @@
-"""Feed a pipeline from embedded topics, and publish what its tasks have staged."""
+"""Feed a query from embedded topics, and publish what its tasks have staged."""
 
 from __future__ import annotations
 

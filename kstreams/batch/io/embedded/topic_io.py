@@ -91,7 +91,7 @@ class EmbeddedIO(TopicIO):
 
     @override
     def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> list[Output]:
-        """Stage a batch's output in files, by sink, topic and partition.
+        """Stage a batch's output in files, by sink, topic and partition; return their references.
 
         Large output of a sink is divided into pieces, each with its own files.
         """

@@ -1,4 +1,4 @@
-"""Feed a pipeline from logs, and from the topics of a connection."""
+"""Feed a query from logs, and from the topics of a connection."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.connection import TopicEnds
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
-from kstreams.log import Keeps, Kept, Log, LogContents, ReadOnce
+from kstreams.log import Log, LogContents, ReadOnce, RetainedSize, RetainsUncommitted
 
 __all__ = ("LogPositions",)
 
@@ -30,7 +30,7 @@ class LogPositions:
         self._others = others
         self._logs = logs
         self._opened: dict[str, LogContents] = {}
-        self._told: dict[str, tuple[float, TopicEnds]] = {}
+        self._last_ends: dict[str, tuple[float, TopicEnds]] = {}
 
     def of(self, name: str) -> LogContents | None:
         """Return the contents of a log; None if the name is not that of a log."""
@@ -51,12 +51,12 @@ class LogPositions:
             return self._others.ends(topic)
         with _named(topic):
             found = TopicEnds(log.log_id, log.ends())
-        self._told[topic] = time.monotonic(), found
+        self._last_ends[topic] = time.monotonic(), found
         return found
 
     def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
         """Return the last result of `ends` if it is younger than `look_every_s`, else a new one."""
-        at, found = self._told.get(topic, (0.0, None))
+        at, found = self._last_ends.get(topic, (0.0, None))
         if found is not None and time.monotonic() - at < look_every_s:
             return found
         return self.ends(topic)
@@ -119,13 +119,13 @@ class LogPositions:
                 with _named(name):
                     log.committed(offsets)
 
-    def kept(self) -> dict[str, Kept]:
+    def retained(self) -> dict[str, RetainedSize]:
         """Return the retained uncommitted data of logs, by name."""
-        found: dict[str, Kept] = {}
+        found: dict[str, RetainedSize] = {}
         for name, opened in self._opened.items():
             log: object = opened
-            if isinstance(log, Keeps) and (kept := log.kept()) is not None:
-                found[name] = kept
+            if isinstance(log, RetainsUncommitted) and (retained := log.retained()) is not None:
+                found[name] = retained
         return found
 
     def _read_once(self, name: str) -> ReadOnce | None:

@@ -52,7 +52,7 @@ class RateLimitEmitter(Emitter):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Collect a change that the current record causes, for `around`."""
+        """Collect a change of the current record, which `around` then forwards or buffers."""
         self._changes.append((start, end, stamped))
 
     def around(self, process: Process) -> Process:

@@ -159,6 +159,6 @@ def test_damaged_message_field_raises_typed_error(content: Content, name: str, d
     [b"", b"\0\0", b"\0\0\0\2[]", b"\0\0\0\1{", b'\0\0\0\x0f["what",0,0,{}]', b"\xff" * 9],
     ids=["nothing", "cut", "empty", "no-json", "another-kind", "no-utf-8"],
 )
-def test_unpacking_bytes_that_are_no_message_raises_execution_error(payload: bytes) -> None:
+def test_unpacking_bytes_that_are_not_a_message_raises_execution_error(payload: bytes) -> None:
     with pytest.raises(ExecutionError, match="a message between driver and workers cannot be read"):
         Envelope.unpack(payload)

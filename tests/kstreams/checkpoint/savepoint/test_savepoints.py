@@ -76,7 +76,9 @@ def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
-def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: str) -> None:
+def test_files_of_savepoints_with_unusual_names_stay_in_savepoint_folder(
+    tmp_path: Path, name: str
+) -> None:
     app = filled(tmp_path, kv())
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     savepoints = Savepoints(app.checkpoint, app.objects)
@@ -89,7 +91,9 @@ def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: 
     assert not made.exists()
 
 
-def test_savepoint_name_is_unique_and_unknown_name_lists_existing(tmp_path: Path) -> None:
+def test_duplicate_savepoint_name_is_rejected_and_error_of_unknown_name_lists_existing_ones(
+    tmp_path: Path,
+) -> None:
     app = saved(tmp_path)
     savepoints = Savepoints(app.checkpoint, app.objects)
     with pytest.raises(SavepointError, match="already"):
@@ -161,7 +165,9 @@ def test_fork_has_state_and_offsets_and_outlives_original(tmp_path: Path) -> Non
         assert contents(made, pointer, task) == {"a": 1, "b": 2}
 
 
-def test_fork_on_other_topics_begins_at_time(tmp_path: Path) -> None:
+def test_fork_with_start_time_has_no_positions_and_reads_topics_from_that_time(
+    tmp_path: Path,
+) -> None:
     saved(tmp_path / "one")
     when = datetime(2024, 1, 1, tzinfo=timezone.utc)
     made = fork(ForkSource(tmp_path / "one", "before", start=when), tmp_path / "two", "copy")

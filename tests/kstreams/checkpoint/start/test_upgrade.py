@@ -271,7 +271,7 @@ def fill_versions(overlay: Overlay) -> None:
         live.put("c", value, time)
 
 
-def test_migration_of_versioned_store_keeps_times_and_drops_none_at_its_time(
+def test_migration_of_versioned_store_keeps_times_and_turns_none_into_deletion_at_its_time(
     tmp_path: Path,
 ) -> None:
     app = AppCheckpoint(tmp_path, topology(versioned()))

@@ -43,7 +43,7 @@ def test_begin_removes_done_notes_of_batches_after_last_commit(tmp_path: Path, l
     assert notes.last() == last
 
 
-def test_done_notes_ignore_files_whose_name_is_no_number(tmp_path: Path) -> None:
+def test_done_notes_ignore_files_whose_name_is_not_a_number(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path)
     for name in ("7", ".9.crc", "x", "²", "-8"):
         (tmp_path / name).touch()

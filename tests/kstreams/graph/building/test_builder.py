@@ -116,7 +116,7 @@ def test_invalid_supplier_fails_at_the_call(supplier: Any, text: str) -> None:
     assert "Hint: pass the class itself" in str(caught.value)
 
 
-def test_parent_that_is_no_node_fails_at_the_call() -> None:
+def test_parent_that_is_not_a_node_fails_at_the_call() -> None:
     builder: Any = TopologyBuilder("parents")
     with pytest.raises(TopologyError, match="a parent of node 'x' is a str, not a node"):
         builder.add_processor("x", Keeps, "lines")

@@ -48,14 +48,14 @@ def failure() -> KStreamsError:
     return caught.value
 
 
-def test_nodes_have_the_origin_of_the_innermost_block() -> None:
+def test_nodes_have_the_origin_of_the_innermost_origin_block() -> None:
     nodes = made().nodes
     found = {name: node.origin for name, node in nodes.items()}
     two, three = CallSite(SHOP, 2), CallSite(SHOP, 3)
     assert found == {"lines": None, "halve": two, "edge": three, "even": two, "out": None}
 
 
-def test_origin_is_no_part_of_the_topology() -> None:
+def test_origins_of_nodes_do_not_change_the_topology() -> None:
     one, other = made(), made(with_origins=False)
     assert one.fingerprint() == other.fingerprint()
     assert one.shape() == other.shape()
@@ -63,7 +63,7 @@ def test_origin_is_no_part_of_the_topology() -> None:
     assert sink == other.nodes["out"]
 
 
-def test_block_that_raises_restores_the_origin_and_locates_the_error() -> None:
+def test_origin_block_that_raises_adds_its_origin_to_the_error_and_ends() -> None:
     builder = TopologyBuilder("shop")
     lines = builder.add_source("lines", LINES)
     wrong: Any = 7
@@ -75,7 +75,7 @@ def test_block_that_raises_restores_the_origin_and_locates_the_error() -> None:
     assert builder.build().nodes["out"].origin is None
 
 
-def test_error_of_the_block_itself_keeps_its_class() -> None:
+def test_error_raised_in_origin_block_keeps_its_class() -> None:
     builder = TopologyBuilder("shop")
     with pytest.raises(KeyError), builder.origin(CallSite(SHOP, 4)):
         raise KeyError("a")
@@ -150,7 +150,7 @@ def test_error_of_a_node_has_its_origin() -> None:
     assert "node 'halve', defined at 'shop.py:2'" in str(error)
 
 
-def test_error_keeps_its_origin_on_the_way_to_the_driver() -> None:
+def test_error_sent_from_worker_to_driver_keeps_its_origin() -> None:
     found = from_json(json.loads(json.dumps(to_json(failure(), 1_000))))
     assert found.where.origin == "shop.py:2"
 
@@ -161,7 +161,7 @@ def test_failure_keeps_the_origin_in_telemetry() -> None:
     assert read.where["origin"] == "shop.py:2"
 
 
-def test_outline_has_origins_and_reads_outlines_without() -> None:
+def test_outline_has_origins_and_outline_without_origins_can_be_read() -> None:
     topology = made()
     outline = Outline.of(topology, {group.name: 1 for group in topology.groups})
     data = json.loads(json.dumps(outline.to_json()))

@@ -92,7 +92,7 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
-def test_error_of_unequal_partition_counts_before_store_names_node_of_store(
+def test_error_of_unequal_partition_counts_names_nodes_that_use_the_store(
     wire: Callable[[TopologyBuilder, Any, Any], None], expected_text: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:

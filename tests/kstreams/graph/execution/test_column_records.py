@@ -82,7 +82,7 @@ def test_operator_above_a_processor_by_records_runs_by_records() -> None:
     assert executions(builder) == {"dear": "records (node 'own' below it runs by records)"}
 
 
-def test_operator_above_an_aggregation_by_records_says_why_both_run_by_records() -> None:
+def test_operator_above_an_aggregation_by_records_has_its_reason_for_records() -> None:
     builder, node = started()
     node = builder.add_processor("dear", filter_(DEAR), node)
     longest: Any = fold(INT64, lambda: 0, lambda state, _: state + 1)
@@ -152,7 +152,7 @@ def test_operator_whose_child_has_another_parent_runs_by_records() -> None:
     assert found["dear"] == "records (node 'both' below it also gets records from other nodes)"
 
 
-def test_operator_below_a_lambda_calls_its_function_and_says_why() -> None:
+def test_operator_below_a_lambda_calls_its_function_and_describe_has_the_reason() -> None:
     builder, node = started(Topic("numbers", TEXT, INT64))
     node = builder.add_processor("more", map_values(NEXT), node)
     node = builder.add_processor("some", filter_(ABOVE_ONE), node)

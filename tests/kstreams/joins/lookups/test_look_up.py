@@ -160,7 +160,7 @@ def test_lookup_call_that_fails_after_retries_fails_only_its_records(
     assert [row.key for row in letters] == ([] if on_error == "skip" else [b"a", b"a"])
 
 
-def test_lookup_answer_that_is_no_mapping_is_rejected() -> None:
+def test_lookup_answer_that_is_not_a_mapping_is_rejected() -> None:
     async def ask(names: Sequence[str]) -> Mapping[str, str]:
         return list(names)  # type: ignore[return-value]
 

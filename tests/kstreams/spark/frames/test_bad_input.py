@@ -85,7 +85,7 @@ def test_frame_missing_for_topic_or_given_for_unread_topic_is_rejected(streams: 
         transform_frames(word_count(), {LINES: frame, NUMBERS: frame}, packages=())
 
 
-def test_input_that_is_no_frame_or_frames_of_different_sessions_are_rejected(
+def test_input_that_is_not_a_frame_or_frames_of_different_sessions_are_rejected(
     streams: Streams,
 ) -> None:
     with pytest.raises(CompileError, match="of 'lines' must be a Spark DataFrame, not list"):

@@ -228,7 +228,7 @@ def test_error_on_machine_without_java_lists_checked_places() -> None:
         pytest.param("\0\1\2", "does not start", id="not a program"),
     ],
 )
-def test_file_that_is_no_java_is_rejected(tmp_path: Path, script: str, reason: str) -> None:
+def test_file_that_is_not_java_is_rejected(tmp_path: Path, script: str, reason: str) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").write_text(script)
     (tmp_path / "bin" / "java").chmod(0o755)

@@ -27,14 +27,14 @@ spark.stop()
 """
 
 
-def test_start_is_fast_by_default_and_plain_on_request() -> None:
+def test_start_of_spark_is_fast_by_default_and_plain_on_request() -> None:
     assert not is_plain_start({})
     assert not is_plain_start({SETTING: "fast"})
     assert is_plain_start({SETTING: "plain"})
     assert begin_jvm({SETTING: "plain"}) is None
 
 
-def test_unknown_value_is_rejected_with_the_known_values() -> None:
+def test_unknown_value_of_startup_setting_is_rejected_with_the_known_values() -> None:
     with pytest.raises(CompileError, match="'slow'") as caught:
         is_plain_start({SETTING: "slow"})
     assert "fast, plain" in str(caught.value.hint)

@@ -91,7 +91,7 @@ def test_record_without_time_gets_time_of_its_partition(missing: int) -> None:
     assert times(run(task, missing, 9, missing)) == [7, 9, 9]
 
 
-def test_replacement_time_is_the_last_time_of_the_same_partition() -> None:
+def test_partition_time_policy_uses_last_time_of_the_same_partition() -> None:
     task = task_of(value_of, invalid_time="partition-time")
     one, two = queue_of([("k", 7, 0)]), queue_of([("k", 4, 0), ("k", 99, 0)], partition=1)
     assert sorted(times(task.run(one, two))) == [4, 4, 7]
