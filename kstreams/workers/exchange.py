@@ -87,7 +87,7 @@ class Exchange:
     """Sends records to tasks in other workers, and collects the records for this worker's tasks.
 
     Received records are in memory up to a limit, and in a file above it. So a receiver never stops
-    to read, and a sender waits only for the receiver's disk.
+    reading, and a sender waits only for the receiver's disk.
 
     Args:
         address: The address to listen at: the path of a Unix socket, or a host and the port 0.

@@ -69,7 +69,7 @@ def object_name_parts(name: str) -> tuple[str, ...]:
     parts = tuple(name.split("/"))
     if any(part == "" or part.startswith(".") or "\0" in part for part in parts):
         raise InvalidNameError(
-            f"{shown_name(name)} is no object name: the parts between slashes must not be empty, "
+            f"{shown_name(name)} is not an object name: the parts between slashes must not be empty, "
             "begin with a dot or have a null character",
             name=name,
             hint="",

@@ -1,4 +1,4 @@
-"""Stands in for the list of a store's changes between two batches: it rejects each change."""
+"""Rejects changes of a store between two batches, in place of the list of its changes."""
 
 from __future__ import annotations
 

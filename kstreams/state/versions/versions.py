@@ -247,7 +247,7 @@ class TaskVersions:
             if pointer.version == 0:
                 self._local.discard(directory)
                 raise
-            _LOG.warning("task %s: restoring, local state is of no use: %s", self._log.task, error)
+            _LOG.warning("task %s: restoring, the local state is unusable: %s", self._log.task, error)
         self._local.discard(directory)
         if source is not None:
             with self._local.exclusive():
@@ -265,7 +265,7 @@ class TaskVersions:
             if self._restored_after(pointer, f"{attempt}-base", stores):
                 return
         except StoreOpenError as error:
-            _LOG.warning("task %s: local state is of no use: %s", self._log.task, error)
+            _LOG.warning("task %s: the local state is unusable: %s", self._log.task, error)
         with self._local.exclusive():
             base = self._local.begin(f"{attempt}-base")
         self._complete(pointer, base, stores, after=None)

@@ -26,7 +26,7 @@ def test_directory_log_settings_open_the_given_directory(tmp_path: Path) -> None
 def test_names_outside_of_directory_are_rejected(tmp_path: Path, name: str) -> None:
     store = DirectoryObjectStore(tmp_path / "log")
     for call in (lambda: store.put_if_absent(name, b""), lambda: store.get(name)):
-        with pytest.raises(ValueError, match="is no object name"):
+        with pytest.raises(ValueError, match="is not an object name"):
             call()
 
 
