@@ -84,17 +84,24 @@ def test_programs_of_all_pages_pass_strict_type_checks(
     cache = str(pytestconfig.cache.mkdir("mypy"))
     files = map(str, sorted(tmp_path.glob("*.py")))
     command = [sys.executable, "-m", "mypy", "--cache-dir", cache, *files]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    stubs = {**os.environ, "MYPYPATH": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=_ROOT, env=stubs, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _save_typed(page: Path, folder: Path) -> None:
     """Save the last version of each program of a page under a name with the page's name."""
     prefix = f"{page.stem.replace('-', '_')}__"
+    files = [step for step in steps_of(page) if isinstance(step, File)]
+    for file in files:
+        if file.name.endswith(".proto"):
+            (folder / file.name).write_text(file.text)
+            command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--pyi_out=.", file.name]
+            subprocess.run(command, cwd=folder, check=True)
     programs = {
-        step.name.removesuffix(".py"): step.text
-        for step in steps_of(page)
-        if isinstance(step, File) and step.name.endswith(".py")
+        step.name.removesuffix(".py"): step.text for step in files if step.name.endswith(".py")
     }
     for name, text in programs.items():
         for other in programs:
