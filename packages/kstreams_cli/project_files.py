@@ -11,7 +11,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from kstreams.errors import InvalidNameError, KStreamsError
+from kstreams.errors import ExecutionError, InvalidNameError, KStreamsError
 
 __all__ = ("ProjectExistsError", "create_project", "package_of")
 
@@ -51,7 +51,7 @@ def create_project(name: str, directory: Path) -> tuple[str, ...]:
     Raises:
         InvalidNameError: The name is invalid for a project, or its package would hide a module.
         ProjectExistsError: The directory, or a file of this name, exists.
-        OSError: The files cannot be written.
+        ExecutionError: The directory or a file cannot be written.
     """
     _check(name)
     try:
@@ -61,11 +61,23 @@ def create_project(name: str, directory: Path) -> tuple[str, ...]:
             f"cannot create project {name!r}: {directory} exists",
             hint="choose another name, or remove it.",
         ) from exc
+    except OSError as exc:
+        raise _failed(name, exc) from exc
     try:
         return tuple(sorted(_write(name, directory)))
-    except BaseException:
+    except BaseException as exc:
         shutil.rmtree(directory, ignore_errors=True)
+        if isinstance(exc, OSError):
+            raise _failed(name, exc) from exc
         raise
+
+
+def _failed(name: str, exc: OSError) -> ExecutionError:
+    return ExecutionError(
+        f"cannot create project {name!r}: {exc}",
+        hint="check that this user may write to the current directory, and that the disk has free "
+        "space.",
+    )
 
 
 def _check(name: str) -> None:

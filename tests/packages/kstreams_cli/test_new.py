@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.errors import InvalidNameError
+from kstreams.errors import ExecutionError, InvalidNameError
 from kstreams_cli import project_files
 from kstreams_cli.project_files import ProjectExistsError, create_project, package_of
 from tests.support.cli.command_line import kstreams, say
@@ -169,6 +169,26 @@ def test_failed_creation_leaves_no_directory(
         return real(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(ExecutionError, match="no space left") as caught:
+        create_project("shop", tmp_path / "shop")
+    assert "free space" in caught.value.hint
+    assert not (tmp_path / "shop").exists()
+
+
+def test_missing_parent_directory_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(ExecutionError, match="cannot create project 'shop'") as caught:
+        create_project("shop", tmp_path / "missing" / "shop")
+    assert "current directory" in caught.value.hint
+
+
+@pytest.mark.parametrize("signal", [KeyboardInterrupt, MemoryError])
+def test_interrupted_creation_leaves_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signal: type[BaseException]
+) -> None:
+    def interrupt(*_: object, **__: object) -> int:
+        raise signal
+
+    monkeypatch.setattr(Path, "write_text", interrupt)
+    with pytest.raises(signal):
         create_project("shop", tmp_path / "shop")
     assert not (tmp_path / "shop").exists()
