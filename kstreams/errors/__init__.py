@@ -20,7 +20,7 @@ Most also derive from a builtin exception, such as `ValueError`.
 A `LostChangesWarning` is not an error: `TopologyBuilder.build` warns of a function that changes its
 own object.
 
-The errors can be pickled. docs/errors.md lists the next step for each error.
+The errors can be pickled. docs/error-reference.md lists causes and remedies of each error.
 
 Example:
     >>> from kstreams import TopologyBuilder

@@ -29,11 +29,18 @@ class ProcessSettings:
 
 
 def main() -> None:
-    """Run the worker whose settings are on the standard input."""
+    """Run the worker whose settings are on the standard input.
+
+    Do nothing if the driver has ended in the meantime, as at the end of a short run.
+    """
     settings: ProcessSettings = pickle.load(sys.stdin.buffer)  # noqa: S301  # the driver's own
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the driver, too
     sys.path[:] = [*dict.fromkeys((*settings.path, *sys.path))]
-    Worker(settings.worker, _keep_import_path).work()
+    try:
+        worker = Worker(settings.worker, _keep_import_path)
+    except (FileNotFoundError, ConnectionError, EOFError):  # the driver accepts no connection
+        return
+    worker.work()
 
 
 def _keep_import_path(folders: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from kstreams_cli.late_group import late_group
 __all__ = ("APPS", "PROGRAM", "STATE", "TOPICS")
 
 APPS = {
+    "new": "new:new",
     "run": "run:run",
     "describe": "describe:describe",
     "counts": "counts:counts",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.pages.steps import File, steps_of
+
 _TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
-_STEP = re.compile(
-    r"^<!-- file: (?P<file>\S+) -->\n```python\n(?P<code>.*?)^```|"
-    r"^```console\n(?P<console>.*?)^```",
-    re.DOTALL | re.MULTILINE,
-)
 _SET_UP = ("python -m venv", ". .venv", "pip install")
 
 
@@ -23,21 +19,15 @@ _SET_UP = ("python -m venv", ". .venv", "pip install")
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_every_step_of_the_tutorial_works(tmp_path: Path) -> None:
-    steps = list(_STEP.finditer(_TUTORIAL.read_text()))
-    assert len(steps) > 8
+    steps = list(steps_of(_TUTORIAL))
+    assert len(steps) > 16
     for step in steps:
-        if step["file"]:
-            (tmp_path / step["file"]).write_text(step["code"])
-        else:
-            _type(step["console"], tmp_path)
-
-
-def _type(console: str, folder: Path) -> None:
-    for command, *shown in (each.splitlines() for each in console.split("$ ") if each):
-        if not command.startswith(_SET_UP):
-            answered = _run(command, folder)
-            for line in shown:
-                assert line in answered, f"$ {command}\n{answered}"
+        if isinstance(step, File):
+            (tmp_path / step.name).write_text(step.text)
+        elif not step.line.startswith(_SET_UP):
+            printed = _run(step.line, tmp_path)
+            for line in step.shown:
+                assert line in printed, f"$ {step.line}\n{printed}"
 
 
 def _run(command: str, folder: Path) -> str:

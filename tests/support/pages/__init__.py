@@ -1,0 +1,1 @@
+"""Pages of the documentation, as tests read them."""
