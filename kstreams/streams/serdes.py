@@ -8,13 +8,14 @@ from types import NoneType
 from typing import Annotated, Any, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from kstreams.errors import TopologyError
+from kstreams.graph.tokens import show
 from kstreams.names import shown_name
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT64
 from kstreams.serde.text import BYTES, TEXT
-from kstreams.streams.functions import may_be_none, shown_type, title_of
+from kstreams.streams.functions import may_be_none, title_of
 from kstreams.windowed import Windowed
 
 __all__ = ("KnownSerde", "SerdeMaker", "Serdes", "TypedSerde", "Unknown", "common_serde", "needed")
@@ -91,7 +92,7 @@ class Serdes:
             if isinstance(other, Serde) and other != plain:
                 self._found[token] = Unknown(
                     f"topics have the serdes {other.name} and {plain.name} for "
-                    f"{shown_type(token)}, and Streams(serdes=[...]) has none"
+                    f"{show(token)}, and Streams(serdes=[...]) has none"
                 )
 
     def of(self, hint: object, call: str) -> KnownSerde:
@@ -124,7 +125,7 @@ class Serdes:
             or bool(getattr(hint, "__parameters__", False))
             or isinstance(hint, TypeVar)
         ):
-            reason = f"Streams(serdes=[...]) has no serde of {shown_type(hint)}"
+            reason = f"Streams(serdes=[...]) has no serde of {show(hint)}"
             return Unknown(reason, missing=True)
         if hint not in self._made:
             self._made[hint] = self._make(self._maker, hint)
@@ -132,7 +133,7 @@ class Serdes:
 
     @staticmethod
     def _make(maker: SerdeMaker, hint: object) -> KnownSerde:
-        name = f"{title_of(maker)}({shown_type(hint)})"
+        name = f"{title_of(maker)}({show(hint)})"
         try:
             made: object = maker(cast("type[Any]", hint))
         except Exception as exc:  # noqa: BLE001  # the user's function, for a type of any kind

@@ -13,6 +13,7 @@ from kstreams.processors.column_form import Need, NodeForm, Output
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.processors.supplier import StoreParameters
+from kstreams.serde.windowed_key import WindowedKeySerde
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
 from kstreams.windows.engine import WindowEngine, engine_of, never_closes
@@ -71,6 +72,12 @@ class WindowedSupplier(Generic[K, V, A]):
     def window_emission(self) -> Emission:
         """Return the emission of results."""
         return self.plan.emit
+
+    @property
+    def windowed_key(self) -> WindowedKeySerde[Windowed[K]] | None:
+        """Return the serde of the keys of results; None if custom windows have another one."""
+        made = self._engine.windowed(self.plan.store.key)
+        return made if isinstance(made, WindowedKeySerde) else None
 
     @property
     def needs_end_of_run(self) -> bool:

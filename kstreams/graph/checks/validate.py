@@ -11,6 +11,7 @@ from kstreams.graph.checks.co_partitioning import serde_problems, shared_store_p
 from kstreams.graph.checks.loops import loop_problems, unfed_loops, with_hops
 from kstreams.graph.checks.origins import with_origins
 from kstreams.graph.checks.type_checks import type_problems
+from kstreams.graph.checks.window_keys import result_keys, window_key_problems
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution.planner import execution_problems
 from kstreams.graph.global_tables import GlobalDefinition
@@ -55,7 +56,9 @@ def validated(
     found.extend(_changelogs(ordered))
     found.extend(shared_store_problems(ordered))
     found.extend(_reads(ordered))
-    found.extend(type_problems(ordered))
+    keys = result_keys(ordered)
+    found.extend(type_problems(ordered, keys))
+    found.extend(window_key_problems(ordered, keys))
     found.extend(_keys(ordered))
     found.extend(serde_problems(ordered))
     groups = partition_groups(ordered, idle_timeout_ms, settle_ms) if not found else ()
