@@ -10,7 +10,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 from kstreams.windowed import Windowed
 
-__all__ = ("WindowedKeySerde", "windows_text", "without_grace")
+__all__ = ("WindowedKeySerde", "windowed_type", "windows_text", "without_grace")
 
 T = TypeVar("T")
 """The type that the serde converts."""
@@ -48,7 +48,16 @@ class WindowedKeySerde(CompositeSerde[T]):
             return False
         if is_dataclass(one):
             return one == two or without_grace(one) == without_grace(two)
-        return one == two or type(one).__eq__ is object.__eq__
+        return bool(one == two) or not any(
+            "__eq__" in vars(each) for each in type(one).__mro__[:-1]
+        )
+
+
+def windowed_type(serde: WindowedKeySerde[Any]) -> object:
+    """Return the type of windowed keys with the type of the keys, if it is known."""
+    kind: Any = Windowed
+    inner = serde.inner.type_token
+    return kind if inner is object else kind[inner]
 
 
 def without_grace(windows: object) -> Parameters:

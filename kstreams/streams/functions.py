@@ -14,7 +14,7 @@ from kstreams.expressions.function import ColumnFunction
 from kstreams.graph.tokens import show
 from kstreams.record import Record
 from kstreams.stored_names import kebab
-from kstreams.streams.lambdas import code_of, is_lambda, read_names, read_type
+from kstreams.streams.lambdas import Untyped, code_of, is_lambda, read_names, read_type
 
 __all__ = (
     "UndeclaredError",
@@ -43,7 +43,15 @@ _MOST_NAMES = 3
 
 
 class UndeclaredError(Exception):
-    """A function does not declare the type of its result; the text has the reason."""
+    """A function does not declare the type of its result; the text has the reason.
+
+    Attributes:
+        argument: The argument of a lambda whose unknown type is the reason, if there is one.
+    """
+
+    def __init__(self, reason: str, argument: Untyped | None = None) -> None:
+        super().__init__(reason)
+        self.argument = argument
 
 
 def returned(function: object, types: Sequence[object]) -> object:
@@ -68,6 +76,8 @@ def returned(function: object, types: Sequence[object]) -> object:
     code = code_of(function)
     if hint is inspect.Signature.empty and code is not None and is_lambda(function):
         hint = read_type(code, types)
+    if isinstance(hint, Untyped):
+        raise UndeclaredError(f"an argument of {title_of(function)} has no known type", hint)
     if hint in (inspect.Signature.empty, Any, object) or isinstance(hint, TypeVar):
         raise UndeclaredError(f"{title_of(function)} does not declare the type of its result")
     return hint

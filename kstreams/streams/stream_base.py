@@ -12,10 +12,11 @@ from kstreams.partitioner import Partitioner
 from kstreams.processors.processor import BaseProcessor
 from kstreams.serde.base import Serde
 from kstreams.stored_names import dashed, kebab
+from kstreams.streams.facts import Facts
 from kstreams.streams.functions import name_of
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts, FreeName, Plan
-from kstreams.streams.serdes import KnownSerde, needed
+from kstreams.streams.plan import FreeName, Plan
+from kstreams.streams.serdes import KnownSerde, needed_each
 from kstreams.topic import default_partitioner
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class StreamBase(Part[K, V]):
     ) -> Stream[K, V2]:
         """Add a processor that keeps the keys; `changes` are changed facts."""
         name = self._free(operation, "" if function is None else name_of(function))
-        return self._then(name, supplier, replace(self._facts, call=call, **changes), must=must)
+        return self._then(name, supplier, self._facts.after(call, **changes), must=must)
 
     def _by_key(self, call: str, other: Facts | None = None) -> StreamBase[K, V]:
         """Return the stream whose equal keys are in one task: this stream, or an edge below it.
@@ -124,7 +125,8 @@ class StreamBase(Part[K, V]):
             owner: The call that names the edge; by default the call that created the stream.
         """
         facts, plan = self._facts, self._plan
-        found, value = needed(key, "key", call), needed(facts.value, "value", call)
+        serdes = needed_each({"key": key, "value": facts.value}, call)
+        found, value = serdes["key"], serdes["value"]
         default = default_partitioner(found)
         place = (found, partitioner or default, partitions)
         for known, stream in self._edges:

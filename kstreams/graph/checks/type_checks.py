@@ -21,7 +21,7 @@ from kstreams.graph.nodes import (
 )
 from kstreams.graph.tokens import accepts, show, without_none
 from kstreams.serde.base import Serde
-from kstreams.serde.windowed_key import WindowedKeySerde, windows_text
+from kstreams.serde.windowed_key import WindowedKeySerde, windowed_type, windows_text
 from kstreams.topic import Topic, TopicChoice
 from kstreams.windowed import Windowed
 
@@ -67,8 +67,8 @@ def _outputs(ordered: list[AnyNode], known: ResultKeys) -> dict[str, _Types]:
 
 
 def _token(serde: object) -> object:
-    if isinstance(serde, WindowedKeySerde) and serde.inner.type_token is not object:
-        return Windowed.__class_getitem__(serde.inner.type_token)
+    if isinstance(serde, WindowedKeySerde):
+        return windowed_type(serde)
     return serde.type_token if isinstance(serde, Serde) else object
 
 

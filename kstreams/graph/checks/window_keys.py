@@ -76,6 +76,7 @@ def _of_results(supplier: object) -> tuple[_Keys, ...]:
 
 def _written(node: AnyNode) -> Iterator[tuple[str, _Keys]]:
     """Yield each serde of windowed keys with which a node writes records, and the place."""
+    places: list[tuple[str, object]] = []
     match node:
         case SinkNode(target=Topic() as topic):
             places = [(f"topic {topic.name!r}", topic.key)]
@@ -88,9 +89,9 @@ def _written(node: AnyNode) -> Iterator[tuple[str, _Keys]]:
         case ProcessorNode():
             places = [(f"store {spec.name!r}", spec.key) for spec in node.keyed]
         case SinkNode() | SourceNode() | LoopNode():
-            return
-    for place, key in places:
-        yield from ((place, serde) for serde in _windowed(key))
+            pass
+    for place, serde in places:
+        yield from ((place, windowed) for windowed in _windowed(serde))
 
 
 def _windowed(key: object) -> tuple[_Keys, ...]:
