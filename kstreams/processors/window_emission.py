@@ -38,6 +38,11 @@ class WindowedKeySupplier(Protocol):
         """
         ...
 
+    @property
+    def window_grace_ms(self) -> int | None:
+        """Return the grace (ms) of the windows; None if stream time never closes them."""
+        ...
+
 
 @runtime_checkable
 class BelowWindowsSupplier(Protocol):

@@ -38,6 +38,8 @@ class Facts:
         nulls: Whether values may be None.
         null_keys: Whether keys may be None.
         moved: Whether the key may have changed, so that tasks share equal keys.
+        delayed: Whether the records are results of windows, whose times the stream time of their
+            task has passed.
         partitioner: The partitioner that determines the tasks of the keys, if it is known.
     """
 
@@ -50,6 +52,7 @@ class Facts:
     nulls: bool = False
     null_keys: bool = False
     moved: bool = False
+    delayed: bool = False
     partitioner: Partitioner | None = None
 
     def after(

@@ -144,6 +144,7 @@ class RecordSteps(StreamBase[K, V]):
             nulls=any(each.nulls for each in all_),
             null_keys=any(each.null_keys for each in all_),
             moved=any(each.moved for each in all_),
+            delayed=any(each.delayed for each in all_),
             partitioner=rules[0] if all(rule == rules[0] for rule in rules) else None,
         )
         name, parents = self._free("merge"), [stream._take() for stream in streams]

@@ -106,6 +106,14 @@ class StreamBase(Part[K, V]):
             return self._edge(call, other.key, other.partitioner)
         return self._edge(call, facts.key, None)
 
+    def _in_time(self, call: str) -> StreamBase[K, V]:
+        """Return the stream as `_by_key`, with a stream time that follows its records.
+
+        Results of windows need an edge: a task below it has the stream time of these results.
+        """
+        stream = self._by_key(call)
+        return stream._edge(call, stream._facts.key, None) if stream._facts.delayed else stream
+
     def _edge(
         self,
         call: str,
@@ -146,7 +154,7 @@ class StreamBase(Part[K, V]):
             node: Node[K, V] = add(own, parent(), key=found, value=value, **options)
             return node
 
-        below = replace(facts, key=found, moved=False, partitioner=place[1])
+        below = replace(facts, key=found, moved=False, delayed=False, partitioner=place[1])
         moved = self._stream(below, make, must=False)
         self._edges.append((place, moved))
         return moved

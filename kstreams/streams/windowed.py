@@ -10,7 +10,7 @@ from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.graph.nodes import Node
 from kstreams.processors.columns import Execution
-from kstreams.processors.emission import Emission, OnClose
+from kstreams.processors.emission import EachUpdate, Emission, OnClose
 from kstreams.serde.base import Serde
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.session.store import SessionStore
@@ -98,7 +98,7 @@ class WindowedStream(Generic[K, V, N]):
     ) -> WindowResults[K, V, Any]:
         grouped, kind, emit = self._grouped, self._kind, self._options["emit"]
         operation, aggregator, value, call = aggregation
-        stream, name = grouped._stream._by_key(call), grouped._named(operation)
+        stream, name = grouped._stream._in_time(call), grouped._named(operation)
         make: Any = partial(window_store, windows=kind)  # type: ignore[arg-type]  # of these kinds
         if isinstance(kind, SlidingWindows):
             make = sliding_store
@@ -111,6 +111,7 @@ class WindowedStream(Generic[K, V, N]):
         nulls = isinstance(kind, SessionWindows) and not isinstance(emit, OnClose)
         key = windowed(spec.key, kind)
         changes: dict[str, Any] = {"label": spec.name, "key": key, "value": value, "nulls": nulls}
+        changes["delayed"] = not isinstance(emit, EachUpdate)
         facts = stream._facts.after(call, null_keys=False, **changes)
         return WindowResults(facts, supplier, stream)
 

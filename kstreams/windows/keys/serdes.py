@@ -160,7 +160,7 @@ class SpanWindowedSerde(WindowedKeySerde[Windowed[K]]):
 
     @override
     def writes_windows_of(self, other: WindowedKeySerde[Any]) -> bool:
-        return isinstance(other, SpanWindowedSerde) and other._kind == self._kind
+        return True  # the encoding has both bounds
 
     def _in_order(self, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         return (ends, starts) if self._kind == "session" else (starts, ends)
