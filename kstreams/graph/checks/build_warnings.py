@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstreams.graph.checks.chained_windows import late_result_warnings
+from kstreams.graph.chained_windows import late_result_warnings
 from kstreams.graph.checks.co_partitioning import framed_key_warnings
 from kstreams.graph.checks.lost_changes import lost_change_warnings
 from kstreams.graph.nodes import AnyNode

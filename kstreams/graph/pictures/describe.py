@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kstreams.graph.checks.chained_windows import Chain, chains
+from kstreams.graph.chained_windows import Chain, chains
 from kstreams.graph.execution.planner import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
