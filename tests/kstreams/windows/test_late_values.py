@@ -62,6 +62,6 @@ def test_grace_longer_by_more_than_the_lateness_accepts_the_record(
         window = (late.start_ms, late.end_ms)
         same = late_of(KINDS[kind](milliseconds(grace + late.lateness_ms)), stream_time, time)
         longer = late_of(KINDS[kind](milliseconds(grace + late.lateness_ms + 1)), stream_time, time)
-        if kind != "sliding":  # whose windows after the one that ends with the record close later
+        if kind != "sliding":  # a later window may still be open
             assert window in {(each.start_ms, each.end_ms) for each in same}
         assert window not in {(each.start_ms, each.end_ms) for each in longer}
