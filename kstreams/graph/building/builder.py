@@ -13,8 +13,7 @@ from kstreams.graph.building.foreign_builder import ForeignBuilder
 from kstreams.graph.building.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.building.loop_builder import LoopBuilder
 from kstreams.graph.building.stream_join_builder import StreamJoinBuilder
-from kstreams.graph.checks.build_warnings import build_warnings
-from kstreams.graph.checks.validate import validated
+from kstreams.graph.checks.validate import build_warnings, validated
 from kstreams.graph.nodes import (
     FunctionSink,
     Node,
