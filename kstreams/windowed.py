@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
-__all__ = ("NEVER_ENDS", "Windowed")
+__all__ = ("NEVER_ENDS", "K_co", "Windowed")
 
 K_co = TypeVar("K_co", covariant=True)
 """Type of the keys."""

@@ -34,6 +34,7 @@ _ALLOWED = {
     ("kstreams.streams.stream", "kstreams.streams.grouped"),
     ("kstreams.streams.stream", "kstreams.streams.table"),
     ("kstreams.streams.table", "kstreams.streams.grouped_table"),
+    ("kstreams.streams.table_joins", "kstreams.streams.table"),
     ("kstreams.streams.windowed", "kstreams.streams.grouped"),
 }
 """Imports inside functions, or only for types, that may close a circle."""

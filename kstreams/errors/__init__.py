@@ -17,8 +17,8 @@ Most also derive from a builtin exception, such as `ValueError`.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 - `ReplayError`: a committed batch cannot be replayed.
 
-A `LostChangesWarning` is not an error: `TopologyBuilder.build` warns of a function that changes its
-own object.
+Two warnings of `TopologyBuilder.build` are not errors: a `LostChangesWarning` for a function that
+changes its own object, and a `LateResultsWarning` for windows that drop results of other windows.
 
 The errors can be pickled. docs/error-reference.md lists causes and remedies of each error.
 
@@ -38,6 +38,7 @@ from kstreams.errors.base import KStreamsError, Where
 from kstreams.errors.building import (
     CompileError,
     KafkaOptionsError,
+    LateResultsWarning,
     LostChangesWarning,
     OptionError,
     PartitionCountError,
@@ -126,6 +127,7 @@ __all__ = (
     "KStreamsError",
     "KafkaOptionsError",
     "KafkaRequestError",
+    "LateResultsWarning",
     "LimitError",
     "LogMismatchError",
     "LoopError",

@@ -7,6 +7,7 @@ from kstreams.errors.base import KStreamsError
 __all__ = (
     "CompileError",
     "KafkaOptionsError",
+    "LateResultsWarning",
     "LostChangesWarning",
     "OptionError",
     "PartitionCountError",
@@ -86,4 +87,42 @@ class LostChangesWarning(UserWarning):
             f"node {self.node!r}: {self.function} changes {self.change}, and the change is lost "
             "between batches: a batch may run in another worker, or again\n"
             "Hint: keep it in a store, in a processor with stores=[...], or aggregate."
+        )
+
+
+class LateResultsWarning(UserWarning):
+    """An aggregation by windows may drop results of another one as late.
+
+    `TopologyBuilder.build` issues this warning. The dropped results are in the aggregation's output
+    for late records, and `BatchReport.dropped` counts them.
+
+    Attributes:
+        node: The aggregation.
+        above: The aggregation whose results are late.
+        same_task: Whether both run in one task; otherwise, the results of several tasks meet.
+        origin: The file and line that define the aggregation; empty if they are not known.
+    """
+
+    def __init__(self, node: str, above: str, same_task: bool, origin: str = "") -> None:  # pickled
+        super().__init__(node, above, same_task, origin)
+        self.node = node
+        self.above = above
+        self.same_task = same_task
+        self.origin = origin
+
+    def __str__(self) -> str:
+        """Return the warning, with a hint."""
+        place = f" at {self.origin}" if self.origin else ""
+        found = f"node {self.node!r}{place} aggregates results of {self.above!r}"
+        if self.same_task:
+            return (
+                f"{found} in the same task: its stream time has passed the windows of the results, "
+                "so most of them are late and are dropped\n"
+                "Hint: put builder.repartition(...) between the nodes, or emit each_update()."
+            )
+        return (
+            f"{found} by windows without a grace: each partition closes its windows by its own "
+            "stream time, so the results of a slower partition are late and are dropped\n"
+            "Hint: give the windows a grace of the longest delay between partitions. idle_timeout "
+            "closes the windows of partitions without records."
         )

@@ -107,7 +107,21 @@ def _is_union(token: object) -> bool:
 
 
 def show(token: object) -> str:
-    """Return the name of a type as it is written in code."""
+    """Return a type as it is written in code; type variables without a value are left out."""
+    token = _bare(token)
     if token is type(None):
         return "None"
-    return token.__name__ if isinstance(token, type) and not get_args(token) else str(token)
+    origin, parts = get_origin(token), get_args(token)
+    if _is_union(token):
+        return " | ".join(map(show, parts))
+    if isinstance(origin, type) and parts:
+        if any(isinstance(part, TypeVar) for part in parts):
+            return origin.__name__
+        return f"{origin.__name__}[{', '.join(map(_shown_part, parts))}]"
+    return token.__name__ if isinstance(token, type) and not parts else str(token)
+
+
+def _shown_part(part: object) -> str:
+    if isinstance(part, list):  # the parameters of a callable
+        return f"[{', '.join(map(show, part))}]"
+    return "..." if part is Ellipsis else show(part)

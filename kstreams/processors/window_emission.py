@@ -1,4 +1,4 @@
-"""Protocols of suppliers that depend on the emission of windowed aggregations."""
+"""Protocols of suppliers of windowed results, and of suppliers that depend on their emission."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from kstreams.processors.emission import Emission
+from kstreams.serde.windowed_key import WindowedKeySerde
 
-__all__ = ("BelowWindowsSupplier", "EndOfRunSupplier", "WindowEmissionSupplier")
+__all__ = (
+    "BelowWindowsSupplier",
+    "EndOfRunSupplier",
+    "WindowEmissionSupplier",
+    "WindowedKeySupplier",
+)
 
 
 @runtime_checkable
@@ -17,6 +23,24 @@ class WindowEmissionSupplier(Protocol):
     @property
     def window_emission(self) -> Emission:
         """Return the emission of windowed results."""
+        ...
+
+
+@runtime_checkable
+class WindowedKeySupplier(Protocol):
+    """A supplier of windowed results, whose windows are known."""
+
+    @property
+    def windowed_key(self) -> WindowedKeySerde[Any] | None:
+        """Return the serde of the keys of results; None if the windows have a serde of their own.
+
+        The serde has the definition of the windows, and the serde of the keys without windows.
+        """
+        ...
+
+    @property
+    def window_grace_ms(self) -> int | None:
+        """Return the grace (ms) of the windows; None if stream time never closes them."""
         ...
 
 

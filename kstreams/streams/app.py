@@ -22,7 +22,9 @@ from kstreams.processors.event_time import (
 )
 from kstreams.processors.on_error import OnError
 from kstreams.serde.base import Serde
-from kstreams.streams.plan import Facts, Plan, call_of
+from kstreams.streams.checks import check_topic, checks_first
+from kstreams.streams.facts import new_facts
+from kstreams.streams.plan import Plan, call_of
 from kstreams.streams.serdes import SerdeMaker, Serdes, TypedSerde, Unknown
 from kstreams.streams.stream import Loop, Stream
 from kstreams.streams.table_sources import TableSources
@@ -74,6 +76,7 @@ class Streams(TableSources):
         """
         return self._plan.builder
 
+    @checks_first(check_topic)
     @checks_options
     def stream(
         self,
@@ -121,7 +124,9 @@ class Streams(TableSources):
         options: dict[str, Any] = {"max_hops": max_hops, "partitioner": partitioner}
         own = plan.owned(name, call)
         made = plan.later(lambda: plan.builder.add_loop(own, key=key, value=value, **options))
-        return Loop(plan, Facts(own, call, key.plain, value.plain, partitioner=partitioner), made)
+        return Loop(
+            plan, new_facts(own, call, key.plain, value.plain, partitioner=partitioner), made
+        )
 
     def from_node(
         self, node: Node[K, V], *, key: Serde[K] | None = None, value: Serde[V] | None = None
@@ -135,7 +140,7 @@ class Streams(TableSources):
         """
         call = call_of("from_node", repr(node.name))
         unknown = Unknown(f"the call does not give it: {call}")
-        facts = Facts(node.name, call, key or unknown, value or unknown, moved=True)
+        facts = new_facts(node.name, call, key or unknown, value or unknown, moved=True)
         return Stream(self._plan, facts, lambda: node)
 
     def build(self) -> Topology:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 from kstreams.aggregators.field import Field
 from kstreams.expressions.function import ColumnFunction
+from kstreams.graph.tokens import show
 from kstreams.record import Record
 from kstreams.stored_names import kebab
-from kstreams.streams.lambdas import code_of, is_lambda, read_names, read_type
+from kstreams.streams.lambdas import Untyped, code_of, is_lambda, read_names, read_type
 
 __all__ = (
     "UndeclaredError",
@@ -23,7 +24,6 @@ __all__ = (
     "may_be_none",
     "name_of",
     "returned",
-    "shown_type",
     "title_of",
 )
 
@@ -43,7 +43,15 @@ _MOST_NAMES = 3
 
 
 class UndeclaredError(Exception):
-    """A function does not declare the type of its result; the text has the reason."""
+    """A function does not declare the type of its result; the text has the reason.
+
+    Attributes:
+        argument: The argument of a lambda whose unknown type is the reason, if there is one.
+    """
+
+    def __init__(self, reason: str, argument: Untyped | None = None) -> None:
+        super().__init__(reason)
+        self.argument = argument
 
 
 def returned(function: object, types: Sequence[object]) -> object:
@@ -68,6 +76,8 @@ def returned(function: object, types: Sequence[object]) -> object:
     code = code_of(function)
     if hint is inspect.Signature.empty and code is not None and is_lambda(function):
         hint = read_type(code, types)
+    if isinstance(hint, Untyped):
+        raise UndeclaredError(f"an argument of {title_of(function)} has no known type", hint)
     if hint in (inspect.Signature.empty, Any, object) or isinstance(hint, TypeVar):
         raise UndeclaredError(f"{title_of(function)} does not declare the type of its result")
     return hint
@@ -152,7 +162,7 @@ def element_of(hint: object) -> object:
     """Return the type of an iterable's elements; a record counts as a pair of key and value."""
     part = next(iter(get_args(hint)), None)
     if part is None:
-        raise UndeclaredError(f"{shown_type(hint)} does not declare the type of its elements")
+        raise UndeclaredError(f"{show(hint)} does not declare the type of its elements")
     return tuple.__class_getitem__(get_args(part)) if get_origin(part) is Record else part
 
 
@@ -160,7 +170,7 @@ def key_and_value_of(hint: object) -> tuple[object, object]:
     """Return the types of a pair of key and value."""
     parts = get_args(hint)
     if get_origin(hint) is not tuple or len(parts) != 2 or Ellipsis in parts:
-        raise UndeclaredError(f"{shown_type(hint)} is not a pair of key and value")
+        raise UndeclaredError(f"{show(hint)} is not a pair of key and value")
     return parts[0], parts[1]
 
 
@@ -169,8 +179,3 @@ def may_be_none(hint: object) -> bool:
     if get_origin(hint) is Annotated:
         return may_be_none(get_args(hint)[0])
     return get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint)
-
-
-def shown_type(hint: object) -> str:
-    """Return a type as it is written in code."""
-    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)

@@ -36,6 +36,7 @@ from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.stored_names import dashed
 from kstreams.streams.aggregations import Aggregation, result_serde, stored_name
+from kstreams.streams.checks import BOTH_VALUES, ONE_VALUE, STATE_AND_RECORD, without_emit
 from kstreams.streams.functions import name_of
 from kstreams.streams.plan import call_of
 from kstreams.streams.serdes import KnownSerde, common_serde, needed
@@ -57,6 +58,7 @@ W = TypeVar("W")
 A = TypeVar("A")
 """The type of the results."""
 _ONCE = once_per_batch()
+_PLACE_OF_EMIT = "to_stream(emit=...), to(topic, emit=...) or windowed_by(windows, emit=...)"
 _Rows = StoreSpec[TimestampedStore[K, V]] | str | None
 _Kind = TimeWindows | SlidingWindows | SessionWindows
 _Updates = EachUpdate | OncePerBatch | Every | AtMostEvery
@@ -83,14 +85,15 @@ class GroupedStream(Generic[K, V]):
         Raises:
             TopologyError: The method was called before.
         """
+        call = self._stream._call("over", part, ONE_VALUE)
         if self._part is not None:
-            call = self._stream._call("over", part)
             raise TopologyError(
                 f"{call} is the second over(...) of a stream",
                 hint="pass one function that returns the part to aggregate.",
             )
         return GroupedStream(self._stream, part)
 
+    @without_emit(_PLACE_OF_EMIT)
     @checks_options
     def count(
         self,
@@ -102,6 +105,7 @@ class GroupedStream(Generic[K, V]):
         """Count the records of each key; see `KGroupedStream#count`."""
         return self._table(self._counting(), store, ttl, execution)
 
+    @without_emit(_PLACE_OF_EMIT)
     @checks_options
     def reduce(
         self,
@@ -115,6 +119,7 @@ class GroupedStream(Generic[K, V]):
         """Combine the values of each key, two at a time; see `KGroupedStream#reduce`."""
         return self._table(self._reducing(function, value), store, ttl, execution)
 
+    @without_emit(_PLACE_OF_EMIT)
     @checks_options
     def aggregate(
         self,
@@ -184,7 +189,7 @@ class GroupedStream(Generic[K, V]):
 
     def _reducing(self, function: Callable[[V, V], V], value: Serde[V] | None) -> Aggregation:
         stream, part = self._stream, self._part
-        call, found = stream._call("reduce", function), stream._facts.value
+        call, found = stream._call("reduce", function, BOTH_VALUES), stream._facts.value
         if part is not None and value is None:
             found = stream._result(part, None, call).serde
         made = reducing(function, value or needed(found, "value", call))
@@ -221,10 +226,11 @@ class GroupedStream(Generic[K, V]):
         def results(emit: EachUpdate | OncePerBatch) -> Node[K, Any]:
             return plan.builder.add_processor(name, replace(made, emit=emit), parent())
 
-        facts = replace(stream._facts, label=name, call=call, value=value, nulls=False)
+        changes: dict[str, Any] = {"label": name, "value": value, "nulls": False}
+        facts = stream._facts.after(call, null_keys=False, **changes)
         table: Table[K, Any] = Table(
             plan,
-            replace(facts, null_keys=False),
+            facts,
             lambda: plan.builder.aggregate_table(name, made, parent(), ttl=ttl),
             results if ttl is None else None,
         )
@@ -254,7 +260,7 @@ class CogroupedStream(Generic[K, S]):
             TopologyError: The stream has an `over(...)`.
         """
         stream = grouped._stream
-        call = stream._call("cogroup", update)
+        call = stream._call("cogroup", update, STATE_AND_RECORD)
         if grouped._part is not None:
             raise TopologyError(
                 f"{call} follows over(...), but an update gets complete records",
@@ -263,6 +269,7 @@ class CogroupedStream(Generic[K, S]):
         found = stream._result(update, state, call, types=(object, object)).serde
         return CogroupedStream((*self._feeds, (stream, update, found)))
 
+    @without_emit(_PLACE_OF_EMIT)
     def aggregate(self, *, store: _Rows[K, S] = None, ttl: timedelta | None = None) -> Table[K, S]:
         """Return the table of the states; see `CogroupedKStream#aggregate`."""
         streams = [stream for stream, _, _ in self._feeds]
@@ -283,6 +290,6 @@ class CogroupedStream(Generic[K, S]):
             feeds: list[FeedSupplier[K, S]] = [feed(parent(), each) for parent, each in pairs]
             return plan.builder.cogroup(spec.name, *feeds, store=spec, ttl=ttl)
 
-        facts = replace(below[0]._facts, label=spec.name, call=call, key=spec.key, nulls=False)
-        made = replace(facts, value=spec.value, null_keys=False)
+        changes: dict[str, Any] = {"label": spec.name, "key": spec.key, "value": spec.value}
+        made = below[0]._facts.after(call, nulls=False, null_keys=False, **changes)
         return Table(plan, made, plan.later(make))

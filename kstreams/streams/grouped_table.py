@@ -19,9 +19,10 @@ from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.stored_names import dashed
 from kstreams.streams.aggregations import result_serde, stored_name
+from kstreams.streams.checks import BOTH_VALUES, ONE_VALUE, check_function
+from kstreams.streams.facts import Facts, new_facts
 from kstreams.streams.functions import name_of
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts
 from kstreams.streams.serdes import KnownSerde, needed
 from kstreams.streams.table import Table
 
@@ -59,6 +60,7 @@ class GroupedTable(Part[K, V]):
 
     def over(self, part: Callable[[V], W]) -> GroupedTable[K, W]:
         """Aggregate a part of each row: the result of a function, or a `field(...)`."""
+        self._call("over", part, ONE_VALUE)
         before = self._part
         whole = part if before is None else lambda row: part(before(row))
         return GroupedTable(self._rows, self._by, self._facts, whole)
@@ -79,7 +81,8 @@ class GroupedTable(Part[K, V]):
         emit: _Emit = _ONCE,
     ) -> Table[K, V]:
         """Combine the rows of each group; `remove` takes a row out; see `KGroupedTable#reduce`."""
-        call, found = self._call("reduce", function), self._facts.value
+        call, found = self._call("reduce", function, BOTH_VALUES), self._facts.value
+        check_function(remove, BOTH_VALUES, call)
         if self._part is not None and value is None:
             found = self._rows._result(self._part, None, call).serde
         made = reducing(function, value or needed(found, "value", call), remove=remove)
@@ -129,4 +132,4 @@ class GroupedTable(Part[K, V]):
                 spec.name, table(), by, whole, store=spec, emit=emit, value=rows
             )
         )
-        return Table(plan, Facts(spec.name, call, spec.key, value), made)
+        return Table(plan, new_facts(spec.name, call, spec.key, value), made)

@@ -21,11 +21,18 @@ from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.stored_names import dashed
+from kstreams.streams.checks import (
+    BOTH_VALUES,
+    KEY_AND_VALUE,
+    check_foreign_key,
+    check_function,
+    checks_first,
+)
+from kstreams.streams.facts import Facts
 from kstreams.streams.functions import name_of
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts
+from kstreams.streams.plan import call_of
 from kstreams.streams.record_steps import RecordSteps
-from kstreams.streams.serdes import KnownSerde, Unknown
 from kstreams.streams.stream_base import StreamBase
 
 if TYPE_CHECKING:
@@ -79,6 +86,26 @@ class GlobalTable(Part[K, V]):
     def __init__(self, part: Part[K, V], handle: Callable[[], GlobalHandle[K, V]]) -> None:
         super().__init__(part._plan, part._facts)
         self._handle = handle
+
+
+def _wrong_side(call: str, other: object) -> TopologyError:
+    """Return the error of a right side of another kind, with the call for this kind."""
+    hints = {
+        "Stream": "join(other.within(minutes(5), grace=minutes(1)), ...) joins two streams.",
+        "GlobalTable": "join_by(table, lambda key, value: ..., joiner) joins a global table.",
+        "Service": "join_by(service, lambda key, value: ..., joiner) asks a service.",
+        "Table": "select_key(...).join(table, joiner) joins a table by another key.",
+    }
+    kinds = [each.__name__ for each in type(other).__mro__]
+    found = next((kind for kind in kinds if kind in hints), "Stream")
+    between = " without a range of times" if "Stream" in kinds else ""
+    return TopologyError(f"{call} got a {kinds[0]}{between} as its right side", hint=hints[found])
+
+
+def _check_right_side(other: object, operation: str) -> None:
+    """Check that the right side of a join by any key is a global table or a service."""
+    if not isinstance(other, (GlobalTable, Service)):
+        raise _wrong_side(call_of(operation, "..."), other)
 
 
 class JoinSteps(RecordSteps[K, V]):
@@ -143,6 +170,7 @@ class JoinSteps(RecordSteps[K, V]):
         """Join the records of two streams; a missing partner is None; see `KStream#outerJoin`."""
         return self._join("outer-join", joiner, outer(joiner), other, value, execution)
 
+    @checks_first(_check_right_side)
     @checks_options
     def join_by(
         self,
@@ -166,6 +194,7 @@ class JoinSteps(RecordSteps[K, V]):
         """
         return self._join_by("join", joiner, inner(joiner), other, by, value, store)
 
+    @checks_first(_check_right_side)
     @checks_options
     def left_join_by(
         self,
@@ -188,16 +217,13 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None,
         execution: Execution,
     ) -> Stream[K, VO]:
-        call = self._call(how.replace("-", "_"), joiner)
+        call = self._call(how.replace("-", "_"), joiner, BOTH_VALUES)
         if not isinstance(other, Joinable):
-            raise TopologyError(
-                f"{call} got a {type(other).__name__} without a range of times",
-                hint="join(other.within(minutes(5), grace=minutes(1)), ...) joins two streams.",
-            )
+            raise _wrong_side(call, other)
         right = other._facts
-        result, nulls = self._joined_value(joiner, value, call, how, right.value)
+        result, nulls, type_ = self._joined_value(joiner, value, call, how, right)
         stream = self._by_key(call, right)
-        facts = replace(stream._facts, call=call, value=result, nulls=nulls)
+        facts = stream._facts.after(call, value=result, value_type=type_, nulls=nulls)
         name = dashed(self._facts.label, how, right.label)
         return other._joined(stream, JoinCall(name, self, made, facts, execution))
 
@@ -211,12 +237,14 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None,
         store: _Answers[K2, V2],
     ) -> Stream[K, VO]:
-        call = self._call(f"{how.replace('-', '_')}_by", joiner)
+        call = self._call(f"{how.replace('-', '_')}_by", joiner, BOTH_VALUES)
+        check_function(by, KEY_AND_VALUE, call)
+        right = other._facts if isinstance(other, GlobalTable) else None
+        if right is not None:
+            check_foreign_key(by, self._result(by, None, call).type, right, call)
         parent, plan = self._take(), self._plan
-        right: KnownSerde = Unknown(f"a service has none: {call}")
-        right = other._facts.value if isinstance(other, GlobalTable) else right
-        result, nulls = self._joined_value(joiner, value, call, how, right)
-        facts = replace(self._facts, call=call, value=result, nulls=nulls)
+        result, nulls, type_ = self._joined_value(joiner, value, call, how, right)
+        facts = self._facts.after(call, value=result, value_type=type_, nulls=nulls)
         if isinstance(other, Service):
             supplier = look_up(other, made, by=by, store=store)
             return self._then(self._free("ask", name_of(other.ask)), supplier, facts)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import dis
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ("annotations_of", "code_of", "is_lambda", "read_names", "read_type")
+from kstreams.windowed import K_co, Windowed
+
+__all__ = ("Untyped", "annotations_of", "code_of", "is_lambda", "read_names", "read_type")
 
 _ONE = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
 _TWO = frozenset({"LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
@@ -20,7 +23,20 @@ _CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST"})
 _FORMAT = frozenset({"FORMAT_SIMPLE", "FORMAT_VALUE"})
 _SKIPPED = frozenset({"CACHE", "CONVERT_VALUE", "NOP", "RESUME", "RETURN_VALUE"})
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
+_OF_WINDOWED: dict[str, object] = {"key": K_co, "start_ms": int, "end_ms": int}
+"""The attributes of `Windowed`, whose class has no annotations."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Untyped:
+    """The type of an argument whose type is not known.
+
+    Attributes:
+        cause: The reason.
+    """
+
+    cause: object
 
 
 def is_lambda(function: object) -> bool:
@@ -44,6 +60,8 @@ def annotations_of(made: object) -> dict[str, object]:
 
 def read_type(code: CodeType, types: Sequence[object]) -> object:
     """Return the type of a lambda's result, or `object` if the code does not show it.
+
+    If the code would show it for an argument of a known type, the result is that `Untyped`.
 
     The code shows it for an argument, the fields of an argument, constants, f-strings, and tuples
     of these: `lambda _, order: (order.customer, order.day)`.
@@ -85,16 +103,21 @@ def _push(stack: list[object], step: dis.Instruction, known: dict[str, object]) 
 
 
 def _tuple_of(parts: Sequence[object]) -> object:
-    return object if object in parts else tuple.__class_getitem__(tuple(parts))
+    untyped = next((part for part in parts if isinstance(part, Untyped)), object)
+    is_known = object not in parts and untyped is object
+    return tuple.__class_getitem__(tuple(parts)) if is_known else untyped
 
 
 def _field(owner: object, name: str) -> object:
     """Return the type of a field or property of a class; `object` if it is unknown."""
+    if isinstance(owner, Untyped):
+        return owner
     kind = get_origin(owner) or owner
     if not isinstance(kind, type):
         return object
     found = getattr(kind, name, None)
-    made: object = annotations_of(kind).get(name, object)
+    known = _OF_WINDOWED if kind is Windowed else annotations_of(kind)
+    made: object = known.get(name, object)
     if isinstance(found, property):
         made = annotations_of(found.fget).get("return", object)
     if isinstance(made, TypeVar):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Generic, NamedTuple
 
 from kstreams._types import K, V
+from kstreams.graph.tokens import without_none
 from kstreams.joins.common_joiners import left_value, right_value
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.stored_names import dashed
+from kstreams.streams.checks import KEY_AND_VALUE, check_function, check_given
+from kstreams.streams.facts import Facts
 from kstreams.streams.functions import (
     UndeclaredError,
     itself,
@@ -20,17 +22,18 @@ from kstreams.streams.functions import (
     title_of,
 )
 from kstreams.streams.lambdas import code_of, is_lambda
-from kstreams.streams.plan import Facts, FreeName, Plan, call_of
-from kstreams.streams.serdes import KnownSerde, Unknown, needed
+from kstreams.streams.plan import FreeName, Plan, call_of
+from kstreams.streams.serdes import KnownSerde, Unknown, needed_each, type_of
 
-__all__ = ("Part", "Result", "type_of")
+__all__ = ("Part", "Result")
 
 
 class Result(NamedTuple):
-    """The serde of a function's results, and whether these may be None."""
+    """The serde and the type of a function's results, and whether these may be None."""
 
     serde: KnownSerde
     nulls: bool
+    type: object
 
 
 class Part(Generic[K, V]):
@@ -54,8 +57,21 @@ class Part(Generic[K, V]):
         found = self._plan.picture()
         return {**found, "text/plain": f"{self!r} in\n{found['text/plain']}"}
 
-    def _call(self, operation: str, function: object = None) -> str:
-        return call_of(operation, "" if function is None else title_of(function))
+    def _call(
+        self, operation: str, function: object = None, arguments: tuple[str, ...] = ()
+    ) -> str:
+        """Return a call with its file and line.
+
+        Args:
+            operation: The name of the method.
+            function: The argument to show, a function or a class.
+            arguments: The names of the arguments that the function will get; if there are any, the
+                function is checked.
+        """
+        call = call_of(operation, "" if function is None else title_of(function))
+        if arguments:
+            check_function(function, arguments, call)
+        return call
 
     def _free(self, *parts: str) -> FreeName:
         """Return the name of a node without state."""
@@ -79,39 +95,49 @@ class Part(Generic[K, V]):
             types: The types of the function's arguments; by default key and value, or the value.
         """
         if types is None:
-            types = (
-                type_of(self._facts.key, may_be_null=self._facts.null_keys),
-                type_of(self._facts.value, may_be_null=self._facts.nulls),
-            )
+            types = self._facts.argument_types()
             code = code_of(function)
             if code is not None and is_lambda(function):
                 types = types[max(0, len(types) - code.co_argcount) :]
         try:
             hint = pick(returned(function, types))
         except UndeclaredError as exc:
-            return Result(given or Unknown(f"{exc}: {call}"), nulls=False)
-        return Result(given or self._plan.serdes.of(hint, call), may_be_none(hint))
+            unknown: KnownSerde = Unknown(f"{exc}: {call}")
+            if exc.argument is not None and isinstance(exc.argument.cause, Unknown):
+                unknown = exc.argument.cause
+            return Result(given or unknown, nulls=False, type=type_of(given or unknown))
+        if given is not None:
+            check_given(hint, given, call)
+        found = given or self._plan.serdes.of(hint, call)
+        return Result(found, may_be_none(hint), without_none(hint))
 
     def _with_keys_of(self, operation: str, function: object, given: Serde[Any] | None) -> Facts:
         """Return the facts after a function has replaced the keys."""
-        call, by = self._call(operation, function), name_of(function)
-        found, nulls = self._result(function, given, call)
+        call, by = self._call(operation, function, KEY_AND_VALUE), name_of(function)
+        found, nulls, type_ = self._result(function, given, call)
         label = dashed(self._facts.label, f"by-{by}" if by else "rekeyed")
-        return replace(self._facts, label=label, call=call, key=found, null_keys=nulls, moved=True)
+        options: dict[str, Any] = {"null_keys": nulls, "moved": True}
+        return self._facts.after(call, label=label, key=found, key_type=type_, **options)
 
     def _joined_value(
-        self, joiner: object, given: Serde[Any] | None, call: str, how: str, right: KnownSerde
+        self, joiner: object, given: Serde[Any] | None, call: str, how: str, right: Facts | None
     ) -> Result:
-        """Return the serde of a joiner's results, which may be the values of one side."""
-        left = self._facts.value
+        """Return the serde of a joiner's results, which may be the values of one side.
+
+        Args:
+            joiner: The joiner.
+            given: The serde that the call has.
+            call: The call with the joiner.
+            how: `join`, `left-join` or `outer-join`.
+            right: The facts of the right side; None for a service.
+        """
+        left, outer = self._facts, how == "outer-join"
         if joiner is left_value:
-            return Result(given or left, nulls=how == "outer-join")
-        if joiner is right_value:
-            return Result(given or right, nulls=how != "join")
-        types = (
-            type_of(left, may_be_null=how == "outer-join"),
-            type_of(right, may_be_null=how != "join"),
-        )
+            return Result(given or left.value, outer, left.made_value.type)
+        if joiner is right_value and right is not None:
+            return Result(given or right.value, how != "join", right.made_value.type)
+        other = right.value_argument(may_be_null=how != "join") if right is not None else object
+        types = (left.value_argument(may_be_null=outer), other)
         return self._result(joiner, given, call, types=types)
 
     def _store(
@@ -135,23 +161,4 @@ class Part(Generic[K, V]):
             self._plan.owned(given.name, call)
             return given
         own = self._plan.owned(given or name, call)
-        found = {
-            part: needed(known, "key" if part == "key" else "value", call)
-            for part, known in serdes.items()
-        }
-        return make(own, **found)
-
-
-def type_of(known: KnownSerde, *, may_be_null: bool) -> object:
-    """Return the type that a serde converts; `object` if it is unknown."""
-    if not isinstance(known, Serde):
-        return object
-    token = known.type_token
-    return token if token is object or not may_be_null else _optional(token)
-
-
-def _optional(token: Any) -> object:  # noqa: ANN401  # any type
-    try:
-        return token | None
-    except TypeError:
-        return object
+        return make(own, **needed_each(serdes, call))

@@ -14,10 +14,9 @@ from kstreams.call_site import CallSite
 from kstreams.errors import TopologyError
 from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.graph.topology import Topology
-from kstreams.partitioner import Partitioner
-from kstreams.streams.serdes import KnownSerde, Serdes
+from kstreams.streams.serdes import Serdes
 
-__all__ = ("Facts", "FreeName", "Plan", "Step", "call_of")
+__all__ = ("FreeName", "Plan", "Step", "call_of")
 
 T_co = TypeVar("T_co", covariant=True)
 """The type of a builder's handle."""
@@ -41,31 +40,6 @@ def _call_site() -> CallSite:
     while frame.f_code.co_filename.startswith(_LIBRARY) and frame.f_back is not None:
         frame = frame.f_back
     return CallSite(Path(frame.f_code.co_filename).name or "?", max(frame.f_lineno, 1))
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The properties of a stream or table that its types do not have.
-
-    Attributes:
-        label: The beginning of the names of downstream state.
-        call: The call that created the stream or table, with file and line.
-        key: The serde of the keys.
-        value: The serde of the values.
-        nulls: Whether values may be None.
-        null_keys: Whether keys may be None.
-        moved: Whether the key may have changed, so that tasks share equal keys.
-        partitioner: The partitioner that determines the tasks of the keys, if it is known.
-    """
-
-    label: str
-    call: str
-    key: KnownSerde
-    value: KnownSerde
-    nulls: bool = False
-    null_keys: bool = False
-    moved: bool = False
-    partitioner: Partitioner | None = None
 
 
 class Step(Generic[T_co]):

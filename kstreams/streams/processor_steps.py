@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kstreams._types import K2, V2, K, V
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import Node
-from kstreams.graph.tokens import type_arguments
+from kstreams.graph.tokens import type_arguments, without_none
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.options import checks_options
 from kstreams.processors.deduplicate import HeaderId, KeyId, LatePolicy, deduplicate
@@ -22,6 +21,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.stored_names import dashed
+from kstreams.streams.checks import KEY_AND_VALUE
 from kstreams.streams.functions import may_be_none, name_of
 from kstreams.streams.join_steps import JoinSteps
 from kstreams.streams.serdes import KnownSerde, needed
@@ -105,8 +105,10 @@ class ProcessorSteps(JoinSteps[K, V]):
 
         Source: KIP-655 (`KStream#distinct`).
         """
-        function = by if callable(by) else None
-        call, of = self._call("deduplicate", function), "key" if function is None else name_of(by)
+        function = None if isinstance(by, (KeyId, HeaderId)) else by
+        arguments = () if function is None else KEY_AND_VALUE
+        call = self._call("deduplicate", function, arguments)
+        of = "key" if function is None else name_of(by)
         own = self._plan.owned(store or dashed(self._facts.label, "distinct", of), call)
         known: KnownSerde = BYTES if isinstance(by, HeaderId) else self._facts.key
         if function is not None:
@@ -115,7 +117,7 @@ class ProcessorSteps(JoinSteps[K, V]):
         serde: Any = key or needed(known, "key", call)
         made: Any = deduplicate(finds, id=serde, within=within, store=own, late=late)
         stream = self._by_key(call)
-        return stream._then(own, made, replace(stream._facts, call=call))
+        return stream._then(own, made, stream._facts.after(call))
 
     def _run(
         self,
@@ -146,11 +148,12 @@ class ProcessorSteps(JoinSteps[K, V]):
         facts = stream._facts
         if not getattr(probe, "keeps_key", False):
             made = key or plan.serdes.of(key_type, call)
-            facts = replace(facts, label=label, key=made, moved=True, partitioner=None)
-        facts = replace(
-            facts,
-            call=call,
+            options: dict[str, Any] = {"label": label, "moved": True, "partitioner": None}
+            facts = facts.after(call, key=made, key_type=without_none(key_type), **options)
+        facts = facts.after(
+            call,
             value=value or plan.serdes.of(value_type, call),
+            value_type=without_none(value_type),
             nulls=may_be_none(value_type),
         )
         parent = stream._take()

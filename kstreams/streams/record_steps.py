@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,9 +22,10 @@ from kstreams.processors.validate import Invalid
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.stored_names import dashed, kebab
+from kstreams.streams.checks import KEY_AND_VALUE, ONE_RECORD, ONE_VALUE
+from kstreams.streams.facts import Facts, Made, wrapped_type
 from kstreams.streams.functions import element_of, itself, key_and_value_of, name_of
-from kstreams.streams.plan import Facts
-from kstreams.streams.serdes import KnownSerde, Unknown, common_serde
+from kstreams.streams.serdes import Unknown, common_serde
 from kstreams.streams.stream_base import StreamBase
 from kstreams.streams.unions import T1, T2, T3, T4, Classes2, Classes3, Classes4
 
@@ -98,18 +98,18 @@ class RecordSteps(StreamBase[K, V]):
 
     def filter(self, predicate: Callable[[K, V], bool]) -> Stream[K, V]:
         """Keep the records for which a predicate is true; see `KStream#filter`."""
-        call = self._call("filter", predicate)
+        call = self._call("filter", predicate, KEY_AND_VALUE)
         return self._kept("filter", predicate, filter_(predicate), call)
 
     def filter_not(self, predicate: Callable[[K, V], bool]) -> Stream[K, V]:
         """Drop the records for which a predicate is true; see `KStream#filterNot`."""
-        call = self._call("filter_not", predicate)
+        call = self._call("filter_not", predicate, KEY_AND_VALUE)
         return self._kept("filter-not", predicate, filter_not(predicate), call)
 
     def only(self, type_: type[V2]) -> Stream[K, V2]:
         """Keep the records whose value is an object of a class, as `isinstance` checks it."""
         made: Any = filter_(partial(_is_a, type_))
-        changes: dict[str, Any] = {"value": self._of_class(type_), "nulls": False}
+        changes: dict[str, Any] = {**self._of_class(type_), "nulls": False}
         return self._kept("only", type_, made, self._call("only", type_), **changes)
 
     @overload
@@ -119,11 +119,12 @@ class RecordSteps(StreamBase[K, V]):
     def narrow(self, guard: Callable[[Any], bool]) -> Stream[K, Any]:
         """Keep the records whose value passes a type guard, a function that returns `TypeIs`."""
         made: Any = filter_(partial(_passes, guard))
-        return self._kept("narrow", guard, made, self._call("narrow", guard))
+        call = self._call("narrow", guard, ONE_VALUE)
+        return self._kept("narrow", guard, made, call, value_type=object)
 
     def peek(self, function: Callable[[K, V], object]) -> Stream[K, V]:
         """Call a function with each key and value, at least once; see `KStream#peek`."""
-        call = self._call("peek", function)
+        call = self._call("peek", function, KEY_AND_VALUE)
         return self._kept("peek", function, peek(function), call, must=False)
 
     def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
@@ -134,14 +135,16 @@ class RecordSteps(StreamBase[K, V]):
         call, streams, plan = self._call("merge"), [self, *others], self._plan
         all_ = [stream._facts for stream in streams]
         rules = [each.partitioner for each in all_]
-        facts = replace(
-            self._facts,
-            call=call,
+        facts = self._facts.after(
+            call,
+            key_type=_common(each.made_key.type for each in all_),
+            value_type=_common(each.made_value.type for each in all_),
             key=common_serde((each.key for each in all_), "key", call),
             value=common_serde((each.value for each in all_), "value", call),
             nulls=any(each.nulls for each in all_),
             null_keys=any(each.null_keys for each in all_),
             moved=any(each.moved for each in all_),
+            delayed=any(each.delayed for each in all_),
             partitioner=rules[0] if all(rule == rules[0] for rule in rules) else None,
         )
         name, parents = self._free("merge"), [stream._take() for stream in streams]
@@ -157,8 +160,9 @@ class RecordSteps(StreamBase[K, V]):
 
         Source: `KStream#split` with one `Branched` and a default branch.
         """
-        value, call = self._facts.value, self._call("split", predicate)
-        sides = [(name_of(predicate) or "true", value), ("rest", value)]
+        call = self._call("split", predicate, KEY_AND_VALUE)
+        same: dict[str, Any] = {}
+        sides = [(name_of(predicate) or "true", same), ("rest", same)]
         true, rest = self._branches("split", [predicate], sides, call)
         return true, rest
 
@@ -191,12 +195,14 @@ class RecordSteps(StreamBase[K, V]):
 
         `check` returns None or the reason; see `TopologyBuilder.validate`.
         """
-        call, parent, plan = self._call("validate", check), self._take(), self._plan
+        call = self._call("validate", check, KEY_AND_VALUE)
+        parent, plan = self._take(), self._plan
         name = self._free("validate", name_of(check))
         both = plan.later(lambda: plan.builder.validate(str(name), parent(), check))
-        good = replace(self._facts, call=call)
+        good = self._facts.after(call)
         unknown = Unknown(f"an Invalid[...] has none, map_values(...) must replace it: {call}")
-        bad = replace(good, label=dashed(good.label, "invalid"), value=unknown)
+        label, wrapped = dashed(good.label, "invalid"), wrapped_type(Invalid, good)
+        bad = good.after(call, label=label, value=unknown, value_type=wrapped)
         valid = self._stream(good, lambda: both()[0], must=False)
         return valid, self._stream(bad, lambda: both()[1], must=False)
 
@@ -215,9 +221,10 @@ class RecordSteps(StreamBase[K, V]):
         pick: Callable[[object], object] = itself,
     ) -> Stream[K, V2]:
         """Add a step that creates values under the same keys."""
-        call = self._call(operation.replace("-", "_"), function)
-        made, nulls = self._result(function, value, call, pick)
-        return self._kept(operation, function, supplier, call, value=made, nulls=nulls)
+        call = self._call(operation.replace("-", "_"), function, ONE_VALUE)
+        made, nulls, type_ = self._result(function, value, call, pick)
+        changes: dict[str, Any] = {"value": made, "value_type": type_, "nulls": nulls}
+        return self._kept(operation, function, supplier, call, **changes)
 
     def _pairs(
         self,
@@ -230,35 +237,47 @@ class RecordSteps(StreamBase[K, V]):
         types: Sequence[object] | None = None,
     ) -> Stream[K2, V2]:
         """Add a step that creates keys and values."""
-        call = self._call(operation.replace("-", "_"), function)
+        arguments = KEY_AND_VALUE if types is None else ONE_RECORD
+        call = self._call(operation.replace("-", "_"), function, arguments)
         keys, values = (
             self._result(function, given, call, partial(_side, pick, side), types)
             for side, given in enumerate((key, value))
         )
         label = dashed(self._facts.label, name_of(function) or operation)
-        facts = Facts(label, call, keys.serde, values.serde, values.nulls, keys.nulls, moved=True)
+        made = Made(keys.type, call), Made(values.type, call)
+        nulls = values.nulls, keys.nulls
+        facts = Facts(label, call, keys.serde, values.serde, *made, *nulls, moved=True)
         return self._then(self._plan.free(label), supplier, facts)
 
-    def _of_class(self, type_: type[Any]) -> KnownSerde:
-        """Return the serde of a class of a union: that of the class, or else of the union."""
+    def _of_class(self, type_: type[Any]) -> dict[str, Any]:
+        """Return the changed facts of a class of a union.
+
+        The serde is that of the class, or else of the union.
+        """
         found = self._plan.serdes.of(type_, "")
-        return found if isinstance(found, Serde) else self._facts.value
+        serde = found if isinstance(found, Serde) else self._facts.value
+        return {"value": serde, "value_type": type_}
 
     def _branches(
         self,
         operation: str,
         predicates: Sequence[Callable[[K, V], bool]],
-        sides: Sequence[tuple[str, KnownSerde]],
+        sides: Sequence[tuple[str, dict[str, Any]]],
         call: str,
     ) -> Iterator[Stream[K, V]]:
         plan, parent, labels = self._plan, self._take(), [label for label, _ in sides]
         name, tests = self._free(operation), dict(zip(labels, predicates, strict=False))
         rest = labels[-1] if len(labels) > len(predicates) else None
         made = plan.later(lambda: plan.builder.branch(str(name), parent(), tests, default=rest))
-        for label, value in sides:
-            own = dashed(self._facts.label, label)
-            facts = replace(self._facts, label=own, call=call, value=value)
+        for label, changes in sides:
+            facts = self._facts.after(call, label=dashed(self._facts.label, label), **changes)
             yield self._stream(facts, partial(_branch, made, label), must=False)
+
+
+def _common(types: Iterable[object]) -> object:
+    """Return the type that all streams have; `object` if theirs differ."""
+    first, *others = types
+    return first if all(other == first for other in others) else object
 
 
 def _side(pick: Callable[[object], object], side: int, hint: object) -> object:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Annotated, Any, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 from kstreams.errors import TopologyError
+from kstreams.graph.tokens import show
 from kstreams.names import shown_name
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT64
 from kstreams.serde.text import BYTES, TEXT
-from kstreams.streams.functions import may_be_none, shown_type, title_of
+from kstreams.serde.windowed_key import WindowedKeySerde, windowed_type
+from kstreams.streams.functions import may_be_none, title_of
 from kstreams.windowed import Windowed
 
-__all__ = ("KnownSerde", "SerdeMaker", "Serdes", "TypedSerde", "Unknown", "common_serde", "needed")
+__all__ = (
+    "KnownSerde",
+    "SerdeMaker",
+    "Serdes",
+    "TypedSerde",
+    "Unknown",
+    "common_serde",
+    "needed",
+    "needed_each",
+    "type_of",
+)
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -29,11 +41,13 @@ class Unknown:
 
     Attributes:
         reason: The reason.
-        missing: Whether the type is known, but no serde of it.
+        missing: The type, if it is known, but no serde of it.
+        part: `key` or `value` if the serde is missing because that type is not known upstream.
     """
 
     reason: str
-    missing: bool = False
+    missing: object = None
+    part: str = ""
 
 
 KnownSerde = Serde[Any] | Unknown
@@ -91,7 +105,7 @@ class Serdes:
             if isinstance(other, Serde) and other != plain:
                 self._found[token] = Unknown(
                     f"topics have the serdes {other.name} and {plain.name} for "
-                    f"{shown_type(token)}, and Streams(serdes=[...]) has none"
+                    f"{show(token)}, and Streams(serdes=[...]) has none"
                 )
 
     def of(self, hint: object, call: str) -> KnownSerde:
@@ -124,15 +138,15 @@ class Serdes:
             or bool(getattr(hint, "__parameters__", False))
             or isinstance(hint, TypeVar)
         ):
-            reason = f"Streams(serdes=[...]) has no serde of {shown_type(hint)}"
-            return Unknown(reason, missing=True)
+            reason = f"Streams(serdes=[...]) has no serde of {show(hint)}"
+            return Unknown(reason, hint)
         if hint not in self._made:
             self._made[hint] = self._make(self._maker, hint)
         return self._made[hint]
 
     @staticmethod
     def _make(maker: SerdeMaker, hint: object) -> KnownSerde:
-        name = f"{title_of(maker)}({shown_type(hint)})"
+        name = f"{title_of(maker)}({show(hint)})"
         try:
             made: object = maker(cast("type[Any]", hint))
         except Exception as exc:  # noqa: BLE001  # the user's function, for a type of any kind
@@ -162,14 +176,58 @@ def needed(known: KnownSerde, part: str, call: str) -> Serde[Any]:
     Raises:
         TopologyError: The serde is not known; the message has the reason.
     """
-    if isinstance(known, Serde):
-        return known
-    add = "add the serde of the type to Streams(serdes=[...])"
-    declare = "declare the type of the function's result (-> ...)"
-    raise TopologyError(
-        f"{call} needs the serde of the {part}s, but {known.reason}",
-        hint=f"{add if known.missing else declare}, or pass {part}=... there.",
-    )
+    return needed_each({part: known}, call)[part]
+
+
+def needed_each(serdes: Mapping[str, KnownSerde], call: str) -> dict[str, Serde[Any]]:
+    """Return the serdes that a step needs.
+
+    Args:
+        serdes: The serdes by part, as far as they are known; see `needed`. The values of a stream
+            join have the parts `left` and `right`.
+        call: The call of the step, with file and line.
+
+    Raises:
+        TopologyError: Some of the serdes are not known; the message has the reason of each.
+    """
+    unknown = {part: known for part, known in serdes.items() if isinstance(known, Unknown)}
+    if not unknown:
+        return {part: known for part, known in serdes.items() if isinstance(known, Serde)}
+    reasons: dict[str, list[str]] = {}
+    steps: dict[str, list[str]] = {}
+    for part, known in unknown.items():
+        reasons.setdefault(known.reason, []).append(_WORDS.get(part, f"the {part}s"))
+        option = known.part or ("value" if part in _WORDS else part)
+        is_windowed = known.missing is Windowed or get_origin(known.missing) is Windowed
+        given = f"{option}={'windowed(serde, windows)' if is_windowed else '...'}"
+        steps.setdefault(_declaration(known), []).append(given)
+    texts = [
+        f"the serde{'s' if len(parts) > 1 else ''} of {' and '.join(parts)}, but {reason}"
+        for reason, parts in reasons.items()
+    ]
+    hints = [
+        f"{step}, or pass {' and '.join(dict.fromkeys(options))} there"
+        for step, options in steps.items()
+    ]
+    raise TopologyError(f"{call} needs {'; and '.join(texts)}", hint=f"{'; '.join(hints)}.")
+
+
+_WORDS = {"left": "the left values", "right": "the right values"}
+
+
+def _declaration(known: Unknown) -> str:
+    if known.missing is None:
+        return "declare the type of the function's result (-> ...)"
+    return "add the serde of the type to Streams(serdes=[...])"
+
+
+def type_of(known: KnownSerde) -> object:
+    """Return the type that a serde converts; `object` if it is unknown."""
+    if not isinstance(known, Serde):
+        return object
+    if isinstance(known, WindowedKeySerde):
+        return windowed_type(known)
+    return known.type_token
 
 
 def common_serde(serdes: Iterable[KnownSerde], part: str, call: str) -> KnownSerde:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -20,7 +19,9 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.stored_names import dashed, kebab
-from kstreams.streams.plan import Facts, Plan
+from kstreams.streams.checks import check_no_name, check_written, checks_first
+from kstreams.streams.facts import Facts
+from kstreams.streams.plan import Plan
 from kstreams.streams.processor_steps import ProcessorSteps
 from kstreams.topic import Topic, TopicChoice
 
@@ -45,7 +46,7 @@ class Stream(ProcessorSteps[K, V]):
 
     def named(self, name: str) -> Stream[K, V]:
         """Return the same stream; names of downstream state begin with this name."""
-        facts = replace(self._facts, label=name, call=self._call("named"))
+        facts = self._facts.after(self._call("named"), label=name)
         stream = Stream(self._plan, facts, self._take())
         self._plan.unused[stream] = facts.call
         return stream
@@ -104,13 +105,14 @@ class Stream(ProcessorSteps[K, V]):
         serdes = {"key": stream._facts.key, "value": stream._facts.value}
         spec = self._store(store, label, call, timestamped_store, **serdes)
         parent, name = stream._take(), spec.name
-        facts = replace(stream._facts, label=name, call=call, nulls=False, null_keys=False)
+        facts = stream._facts.after(call, label=name, nulls=False, null_keys=False)
         return Table(
             plan,
             facts,
             plan.later(lambda: plan.builder.to_table(name, parent(), store=spec, ttl=ttl)),
         )
 
+    @checks_first(check_no_name)
     @checks_options
     def to(
         self,
@@ -129,10 +131,13 @@ class Stream(ProcessorSteps[K, V]):
         """
         plan, parent = self._plan, self._take()
         if isinstance(target, Loop):
+            check_written(self._facts, f"loop {target._facts.label!r}", target._facts)
             target._close(parent)
             return
         if isinstance(target, (Topic, TopicChoice)):
             plan.serdes.learn(target.key, target.value)
+            shown = f"topic {target.name!r}" if isinstance(target, Topic) else "its topics"
+            check_written(self._facts, shown, target)
         label = getattr(target, "name", None) or kebab(getattr(target, "label", ""))
         name = plan.free(dashed("to", str(label or "sink")))
         options = {"on_refused": on_refused, "result_ids": result_ids}

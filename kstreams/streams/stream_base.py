@@ -12,10 +12,11 @@ from kstreams.partitioner import Partitioner
 from kstreams.processors.processor import BaseProcessor
 from kstreams.serde.base import Serde
 from kstreams.stored_names import dashed, kebab
+from kstreams.streams.facts import Facts
 from kstreams.streams.functions import name_of
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts, FreeName, Plan
-from kstreams.streams.serdes import KnownSerde, needed
+from kstreams.streams.plan import FreeName, Plan
+from kstreams.streams.serdes import KnownSerde, needed_each
 from kstreams.topic import default_partitioner
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class StreamBase(Part[K, V]):
     ) -> Stream[K, V2]:
         """Add a processor that keeps the keys; `changes` are changed facts."""
         name = self._free(operation, "" if function is None else name_of(function))
-        return self._then(name, supplier, replace(self._facts, call=call, **changes), must=must)
+        return self._then(name, supplier, self._facts.after(call, **changes), must=must)
 
     def _by_key(self, call: str, other: Facts | None = None) -> StreamBase[K, V]:
         """Return the stream whose equal keys are in one task: this stream, or an edge below it.
@@ -104,6 +105,14 @@ class StreamBase(Part[K, V]):
         if other is not None and isinstance(other.key, Serde):
             return self._edge(call, other.key, other.partitioner)
         return self._edge(call, facts.key, None)
+
+    def _in_time(self, call: str) -> StreamBase[K, V]:
+        """Return the stream as `_by_key`, with a stream time that follows its records.
+
+        Results of windows need an edge: a task below it has the stream time of these results.
+        """
+        stream = self._by_key(call)
+        return stream._edge(call, stream._facts.key, None) if stream._facts.delayed else stream
 
     def _edge(
         self,
@@ -124,7 +133,8 @@ class StreamBase(Part[K, V]):
             owner: The call that names the edge; by default the call that created the stream.
         """
         facts, plan = self._facts, self._plan
-        found, value = needed(key, "key", call), needed(facts.value, "value", call)
+        serdes = needed_each({"key": key, "value": facts.value}, call)
+        found, value = serdes["key"], serdes["value"]
         default = default_partitioner(found)
         place = (found, partitioner or default, partitions)
         for known, stream in self._edges:
@@ -144,7 +154,7 @@ class StreamBase(Part[K, V]):
             node: Node[K, V] = add(own, parent(), key=found, value=value, **options)
             return node
 
-        below = replace(facts, key=found, moved=False, partitioner=place[1])
+        below = replace(facts, key=found, moved=False, delayed=False, partitioner=place[1])
         moved = self._stream(below, make, must=False)
         self._edges.append((place, moved))
         return moved

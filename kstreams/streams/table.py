@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, cast
 from kstreams._types import K2, V2, K, V
 from kstreams.graph import nodes
 from kstreams.graph.nodes import Node
-from kstreams.joins.joiner import VO, Joiner, inner, left, outer
+from kstreams.joins.joiner import VO, Joiner
 from kstreams.options import checks_options
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.stored_names import dashed
+from kstreams.streams.checks import (
+    KEY_AND_VALUE,
+    ONE_VALUE,
+)
+from kstreams.streams.facts import Facts
 from kstreams.streams.functions import name_of
-from kstreams.streams.join_steps import Joinable, JoinCall
-from kstreams.streams.plan import Facts, FreeName, Plan, Step
-from kstreams.streams.serdes import KnownSerde, needed
+from kstreams.streams.plan import Plan, Step
 from kstreams.streams.stream import Stream
-from kstreams.streams.stream_base import StreamBase
+from kstreams.streams.table_joins import TableJoins
 from kstreams.topic import Topic
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _Group = Callable[[K, V], K2 | None]
 _Joiner = Callable[[], Joiner[Any, Any, Any, Any]]
 
 
-class Table(Joinable[K, V]):
+class Table(TableJoins[K, V]):
     """The last value of each key; each change is forwarded to downstream steps.
 
     In all steps, `store=` is the definition of a store of the rows, for views, changelogs and
@@ -77,9 +78,8 @@ class Table(Joinable[K, V]):
         self, predicate: Callable[[K, V], bool], *, store: _Rows[K, V] = None
     ) -> Table[K, V]:
         """Return a table of the rows for which a predicate is true; see `KTable#filter`."""
-        same: Any = self._facts.value
         return self._derived(
-            "filter", predicate, lambda key, row: row if predicate(key, row) else None, same, store
+            "filter", predicate, lambda key, row: row if predicate(key, row) else None, None, store
         )
 
     def derive(
@@ -107,7 +107,7 @@ class Table(Joinable[K, V]):
             results = self._settle()
             return results or plan.builder.to_stream(str(name), self._table(), emit=emit)
 
-        facts = replace(self._facts, call=call, nulls=True)
+        facts = self._facts.after(call, nulls=True)
         stream: Stream[K, V | None] = Stream(plan, facts, plan.later(make))
         plan.unused[stream] = call
         return stream
@@ -125,66 +125,6 @@ class Table(Joinable[K, V]):
     def to(self, topic: Topic[K, V] | Topic[K, V | None], *, emit: _Emit = _ONCE) -> None:
         """Write the changed rows to a topic; a deleted row is a null value."""
         self.to_stream(emit=emit).to(cast("Topic[K, V | None]", topic))
-
-    def join(
-        self,
-        other: Table[K, V2],
-        joiner: _Inner[V, V2, VO | None],
-        *,
-        value: Serde[VO] | None = None,
-        store: _Rows[K, VO] = None,
-    ) -> Table[K, VO]:
-        """Join the rows of two tables by key; see `KTable#join`."""
-        return self._joined_tables("join", joiner, inner(joiner), other, value, store)
-
-    def left_join(
-        self,
-        other: Table[K, V2],
-        joiner: _Left[V, V2, VO | None],
-        *,
-        value: Serde[VO] | None = None,
-        store: _Rows[K, VO] = None,
-    ) -> Table[K, VO]:
-        """Join each row with that of another table, or None; see `KTable#leftJoin`."""
-        return self._joined_tables("left-join", joiner, left(joiner), other, value, store)
-
-    def outer_join(
-        self,
-        other: Table[K, V2],
-        joiner: _Outer[V, V2, VO | None],
-        *,
-        value: Serde[VO] | None = None,
-        store: _Rows[K, VO] = None,
-    ) -> Table[K, VO]:
-        """Join the rows of either table, the other may be None; see `KTable#outerJoin`."""
-        return self._joined_tables("outer-join", joiner, outer(joiner), other, value, store)
-
-    def join_by(
-        self,
-        other: Table[K2, V2],
-        by: _Group[K, V, K2],
-        joiner: _Inner[V, V2, VO],
-        *,
-        value: Serde[VO] | None = None,
-        store: _Rows[K, VO] = None,
-    ) -> Table[K, VO]:
-        """Join each row with a row of another table by a foreign key, which `by` returns.
-
-        Source: `KTable#join(KTable, Function, ValueJoiner)` (KIP-213).
-        """
-        return self._joined_by("join", joiner, inner(joiner), other, by, value, store)
-
-    def left_join_by(
-        self,
-        other: Table[K2, V2],
-        by: _Group[K, V, K2],
-        joiner: _Left[V, V2, VO],
-        *,
-        value: Serde[VO] | None = None,
-        store: _Rows[K, VO] = None,
-    ) -> Table[K, VO]:
-        """Join as `join_by`, with None for no row; see `KTable#leftJoin`."""
-        return self._joined_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def group_by(
         self, function: _Group[K, V, K2], *, key: Serde[K2] | None = None
@@ -221,82 +161,18 @@ class Table(Joinable[K, V]):
         value: Serde[V2] | None,
         store: StoreSpec[Any] | str | None,
     ) -> Table[K, V2]:
-        call, plan, table = (
-            self._call(operation.replace("-", "_"), shown),
-            self._plan,
-            self._changes(),
-        )
-        found = value or self._result(shown, None, call).serde
+        arguments = ONE_VALUE if operation == "map-values" else KEY_AND_VALUE
+        call, plan = self._call(operation.replace("-", "_"), shown, arguments), self._plan
+        table = self._changes()
+        changes: dict[str, Any] = {}
+        found = self._facts.value
+        if operation != "filter":
+            found, _, type_ = self._result(shown, value, call)
+            changes = {"value": found, "value_type": type_}
         spec, name = self._rows(store, call, found, operation, name_of(shown))
-        facts = replace(self._facts, call=call, value=found)
+        facts = self._facts.after(call, **changes)
         return Table(
             plan,
             facts,
             plan.later(lambda: plan.builder.derive(str(name), table(), function, store=spec)),
-        )
-
-    def _joined_tables(
-        self,
-        how: str,
-        joiner: object,
-        made: _Joiner,
-        other: Table[K, Any],
-        value: Serde[VO] | None,
-        store: StoreSpec[Any] | str | None,
-    ) -> Table[K, VO]:
-        call, plan, right = self._call(how.replace("-", "_"), joiner), self._plan, other._facts
-        result, _ = self._joined_value(joiner, value, call, how, right.value)
-        spec, name = self._rows(store, call, result, how, right.label)
-        label = dashed(self._facts.label, right.label)
-        one, two = self._changes(), other._changes()
-        return Table(
-            plan,
-            replace(self._facts, label=label, call=call, value=result),
-            plan.later(lambda: plan.builder.join_tables(str(name), one(), two(), made, store=spec)),
-        )
-
-    def _joined_by(
-        self,
-        how: str,
-        joiner: object,
-        made: _Joiner,
-        other: Table[Any, Any],
-        by: Callable[[K, V], Any],
-        value: Serde[VO] | None,
-        store: StoreSpec[Any] | str | None,
-    ) -> Table[K, VO]:
-        call, plan = self._call(f"{how.replace('-', '_')}_by", joiner), self._plan
-        result, _ = self._joined_value(joiner, value, call, how, other._facts.value)
-        name = dashed(self._facts.label, how, other._facts.label)
-        serdes = {"key": self._facts.key, "value": result}
-        spec = self._store(store, name, call, timestamped_store, **serdes)
-        rows = needed(self._facts.value, "value", call)
-        one, two = self._changes(), other._changes()
-
-        def make() -> nodes.Table[K, VO]:
-            return plan.builder.join_foreign(
-                spec.name, one(), two(), made, by=by, store=spec, value=rows
-            )
-
-        facts = Facts(spec.name, call, spec.key, spec.value)
-        return Table(plan, facts, plan.later(make))
-
-    def _rows(
-        self, given: StoreSpec[Any] | str | None, call: str, value: KnownSerde, *parts: str
-    ) -> tuple[StoreSpec[Any] | None, str | FreeName]:
-        """Return the optional store of a derived table, and the name of its node."""
-        if given is None:
-            return None, self._free(*parts)
-        serdes = {"key": self._facts.key, "value": value}
-        spec = self._store(given, "", call, timestamped_store, **serdes)
-        return spec, spec.name
-
-    def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
-        plan, parent, table = self._plan, stream._take(), self._changes()
-        name, execution = plan.free(call.name), call.execution
-        return stream._stream(
-            call.facts,
-            lambda: plan.builder.join_table(
-                str(name), parent(), table(), call.joiner, execution=execution
-            ),
         )

@@ -17,9 +17,11 @@ from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore
+from kstreams.streams.checks import check_no_name, check_topic, checks_first
+from kstreams.streams.facts import Facts, new_facts
 from kstreams.streams.join_steps import GlobalTable
 from kstreams.streams.part import Part
-from kstreams.streams.plan import Facts, Plan, call_of
+from kstreams.streams.plan import Plan, call_of
 from kstreams.streams.table import Table
 from kstreams.streams.versioned_table import VersionedTable
 from kstreams.topic import Topic
@@ -55,6 +57,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> Table[K, V]: ...
+    @checks_first(check_topic)
     @checks_options
     def table(
         self,
@@ -100,6 +103,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> VersionedTable[K, V]: ...
+    @checks_first(check_topic)
     @checks_options
     def versioned_table(
         self,
@@ -144,6 +148,7 @@ class TableSources:
         start: Start = ...,
         on_error: OnError | None = ...,
     ) -> GlobalTable[K, V]: ...
+    @checks_first(check_no_name)
     @checks_options
     def global_table(
         self,
@@ -176,7 +181,7 @@ class TableSources:
         call = call_of(operation, repr(source.name))
         self._plan.serdes.learn(source.key, source.value)
         own = self._plan.owned(source.name, call)
-        return Facts(
+        return new_facts(
             own,
             call,
             source.key.plain,
@@ -197,9 +202,9 @@ class TableSources:
         call, plan = call_of(operation, repr(topic.name)), self._plan
         plan.serdes.learn(topic.key, topic.value)
         key, value, rule = topic.key.plain, topic.value.plain, topic.partitioner
-        part = Part[Any, Any](plan, Facts("", call, key, value, partitioner=rule))
+        part = Part[Any, Any](plan, new_facts("", call, key, value, partitioner=rule))
         spec = part._store(store, topic.name, call, make, key=topic.key, value=topic.value)
-        part._facts = Facts(spec.name, call, key, value, partitioner=rule)
+        part._facts = new_facts(spec.name, call, key, value, partitioner=rule)
         is_global = operation == "global_table"
         plan.global_stores += [spec] if is_global else []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -95,4 +94,4 @@ class AsOf(Joinable[K, V]):
                 execution=call.execution,
             )
 
-        return stream._stream(replace(call.facts), make)
+        return stream._stream(call.facts, make)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -11,7 +10,7 @@ from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.graph.nodes import Node
 from kstreams.processors.columns import Execution
-from kstreams.processors.emission import Emission, OnClose
+from kstreams.processors.emission import EachUpdate, Emission, OnClose
 from kstreams.serde.base import Serde
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.session.store import SessionStore
@@ -22,7 +21,8 @@ from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.stored_names import dashed
 from kstreams.streams.aggregations import Aggregation
-from kstreams.streams.plan import Facts
+from kstreams.streams.checks import without_emit
+from kstreams.streams.facts import Facts, wrapped_type
 from kstreams.streams.serdes import KnownSerde, Unknown
 from kstreams.streams.stream import Stream
 from kstreams.streams.stream_base import StreamBase
@@ -47,6 +47,7 @@ N = TypeVar("N")
 _Spans = (
     StoreSpec[WindowStore[K, V]] | StoreSpec[SlidingStore[K, V]] | StoreSpec[SessionStore[K, V]]
 )
+_PLACE_OF_EMIT = "windowed_by(windows, emit=...)"
 _Kind = TimeWindows | SlidingWindows | SessionWindows
 
 
@@ -65,10 +66,12 @@ class WindowedStream(Generic[K, V, N]):
         self._kind = kind
         self._options: dict[str, Any] = {"emit": emit, "execution": execution}
 
+    @without_emit(_PLACE_OF_EMIT)
     def count(self, *, store: _Spans[K, int] | str | None = None) -> WindowResults[K, V, int | N]:
         """Count the records of each key and window; see `TimeWindowedKStream#count`."""
         return self._results(self._grouped._counting(), store)
 
+    @without_emit(_PLACE_OF_EMIT)
     def reduce(
         self,
         function: Callable[[V, V], V],
@@ -79,6 +82,7 @@ class WindowedStream(Generic[K, V, N]):
         """Combine the values of each key and window; see `TimeWindowedKStream#reduce`."""
         return self._results(self._grouped._reducing(function, value), store)
 
+    @without_emit(_PLACE_OF_EMIT)
     def aggregate(
         self,
         aggregator: Aggregator[K, V, S, A],
@@ -94,7 +98,7 @@ class WindowedStream(Generic[K, V, N]):
     ) -> WindowResults[K, V, Any]:
         grouped, kind, emit = self._grouped, self._kind, self._options["emit"]
         operation, aggregator, value, call = aggregation
-        stream, name = grouped._stream._by_key(call), grouped._named(operation)
+        stream, name = grouped._stream._in_time(call), grouped._named(operation)
         make: Any = partial(window_store, windows=kind)  # type: ignore[arg-type]  # of these kinds
         if isinstance(kind, SlidingWindows):
             make = sliding_store
@@ -106,8 +110,10 @@ class WindowedStream(Generic[K, V, N]):
         supplier = add(kind, grouped._over(aggregator), store=spec, **self._options)
         nulls = isinstance(kind, SessionWindows) and not isinstance(emit, OnClose)
         key = windowed(spec.key, kind)
-        facts = replace(stream._facts, label=spec.name, call=call, key=key, value=value)
-        return WindowResults(replace(facts, nulls=nulls, null_keys=False), supplier, stream)
+        changes: dict[str, Any] = {"label": spec.name, "key": key, "value": value, "nulls": nulls}
+        changes["delayed"] = not isinstance(emit, EachUpdate)
+        facts = stream._facts.after(call, null_keys=False, **changes)
+        return WindowResults(facts, supplier, stream)
 
 
 class WindowResults(Stream[Windowed[K], A], Generic[K, V, A]):
@@ -132,6 +138,7 @@ class WindowResults(Stream[Windowed[K], A], Generic[K, V, A]):
         self._splits = True
         call, label = self._facts.call, dashed(self._facts.label, "late")
         unknown = Unknown(f"a Late[...] has none, map_values(...) must replace it: {call}")
-        facts = replace(self._source, label=label, value=unknown, nulls=False, moved=True)
-
+        changes: dict[str, Any] = {"label": label, "nulls": False, "moved": True}
+        made = wrapped_type(Late, self._source)
+        facts = self._source.after(call, value=unknown, value_type=made, **changes)
         return Stream(self._plan, facts, lambda: cast("Node[K, Late[V]]", self._both()[1]))

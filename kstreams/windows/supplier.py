@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -13,7 +14,9 @@ from kstreams.processors.column_form import Need, NodeForm, Output
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.processors.supplier import StoreParameters
+from kstreams.serde.windowed_key import WindowedKeySerde
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import span_ms
 from kstreams.windowed import Windowed
 from kstreams.windows.engine import WindowEngine, engine_of, never_closes
 from kstreams.windows.plan import AggregationPlan, Routes
@@ -71,6 +74,25 @@ class WindowedSupplier(Generic[K, V, A]):
     def window_emission(self) -> Emission:
         """Return the emission of results."""
         return self.plan.emit
+
+    @property
+    def windowed_key(self) -> WindowedKeySerde[Windowed[K]] | None:
+        """Return the serde of the keys of results; None if custom windows have another one."""
+        made = self._engine.windowed(self.plan.store.key)
+        return made if isinstance(made, WindowedKeySerde) else None
+
+    @property
+    def window_grace_ms(self) -> int | None:
+        """Return the grace (ms) of the windows; None if stream time never closes them.
+
+        The grace of custom windows without an attribute `grace` is their close delay.
+        """
+        windows = self.plan.windows
+        if never_closes(windows):
+            return None
+        grace: timedelta | None = getattr(windows, "grace", None)
+        delay: int = windows.close_delay_ms
+        return delay if grace is None else span_ms("grace", grace)
 
     @property
     def needs_end_of_run(self) -> bool:

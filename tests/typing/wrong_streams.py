@@ -159,6 +159,8 @@ orders.group_by_key().over(lambda order: order.pirce)  # red
 texts.group_by_key().count(store=timestamped_store("c", key=INT64, value=INT64))  # red
 texts.group_by_key().count(store=window_store("c", key=TEXT, value=INT64))  # red
 texts.group_by_key().count(ttl=5)  # red
+texts.group_by_key().count(emit=on_close())  # red
+texts.group_by_key().reduce(both, emit=on_close())  # red
 texts.group_by_key().cogroup(plus).cogroup(by_number.group_by_key(), plus)  # red
 texts.group_by_key().cogroup(plus).cogroup(texts.group_by_key(), join_texts)  # red
 numbers.group_by_key().cogroup(plus)  # red
@@ -178,6 +180,7 @@ texts.group_by_key().windowed_by(MINUTE).count(store=window_store("c", key=TEXT,
 texts.group_by_key().windowed_by(MINUTE, emit=on_close()).count().late.to(TEXTS)  # red
 texts.group_by_key().windowed_by(MINUTE).reduce(lambda one, two: 5)  # red
 texts.group_by_key().windowed_by(MINUTE).aggregate(sum_(INT64))  # red
+texts.group_by_key().windowed_by(MINUTE).count(emit=on_close())  # red
 
 # Joins of streams
 texts.join(names, lambda text, name: text.uper())  # red

@@ -13,9 +13,7 @@ from kstreams.graph.building.foreign_builder import ForeignBuilder
 from kstreams.graph.building.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.building.loop_builder import LoopBuilder
 from kstreams.graph.building.stream_join_builder import StreamJoinBuilder
-from kstreams.graph.checks.co_partitioning import framed_key_warnings
-from kstreams.graph.checks.lost_changes import lost_change_warnings
-from kstreams.graph.checks.validate import validated
+from kstreams.graph.checks.validate import build_warnings, validated
 from kstreams.graph.nodes import (
     FunctionSink,
     Node,
@@ -374,7 +372,8 @@ class TopologyBuilder(
         """Check the topology, and return it as an immutable object.
 
         Warns about joins and stores by framed keys, because partitioners hash the frame with the
-        key, and about functions that change their own object, because these changes are lost.
+        key, about functions that change their own object, because these changes are lost, and
+        about windows of windowed results, because these results may be late.
 
         Raises:
             TopologyError: The topology has problems; the error lists all of them, sorted.
@@ -391,8 +390,7 @@ class TopologyBuilder(
             global_tables=tuple(tables.values()),
         )
         built = [node for group in topology.groups for node in (*group.entries, *group.nodes)]
-        found: list[str | Warning] = [*framed_key_warnings(built), *lost_change_warnings(built)]
-        for warning in found:
+        for warning in build_warnings(built):
             warnings.warn(warning, stacklevel=2)
         return topology
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, get_origin
 
+from kstreams.graph.checks.window_keys import ResultKeys
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
@@ -20,25 +21,28 @@ from kstreams.graph.nodes import (
 )
 from kstreams.graph.tokens import accepts, show, without_none
 from kstreams.serde.base import Serde
+from kstreams.serde.windowed_key import WindowedKeySerde, windowed_type, windows_text
 from kstreams.topic import Topic, TopicChoice
+from kstreams.windowed import Windowed
 
 __all__ = ("type_problems",)
 
 _Types = tuple[object, object]
 
 
-def type_problems(ordered: list[AnyNode]) -> Iterator[str]:
+def type_problems(ordered: list[AnyNode], keys: ResultKeys) -> Iterator[str]:
     """Yield a problem for each type mismatch between nodes, or between a node and its store.
 
     Args:
         ordered: All nodes, parents first. Types that are not known at run time are not checked.
+        keys: The serdes of the windowed keys that each node forwards.
     """
-    outputs = _outputs(ordered)
-    yield from _types(ordered, outputs)
+    outputs = _outputs(ordered, keys)
+    yield from _types(ordered, outputs, keys)
     yield from _store_types(ordered, outputs)
 
 
-def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
+def _outputs(ordered: list[AnyNode], known: ResultKeys) -> dict[str, _Types]:
     """Return the key and value types that each node forwards; `object` if a type is unknown."""
     types: dict[str, _Types] = {}
     for node in ordered:
@@ -54,6 +58,8 @@ def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
                     # Whether a null key is forwarded is unknown: an inner join drops it.
                     keys = {without_none(types[parent][0]) for parent in node.parents}
                     key = keys.pop() if len(keys) == 1 else object
+                elif get_origin(key) is Windowed and len(known[node.name]) == 1:
+                    key = _token(known[node.name][0])
                 types[node.name] = (key, value)
             case SinkNode() | LoopEndNode():
                 pass
@@ -61,6 +67,8 @@ def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
 
 
 def _token(serde: object) -> object:
+    if isinstance(serde, WindowedKeySerde):
+        return windowed_type(serde)
     return serde.type_token if isinstance(serde, Serde) else object
 
 
@@ -113,7 +121,7 @@ def _sink_types(target: SinkTarget) -> _Types:
             return object, object
 
 
-def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
+def _types(ordered: list[AnyNode], outputs: dict[str, _Types], keys: ResultKeys) -> Iterator[str]:
     for node in ordered:
         for parent in node.parents:
             for wanted in _inputs(node, parent):
@@ -124,16 +132,25 @@ def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
                         yield (
                             f"node {node.name!r} takes a {part} of type {show(expected)}, "
                             f"but {parent!r} forwards {show(actual)}"
-                            f"{_way_on(node, part, expected, actual)}"
+                            f"{_way_on(node, part, expected, actual, keys[parent])}"
                         )
 
 
-def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
-    """Return the hint for a type mismatch at a repartition edge; otherwise, an empty text.
+def _way_on(
+    node: AnyNode,
+    part: str,
+    expected: object,
+    actual: object,
+    keys: Sequence[WindowedKeySerde[object]],
+) -> str:
+    """Return the hint for a type mismatch at a topic or repartition edge; otherwise an empty text.
 
-    There is a hint if the edge would accept the records if their key or value (`part`) were not
-    None.
+    There is a hint for windowed keys, and for an edge that would accept the records if their key or
+    value (`part`) were not None.
     """
+    if part == "key" and get_origin(actual) is Windowed and not isinstance(node, ProcessorNode):
+        windows = windows_text(keys[0].windows) if keys else "windows"
+        return f": give it key=windowed(..., {windows}), or select another key above it"
     if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
         return ""
     option = "null_keys" if part == "key" else "nulls"

@@ -1,16 +1,23 @@
-"""Run all checks of a topology, and combine the problems into one error."""
+"""Run all checks of a topology: combine the problems into one error, and find the warnings."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kstreams.errors import TopologyError
-from kstreams.graph.checks.co_partitioning import serde_problems, shared_store_problems
+from kstreams.graph.chained_windows import late_result_warnings
+from kstreams.graph.checks.co_partitioning import (
+    framed_key_warnings,
+    serde_problems,
+    shared_store_problems,
+)
 from kstreams.graph.checks.loops import loop_problems, unfed_loops, with_hops
+from kstreams.graph.checks.lost_changes import lost_change_warnings
 from kstreams.graph.checks.origins import with_origins
 from kstreams.graph.checks.type_checks import type_problems
+from kstreams.graph.checks.window_keys import result_keys, window_key_problems
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution.planner import execution_problems
 from kstreams.graph.global_tables import GlobalDefinition
@@ -30,7 +37,7 @@ from kstreams.names import TOPIC_RULE, is_topic, name_problem, shown_name
 from kstreams.serde.base import Serde
 from kstreams.topic import Topic, TopicChoice
 
-__all__ = ("validated",)
+__all__ = ("build_warnings", "validated")
 
 
 def validated(
@@ -55,7 +62,9 @@ def validated(
     found.extend(_changelogs(ordered))
     found.extend(shared_store_problems(ordered))
     found.extend(_reads(ordered))
-    found.extend(type_problems(ordered))
+    keys = result_keys(ordered)
+    found.extend(type_problems(ordered, keys))
+    found.extend(window_key_problems(ordered, keys))
     found.extend(_keys(ordered))
     found.extend(serde_problems(ordered))
     groups = partition_groups(ordered, idle_timeout_ms, settle_ms) if not found else ()
@@ -66,6 +75,17 @@ def validated(
     if found:
         raise _error(name, found, nodes)
     return Topology(name, groups, global_tables)
+
+
+def build_warnings(built: Sequence[AnyNode]) -> Iterator[str | Warning]:
+    """Yield the warnings of a valid topology.
+
+    Args:
+        built: All nodes, parents first within each group.
+    """
+    yield from framed_key_warnings(built)
+    yield from lost_change_warnings(built)
+    yield from late_result_warnings(built)
 
 
 def _error(name: str, problems: list[str], nodes: Mapping[str, AnyNode]) -> TopologyError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kstreams.graph.chained_windows import Chain, chains
 from kstreams.graph.execution.planner import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
@@ -55,7 +56,8 @@ def describe(topology: Topology) -> str:
     and in the group that it enters; a loop appears where it is read, and its end where it is
     written. A node that can run by records or by columns has a line `execution:` with the reason,
     as far as it follows from the topology: with an interceptor without `bind_columns`, all nodes
-    run by records. A node with an origin has a line `defined at:`. The text is the same for equal
+    run by records. Windows of windowed results that may be late have a line `late:`. A node with an
+    origin has a line `defined at:`. The text is the same for equal
     topologies, and ends with a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
@@ -69,24 +71,28 @@ def describe(topology: Topology) -> str:
             **{loop.name: group.name for group in topology.groups for loop in group.loops},
         },
     )
+    chained = [*chains(list(topology.nodes.values()))]
     for number, group in enumerate(topology.groups):
         lines.append(f"  Group: {_name(group.name)} (Sub-topology: {number})")
-        lines.extend(f"    {line}" for line in _group(group, edges))
+        lines.extend(f"    {line}" for line in _group(group, edges, chained))
     lines.extend(f"  {_global(table, topology)}" for table in topology.globals)
     return "\n".join(lines) + "\n"
 
 
-def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
+def _group(group: PartitionGroup, edges: _Edges, chained: Sequence[Chain]) -> Iterator[str]:
     children = group.children()
     for entry in group.entries:
         yield f"Repartition: {_name(entry.name)} (from group: {_name(edges.above[entry.name])})"
         yield _children(children[entry.name])
     executions = ExecutionPlanner(group)
+    late = {chain.node: str(chain) for chain in chained}
     for node in group.nodes:
         yield _title(edges, node)
         execution = executions.summary(node) if isinstance(node, ProcessorNode) else None
         if execution is not None:
             yield f"  execution: {printable(execution)}"
+        if node.name in late:
+            yield f"  late: {late[node.name]}"
         if node.origin is not None:
             yield f"  defined at: {node.origin}"
         if not isinstance(node, (SinkNode, RepartitionNode, LoopEndNode)):

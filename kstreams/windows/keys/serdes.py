@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams._types import Ints, K
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.parameters import Parameters, parameters_of
+from kstreams.parameters import Parameters
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array, has_all, int64_column
-from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.windowed_key import WindowedKeySerde, without_grace
 from kstreams.windowed import Windowed
 from kstreams.windows.keys.windowed_type import WindowedType
 
@@ -26,7 +27,7 @@ _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")
 
 
-class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
+class TimeWindowedSerde(WindowedKeySerde[Windowed[K]]):
     """Encodes the key bytes, then the window's start in 8 bytes, big-endian.
 
     Args:
@@ -36,26 +37,22 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """
 
-    type_token = Windowed
-
     def __init__(self, key: Serde[K], windows: Any) -> None:  # noqa: ANN401  # any kind
-        super().__init__("time-windowed", key)
+        super().__init__("time-windowed", key, windows)
         self.tail_bytes = _ONE.size + key.tail_bytes
         self._key = key
-        self._windows = windows
 
     @property
     def parameters(self) -> Parameters:
         """Return the parameters of the windows, except grace, which the encoding does not use."""
-        own = parameters_of("windows", self._windows)
-        return {name: value for name, value in own.items() if name != "windows.grace_ms"}
+        return without_grace(self.windows)
 
     def serialize(self, value: Windowed[K]) -> bytes:
         """Encode a windowed key; raises `SerializationError` if there is no such window."""
         start, end = _bounds(value)
         if end != self._end(start):
             raise SerializationError(
-                f"{value} is not a window of {self._windows}: one that starts at {start} ms ends "
+                f"{value} is not a window of {self.windows}: one that starts at {start} ms ends "
                 f"at {self._end(start)} ms"
             )
         return self._key.serialize(value.key) + _packed(_ONE, start)
@@ -90,12 +87,12 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
 
     def _end(self, start_ms: int) -> int:
         """Return the end (ms) of the window with the given start."""
-        end: int = self._windows.end(start_ms)
+        end: int = self.windows.end(start_ms)
         return end
 
     def __eq__(self, other: object) -> bool:
         """Compare key serdes and windows."""
-        return super().__eq__(other) and self._windows == getattr(other, "_windows", None)
+        return super().__eq__(other) and self.windows == getattr(other, "windows", None)
 
     def __hash__(self) -> int:
         """Hash the name."""
@@ -103,10 +100,10 @@ class TimeWindowedSerde(CompositeSerde[Windowed[K]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constructor's arguments."""
-        return type(self), (self._key, self._windows)
+        return type(self), (self._key, self.windows)
 
 
-class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
+class SpanWindowedSerde(WindowedKeySerde[Windowed[K]]):
     """Encodes the key bytes and both bounds of the window, 8 bytes each, big-endian.
 
     For sessions, the end precedes the start.
@@ -114,14 +111,13 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
     Args:
         key: Serde of the keys.
         kind: `session` or `calendar`.
+        windows: The windows, for messages.
 
     Source: `org.apache.kafka.streams.kstream.SessionWindowedSerializer`.
     """
 
-    type_token = Windowed
-
-    def __init__(self, key: Serde[K], kind: str) -> None:
-        super().__init__(f"{kind}-windowed", key)
+    def __init__(self, key: Serde[K], kind: str, windows: object = None) -> None:
+        super().__init__(f"{kind}-windowed", key, windows)
         self.tail_bytes = _TWO.size + key.tail_bytes
         self._key = key
         self._kind = kind
@@ -162,6 +158,10 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
         bounds = self._in_order(start.to_numpy(), end.to_numpy())
         return _appended(self._key.from_arrow(key), *bounds)
 
+    @override
+    def writes_windows_of(self, other: WindowedKeySerde[Any]) -> bool:
+        return True  # the encoding has both bounds
+
     def _in_order(self, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         return (ends, starts) if self._kind == "session" else (starts, ends)
 
@@ -175,7 +175,7 @@ class SpanWindowedSerde(CompositeSerde[Windowed[K]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constructor's arguments."""
-        return type(self), (self._key, self._kind)
+        return type(self), (self._key, self._kind, self.windows)
 
 
 def _bounds(value: Windowed[Any]) -> tuple[int, int]:

@@ -113,7 +113,7 @@ class CalendarWindows:
     @property
     def engine(self) -> WindowEngine:
         """The engine of aggregations by these windows; encoded keys contain both bounds."""
-        serde = partial(SpanWindowedSerde, kind="calendar")
+        serde = partial(SpanWindowedSerde, kind="calendar", windows=self)
         return time_engine(self, self._assigner, windowed=serde)
 
     def _assigner(self) -> Assigner:

@@ -54,7 +54,7 @@ class SessionWindows:
     @property
     def engine(self) -> WindowEngine:
         """The engine of aggregations by sessions; encoded keys have both bounds, the end first."""
-        serde = partial(SpanWindowedSerde, kind="session")
+        serde = partial(SpanWindowedSerde, kind="session", windows=self)
         return WindowEngine(
             SESSION, SessionAggregate, SessionWindowColumns, serde, merges_states=True
         )

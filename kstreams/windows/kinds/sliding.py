@@ -63,5 +63,5 @@ class _SlidingWindowedSerde(TimeWindowedSerde[K]):
     """Serde of windowed keys whose windows all have the same length."""
 
     def _end(self, start_ms: int) -> int:
-        difference_ms: int = self._windows.difference_ms
+        difference_ms: int = self.windows.difference_ms
         return start_ms + difference_ms

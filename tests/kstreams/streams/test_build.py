@@ -176,8 +176,10 @@ def test_stream_of_node_without_serdes_is_error_where_these_are_needed() -> None
     again = streams.from_node(streams.stream(TEXTS).node())
     text = refused(again.group_by_key().count)
     assert (
-        "needs the serde of the keys, but the call does not give it: from_node('texts') at" in text
+        "needs the serdes of the keys and the values, but the call does not give it: "
+        "from_node('texts') at" in text
     )
+    assert "(-> ...), or pass key=... and value=... there." in text
 
 
 def test_import_of_kstreams_does_not_import_streams() -> None:

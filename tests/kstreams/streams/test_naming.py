@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kstreams import DOUBLE, INT64, TEXT, Topic
+from kstreams import DOUBLE, INT64, TEXT, Serde, Topic
 from kstreams.aggregators import (
     Aggregator,
     collect,
@@ -112,6 +112,18 @@ def test_store_of_aggregated_part_has_name_of_field_function_or_lambda() -> None
     ]
 
 
+class UntypedSerde(Serde[str]):
+    """A serde whose type is not known, for functions of any type."""
+
+    name = "untyped"
+
+    def serialize(self, value: str) -> bytes:
+        raise NotImplementedError
+
+    def deserialize(self, data: bytes) -> str:
+        raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("function", "name"),
     [
@@ -133,7 +145,7 @@ def test_grouped_stream_has_name_of_function_or_names_that_lambda_reads(
     function: Callable[[bytes, Any], Any], name: str
 ) -> None:
     streams = Streams("shop")
-    streams.stream(ORDERS).group_by(function, key=TEXT).count()
+    streams.stream(ORDERS).group_by(function, key=UntypedSerde()).count()
     assert stores(streams.build()) == [f"orders-{name}-count"]
 
 

@@ -1,0 +1,124 @@
+"""Find windows of windowed results, whose stream time may be ahead of these results.
+
+A windowed aggregation forwards results with the times of their windows, after these have ended. So
+an aggregation of results by further windows drops results as late in two cases:
+
+- Both aggregations run in one task. Stream time belongs to the task, and has passed the windows of
+  the results, unless each update is forwarded at once.
+- The results of several tasks meet below a repartition edge. Each task closes its windows by its
+  own stream time. The results of the fastest task advance the stream time of the second
+  aggregation; results of slower tasks arrive later, with earlier times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kstreams.errors import LateResultsWarning
+from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode
+from kstreams.processors.emission import EachUpdate, Emission, OnClose
+from kstreams.processors.window_emission import WindowedKeySupplier, WindowEmissionSupplier
+
+__all__ = ("Chain", "chains", "late_result_warnings")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An aggregation of windowed results by further windows.
+
+    Attributes:
+        node: The aggregation.
+        above: The aggregation whose results it gets.
+        same_task: Whether both run in one task.
+        grace_ms: The grace (ms) of the further windows.
+        origin: The file and line that define the aggregation; empty if they are not known.
+    """
+
+    node: str
+    above: str
+    same_task: bool
+    grace_ms: int
+    origin: str
+
+    def __str__(self) -> str:
+        """Return the effect on late results, as a line of `describe()`."""
+        if self.same_task:
+            return f"stream time is ahead of the results of {self.above!r}, which may be late"
+        return f"results of slower partitions of {self.above!r} may be late"
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way from a node upward: the next node, and the nodes on the way."""
+
+    name: str
+    edge: bool = False
+    mixed: bool = False
+
+
+def late_result_warnings(ordered: Sequence[AnyNode]) -> Iterator[LateResultsWarning]:
+    """Yield a warning for each aggregation that drops results of others by its definition.
+
+    Windows with a grace below a repartition edge get no warning: their results are late only if a
+    partition is further behind than the grace.
+
+    Args:
+        ordered: All nodes, parents first.
+    """
+    for chain in chains(ordered):
+        if chain.same_task or chain.grace_ms == 0:
+            yield LateResultsWarning(chain.node, chain.above, chain.same_task, chain.origin)
+
+
+def chains(ordered: Sequence[AnyNode]) -> Iterator[Chain]:
+    """Yield the aggregations of windowed results whose results may be late.
+
+    Args:
+        ordered: All nodes, parents first.
+    """
+    nodes = {node.name: node for node in ordered}
+    for node in ordered:
+        grace = _grace_ms(node)
+        if grace is None:
+            continue
+        found: dict[str, bool] = {}
+        for way, emission in _aggregations_above(nodes, node):
+            if not way.edge and not isinstance(emission, EachUpdate):
+                found[way.name] = True
+            elif way.edge and way.mixed and isinstance(emission, OnClose):
+                found.setdefault(way.name, False)
+        for above, same_task in found.items():
+            yield Chain(node.name, above, same_task, grace, str(node.origin or ""))
+
+
+def _grace_ms(node: AnyNode) -> int | None:
+    """Return the grace (ms) of an aggregation's windows; None for windows without late records."""
+    if not isinstance(node, ProcessorNode) or isinstance(node.supplier, type):
+        return None
+    supplier: object = node.supplier
+    return supplier.window_grace_ms if isinstance(supplier, WindowedKeySupplier) else None
+
+
+def _aggregations_above(
+    nodes: Mapping[str, AnyNode], node: AnyNode
+) -> Iterator[tuple[_Way, Emission]]:
+    """Yield the nearest windowed aggregations above a node, with the way and the emission."""
+    pending = [_Way(parent) for parent in node.parents]
+    known: set[_Way] = set()
+    while pending:
+        way = pending.pop()
+        above = nodes.get(way.name)
+        if way in known or above is None:
+            continue
+        known.add(way)
+        edge, mixed = way.edge, way.mixed
+        if isinstance(above, RepartitionNode):
+            edge, mixed = True, mixed or above.partitions is not None
+        elif isinstance(above, ProcessorNode):
+            supplier: object = above.supplier
+            if not isinstance(supplier, type) and isinstance(supplier, WindowEmissionSupplier):
+                yield way, supplier.window_emission
+                continue
+            mixed = mixed or not above.keeps_key
+        pending += [_Way(parent, edge, mixed) for parent in above.parents]
