@@ -69,8 +69,8 @@ def object_name_parts(name: str) -> tuple[str, ...]:
     parts = tuple(name.split("/"))
     if any(part == "" or part.startswith(".") or "\0" in part for part in parts):
         raise InvalidNameError(
-            f"{shown_name(name)} is not an object name: the parts between slashes must not be empty, "
-            "begin with a dot or have a null character",
+            f"{shown_name(name)} is not an object name: the parts between slashes must not be "
+            "empty, begin with a dot or have a null character",
             name=name,
             hint="",
         )

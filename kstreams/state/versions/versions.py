@@ -247,7 +247,9 @@ class TaskVersions:
             if pointer.version == 0:
                 self._local.discard(directory)
                 raise
-            _LOG.warning("task %s: restoring, the local state is unusable: %s", self._log.task, error)
+            _LOG.warning(
+                "task %s: restoring, the local state is unusable: %s", self._log.task, error
+            )
         self._local.discard(directory)
         if source is not None:
             with self._local.exclusive():
