@@ -18,9 +18,8 @@ _METADATA = re.compile(r"kstreams-(?P<version>[^-]+)(-py[\d.]+)?\.(dist|egg)-inf
 """Names of the other distribution's metadata; those of this one begin with `kstreams_spark-`."""
 
 _REPAIR = (
-    "Hint: install kstreams-spark alone in its environment:\n"
-    "  pip uninstall --yes kstreams kstreams-spark\n"
-    "  pip install kstreams-spark"
+    "Hint: remove both with `pip uninstall --yes kstreams kstreams-spark`, and install this one "
+    "again with `pip install kstreams-spark`."
 )
 
 

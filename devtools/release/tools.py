@@ -54,5 +54,5 @@ def check_metadata(distributions: Iterable[Path]) -> None:
     paths = sorted(distributions)
     run([tool("twine"), "check", "--strict", *paths], "twine")
     wheels = [path for path in paths if path.suffix == ".whl"]
-    # W002: files such as py.typed are equal. W009: the core has a daemon beside the package.
+    # W002: files such as py.typed are equal. W009: the core has two packages.
     run([tool("check-wheel-contents"), "--ignore", "W002,W009", *wheels], "check-wheel-contents")

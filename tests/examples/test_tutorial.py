@@ -3,55 +3,64 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-_TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
-_STEP = re.compile(
-    r"^<!-- file: (?P<file>\S+) -->\n```python\n(?P<code>.*?)^```|"
-    r"^```console\n(?P<console>.*?)^```",
-    re.DOTALL | re.MULTILINE,
+from devtools.release.progress import ReleaseError
+from devtools.release.tutorial import follow_tutorial, tutorial_requirements
+
+_PAGE = (
+    """
+```console
+$ . .venv/bin/activate
+$ pip install 'kstreams-spark[cli]' pytest
+```
+"""
+    + 9
+    * (
+        "<!-- file: shout.py -->\n```python\nprint('LOUD')\n```\n"
+        "```console\n$ python shout.py\nLOUD\n```\n"
+    )
 )
-_SET_UP = ("python -m venv", ". .venv", "pip install")
 
 
 @pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_every_step_of_the_tutorial_works(tmp_path: Path) -> None:
-    steps = list(_STEP.finditer(_TUTORIAL.read_text()))
-    assert len(steps) > 8
-    for step in steps:
-        if step["file"]:
-            (tmp_path / step["file"]).write_text(step["code"])
-        else:
-            _type(step["console"], tmp_path)
-
-
-def _type(console: str, folder: Path) -> None:
-    for command, *shown in (each.splitlines() for each in console.split("$ ") if each):
-        if not command.startswith(_SET_UP):
-            answered = _run(command, folder)
-            for line in shown:
-                assert line in answered, f"$ {command}\n{answered}"
-
-
-def _run(command: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": "", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}"
-    return done.stdout
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": "", "COLUMNS": "100"}
+
+    assert follow_tutorial(tmp_path, environment) > 8
+
+
+def test_commands_run_in_files_of_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(_PAGE)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    assert tutorial_requirements(page) == ["kstreams-spark[cli]", "pytest"]
+    assert follow_tutorial(tmp_path, {"PATH": path}, page) == 9
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("\nLOUD\n", "\nQUIET\n", "printed:\nLOUD\n\nwithout:\nQUIET"),
+        ("print('LOUD')", "raise SystemExit(3)", "ended with 3"),
+        ("console", "text", "9 steps, expected 10"),
+    ],
+)
+def test_page_with_wrong_command_is_refused(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(_PAGE.replace(before, after))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    with pytest.raises(ReleaseError) as caught:
+        follow_tutorial(tmp_path, {"PATH": path}, page)
+
+    assert problem in str(caught.value)

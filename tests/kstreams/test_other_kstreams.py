@@ -43,7 +43,7 @@ def test_metadata_of_other_distribution_is_refused(
 
     text = str(caught.value)
     assert f"{tmp_path} also has kstreams {version}, a distribution" in text
-    assert "pip uninstall --yes kstreams kstreams-spark\n  pip install kstreams-spark" in text
+    assert "`pip uninstall --yes kstreams kstreams-spark`" in text
     assert (caught.value.name, caught.value.path) == ("kstreams", str(tmp_path / "kstreams"))
 
 

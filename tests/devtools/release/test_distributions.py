@@ -16,7 +16,7 @@ from devtools.release.source import Source, export
 from devtools.workspace import ROOT, core
 
 
-def test_platforms_are_those_that_the_compiled_loops_support() -> None:
+def test_platforms_equal_platforms_of_compile_kernel() -> None:
     text = (ROOT / "native" / "compile_kernel.py").read_text()
 
     assert re.findall(r'^    "(\w+)": "', text, re.MULTILINE) == list(PLATFORMS)
