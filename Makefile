@@ -199,6 +199,10 @@ prose: setup ## count habits of unclear English (ARGS='--since main --show' for 
 dist: setup $(ZIG) ## build wheels and sdists of the current commit into dist/ (PLATFORMS=all: native/ for each platform)
 	@$(RUN_PYTHON) -m devtools.release dist $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
 
+.PHONY: release-dry-run
+release-dry-run: setup $(ZIG) ## build, check and install a release on each Python, without an upload (ARGS='--python 3.12 --extra kafka')
+	@$(RUN_PYTHON) -m devtools.release dry-run $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
+
 # A C compiler for every platform, as a wheel of 100 MB.
 $(ZIG): requirements/ziglang.txt | setup
 	@rm -rf $@
