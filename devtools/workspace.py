@@ -154,6 +154,9 @@ def set_version(root: Path, version: str) -> None:
         file = package.folder / "pyproject.toml"
         text = re.sub(r'(?m)^version = ".*"$', f'version = "{version}"', file.read_text())
         file.write_text(re.sub(r'("kstreams-[^"=]*==)[^";]*', rf"\g<1>{version}", text))
+    recipe = root / "packaging" / "conda" / "recipe.yaml"
+    text = re.sub(r'(?m)^  version: ".*"$', f'  version: "{version}"', recipe.read_text())
+    recipe.write_text(text)
 
 
 def _name(requirement: str) -> str:

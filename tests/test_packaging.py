@@ -141,7 +141,13 @@ def test_version_is_set_in_all_projects(tmp_path: Path) -> None:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text((ROOT / file).read_text())
 
+    recipe = tmp_path / "packaging" / "conda" / "recipe.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text('context:\n  version: "0.1.0"\n  python_min: "3.10"\n')
+
     workspace.set_version(tmp_path, "7.8.9")
+
+    assert recipe.read_text() == 'context:\n  version: "7.8.9"\n  python_min: "3.10"\n'
 
     kafka, plugin = workspace.packages(tmp_path)
     core = workspace.core(tmp_path)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from devtools import workspace
+from devtools.release.conda import check_recipe
 from devtools.release.contents import check_contents, check_equal
 from devtools.release.distributions import build
 from devtools.release.index import local_index
@@ -46,6 +47,7 @@ def dry_run(pythons: Sequence[str], extras: Sequence[str], platforms: Sequence[s
     with step("check metadata and content"):
         check_contents(made, version)
         check_metadata(made)
+        check_recipe(version)
     trials: list[Trial] = []
     with local_index(dist, core) as index:
         for python, program in programs.items():
