@@ -11,9 +11,9 @@ from devtools.release.conda import check_recipe
 from devtools.release.contents import check_contents, check_equal
 from devtools.release.distributions import build
 from devtools.release.index import local_index
-from devtools.release.installs import Trial, try_extras, try_tutorial
+from devtools.release.installs import Trial, try_extra, try_tutorial
 from devtools.release.name_conflict import try_name_conflict
-from devtools.release.progress import say, step
+from devtools.release.progress import ReleaseError, say, step
 from devtools.release.pythons import find_pythons
 from devtools.release.report import report
 from devtools.release.source import export
@@ -52,8 +52,8 @@ def dry_run(pythons: Sequence[str], extras: Sequence[str], platforms: Sequence[s
     with local_index(dist, core) as index:
         for python, program in programs.items():
             with step(f"install on Python {python}"):
-                wanted = extras or _extras(core)
-                trials += try_extras(python, program, index, version, wanted)
+                for extra in extras or _extras(core):
+                    trials.append(try_extra(python, program, index, version, extra))
             with step(f"follow the tutorial on Python {python}"):
                 trials.append(try_tutorial(python, program, index, version))
         with step("install beside the other distribution named kstreams"):
@@ -61,6 +61,9 @@ def dry_run(pythons: Sequence[str], extras: Sequence[str], platforms: Sequence[s
     page = report(version, source.commit, made, trials)
     (WORK / "report.md").write_text(page)
     print(page)
+    if failed := [trial for trial in trials if trial.problem]:
+        names = ", ".join(f"{trial.extra or 'core'} on {trial.python}" for trial in failed)
+        raise ReleaseError(f"{len(failed)} installations failed: {names}", "see the lines above")
     say(f"all checks passed in {time.monotonic() - started:.0f} s; see build/release/report.md")
 
 

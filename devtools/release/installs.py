@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -13,7 +11,7 @@ from devtools.release.environments import Environment, clean_environment
 from devtools.release.progress import ReleaseError, run, say
 from devtools.release.tutorial import follow_tutorial, tutorial_requirements
 
-__all__ = ("Trial", "import_seconds", "try_extras", "try_tutorial")
+__all__ = ("Trial", "import_seconds", "try_extra", "try_tutorial")
 
 _PROBE = Path(__file__).with_name("probe.py")
 _COUNT = """
@@ -33,76 +31,72 @@ with TopologyTestDriver(streams.build(), partitions=2) as driver:
 
 
 class Trial(NamedTuple):
-    """An installation that worked.
+    """An installation, and its use.
 
     Attributes:
         python: The version of Python.
         extra: The extra; empty for none, `tutorial` for the tutorial.
         seconds: The duration of the installation and the trial.
-        packages: The number of installed packages of this project.
-        compiled: Whether the compiled loops for Kafka are installed.
         import_ms: The time of `import kstreams`, in milliseconds; None if it is not measured.
+        problem: The reason of a failure; empty after a success.
     """
 
     python: str
     extra: str
     seconds: float
-    packages: int
-    compiled: bool
     import_ms: float | None = None
+    problem: str = ""
 
 
-def try_extras(
-    python: str, program: Path, index: str, version: str, extras: Sequence[str]
-) -> Iterator[Trial]:
-    """Install the core with each extra in an environment of its own, and import all packages.
+def try_extra(python: str, program: Path, index: str, version: str, extra: str) -> Trial:
+    """Install the core with an extra in an environment of its own, and import all packages.
 
     Args:
         python: The version of Python.
         program: The Python.
         index: The address of the local index.
         version: The version of the release.
-        extras: The extras; the empty text is the core alone, whose import is measured.
-
-    Raises:
-        ReleaseError: An installation or an import fails.
+        extra: The extra. The empty text is the core alone: its import is measured, and it runs a
+            topology.
     """
-    for extra in extras:
-        started = time.monotonic()
-        wanted = f"kstreams-spark[{extra}]=={version}" if extra else f"kstreams-spark=={version}"
+    wanted = f"kstreams-spark[{extra}]=={version}" if extra else f"kstreams-spark=={version}"
+    started = time.monotonic()
+    milliseconds, problem = None, ""
+    try:
         with clean_environment(f"{python}-{extra or 'core'}", program, index) as environment:
             environment.install([wanted])
-            found = _probe(environment, version, extra)
-            seconds = None if extra else import_seconds(environment)
+            _probe(environment, version, extra)
             if not extra:
+                milliseconds = round(import_seconds(environment) * 1000, 1)
                 environment.run(_COUNT, f"count visits on Python {python}")
-        took = time.monotonic() - started
-        milliseconds = None if seconds is None else round(seconds * 1000, 1)
-        trial = Trial(python, extra, took, found["packages"], bool(found["compiled"]), milliseconds)
-        say(f"  {python} {extra or 'without an extra'}: {took:.1f} s")
-        yield trial
-        if extra in ("kafka", "all") and not trial.compiled:
-            raise ReleaseError(f"the extra {extra} installed no compiled loops on Python {python}")
+    except ReleaseError as exc:
+        problem = str(exc)
+    return _said(Trial(python, extra, time.monotonic() - started, milliseconds, problem))
 
 
 def try_tutorial(python: str, program: Path, index: str, version: str) -> Trial:
     """Install the requirements of the tutorial with pip, and follow the tutorial.
 
-    Raises:
-        ReleaseError: The installation or a step of the tutorial fails.
+    Args:
+        python: The version of Python.
+        program: The Python.
+        index: The address of the local index.
+        version: The version of the release.
     """
-    started = time.monotonic()
     wanted = [
         f"{each}=={version}" if each.startswith("kstreams-spark") else each
         for each in tutorial_requirements()
     ]
-    with clean_environment(f"{python}-tutorial", program, index, pip=True) as environment:
-        environment.install_with_pip(wanted)
-        found = _probe(environment, version, "")
-        commands = follow_tutorial(environment.folder / "work", environment.variables)
-    took = time.monotonic() - started
-    say(f"  {python} tutorial: {commands} commands, {took:.1f} s")
-    return Trial(python, "tutorial", took, found["packages"], bool(found["compiled"]))
+    started = time.monotonic()
+    problem = ""
+    try:
+        with clean_environment(f"{python}-tutorial", program, index, pip=True) as environment:
+            environment.install_with_pip(wanted)
+            _probe(environment, version, "")
+            follow_tutorial(environment.folder / "work", environment.variables)
+    except ReleaseError as exc:
+        problem = str(exc)
+    return _said(Trial(python, "tutorial", time.monotonic() - started, problem=problem))
 
 
 def import_seconds(environment: Environment, rounds: int = 7) -> float:
@@ -112,9 +106,14 @@ def import_seconds(environment: Environment, rounds: int = 7) -> float:
     return median(float(environment.run(script, "import kstreams")) for _ in range(rounds))
 
 
-def _probe(environment: Environment, version: str, extra: str) -> dict[str, int]:
+def _probe(environment: Environment, version: str, extra: str) -> None:
     command = [environment.python, _PROBE, version, extra]
     what = f"import all packages of the extra {extra or '(none)'}"
-    printed = run(command, what, cwd=environment.folder / "work", env=environment.variables)
-    found: dict[str, int] = json.loads(printed.splitlines()[-1])
-    return found
+    run(command, what, cwd=environment.folder / "work", env=environment.variables)
+
+
+def _said(trial: Trial) -> Trial:
+    """Print the result of a trial, and return it."""
+    outcome = f"failed: {trial.problem}" if trial.problem else "works"
+    say(f"  {trial.python} {trial.extra or '(core)'}: {outcome}, {trial.seconds:.1f} s")
+    return trial

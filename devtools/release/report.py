@@ -24,7 +24,10 @@ def report(version: str, commit: str, dist: Iterable[Path], trials: Sequence[Tri
     ]
     for python in dict.fromkeys(trial.python for trial in trials):
         own = {trial.extra: trial for trial in trials if trial.python == python}
-        alone = sum(extra not in ("", "all", "tutorial") for extra in own)
+        alone = sum(
+            extra not in ("", "all", "tutorial") and not trial.problem
+            for extra, trial in own.items()
+        )
         import_ms = own[""].import_ms if "" in own else None
         cells = [python, _text(import_ms), str(alone), _took(own.get("all"))]
         lines.append(f"| {' | '.join(cells)} | {_took(own.get('tutorial'))} |")
@@ -35,7 +38,9 @@ def report(version: str, commit: str, dist: Iterable[Path], trials: Sequence[Tri
 
 
 def _took(trial: Trial | None) -> str:
-    return "-" if trial is None else _text(trial.seconds)
+    if trial is None:
+        return "-"
+    return "failed" if trial.problem else _text(trial.seconds)
 
 
 def _text(number: float | None) -> str:
