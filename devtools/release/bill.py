@@ -36,7 +36,7 @@ def write_bill(python: Path, index: str, version: str) -> list[Path]:
         clean_environment("bill", python, index) as environment,
     ):
         environment.install([f"kstreams-spark[all]=={version}"])
-        options = ["--output-reproducible", "--output-format", "JSON", "--output-file", sbom]
+        options = ["--output-reproducible", "--output-format", "JSON", "--output-file", str(sbom)]
         run([tool("cyclonedx-py"), "environment", *options, environment.python], "cyclonedx-py")
     page.write_text(licenses(json.loads(sbom.read_text())))
     return [sbom, page]

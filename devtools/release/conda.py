@@ -27,8 +27,8 @@ def check_recipe(version: str) -> None:
     Raises:
         ReleaseError: The recipe has an error or another version.
     """
-    command = [tool("python"), "-c", _RENDER, RECIPE]
-    printed = run(command, "conda recipe", hint=f"correct {RECIPE.relative_to(ROOT)}")
+    hint = f"correct {RECIPE.relative_to(ROOT)}"
+    printed = run([tool("python"), "-c", _RENDER, RECIPE], "conda recipe", hint=hint)
     expected = {f"{name} {version}" for name in ("kstreams-spark", "kstreams-kafka-native")}
     if set(printed.splitlines()) != expected:
         raise ReleaseError(

@@ -107,9 +107,12 @@ def import_seconds(environment: Environment, rounds: int = 7) -> float:
 
 
 def _probe(environment: Environment, version: str, extra: str) -> None:
-    command = [environment.python, _PROBE, version, extra]
-    what = f"import all packages of the extra {extra or '(none)'}"
-    run(command, what, cwd=environment.folder / "work", env=environment.variables)
+    run(
+        [environment.python, _PROBE, version, extra],
+        f"import all packages of the extra {extra or '(none)'}",
+        cwd=environment.folder / "work",
+        env=environment.variables,
+    )
 
 
 def _said(trial: Trial) -> Trial:

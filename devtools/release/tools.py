@@ -32,7 +32,7 @@ def tool(name: str) -> Path:
         with step("install the tools of requirements/release.txt"):
             shutil.rmtree(folder, ignore_errors=True)
             run([sys.executable, "-m", "venv", folder], "tools")
-            pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+            pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
             run(
                 [*pip, "--require-hashes", "--requirement", _LOCK],
                 "tools",
