@@ -10,10 +10,13 @@ import sys
 import sysconfig
 from importlib import import_module
 from importlib.metadata import distributions
+from pkgutil import iter_modules
 
 
 def main(version: str, extra: str) -> None:
-    """Import the packages, and check their version and place."""
+    """Import the public modules and the packages, and check their version and place."""
+    for module in iter_modules(import_module("kstreams").__path__):
+        import_module(f"kstreams.{module.name}")
     ours = {}
     for each in distributions():
         name = str(each.metadata["Name"]).lower().replace("_", "-")
