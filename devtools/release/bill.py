@@ -14,6 +14,8 @@ from devtools.release.tools import WORK, tool
 __all__ = ("licenses", "write_bill")
 
 _OURS = "kstreams-"
+_LICENSES = {"datasketches": "Apache-2.0", "protobuf": "BSD-3-Clause"}
+"""Licenses of packages whose metadata the tool does not recognize, by their files LICENSE."""
 
 
 def write_bill(python: Path, index: str, version: str) -> list[Path]:
@@ -52,7 +54,10 @@ def licenses(sbom: Mapping[str, Any]) -> str:
         ReleaseError: A component has no license; the error lists these components.
     """
     rows = {
-        str(each["name"]): (str(each["version"]), "; ".join(_names(each.get("licenses", ()))))
+        str(each["name"]): (
+            str(each["version"]),
+            "; ".join(_names(each.get("licenses", ()))) or _LICENSES.get(str(each["name"]), ""),
+        )
         for each in sbom["components"]
         if not str(each["name"]).lower().replace("_", "-").startswith(_OURS)
     }

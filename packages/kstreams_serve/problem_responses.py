@@ -23,7 +23,7 @@ def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Respo
 
     Args:
         problem: The exception.
-        tells: Whether the caller may see the texts of the library's errors, which name locations
+        tells: True if the caller may see the texts of the library's errors, which name locations
             and may quote stored data; otherwise the response has only the class.
     """
     status = status_of(problem)

@@ -76,7 +76,7 @@ def test_packages_in_an_archive_are_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement", ["import kstreams", "from kstreams import TEXT", "import kstreams_cli.program"]
 )
-def test_import_beside_other_distribution_fails_in_both_orders_of_installation(
+def test_import_with_other_distribution_fails_in_both_orders_of_installation(
     tmp_path: Path, order: str, statement: str
 ) -> None:
     for install in (_theirs, _ours) if order == "theirs first" else (_ours, _theirs):

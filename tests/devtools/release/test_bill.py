@@ -19,6 +19,7 @@ def test_licenses_are_a_row_for_each_dependency_in_order() -> None:
             component("arrow", {"expression": "Apache-2.0 OR MIT"}),
             component("both", {"license": {"id": "MIT"}}, {"license": {"name": "Own\n license"}}),
             component("kstreams_s3"),
+            component("protobuf"),
             component("kstreams-spark"),
         ]
     }
@@ -26,6 +27,7 @@ def test_licenses_are_a_row_for_each_dependency_in_order() -> None:
     assert licenses(sbom).splitlines()[4:] == [
         "| arrow | 1.0 | Apache-2.0 OR MIT |",
         "| both | 1.0 | MIT; Own license |",
+        "| protobuf | 1.0 | BSD-3-Clause |",
         "| zstandard | 1.0 | BSD-3-Clause |",
     ]
 
