@@ -58,7 +58,9 @@ def test_build_without_compiler_is_refused(tmp_path: Path, monkeypatch: pytest.M
         build(Source(tmp_path, "", 0), tmp_path / "dist", ["manylinux_2_17_x86_64"])
 
 
+@pytest.mark.long
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_two_builds_of_a_commit_are_equal_and_complete(tmp_path: Path) -> None:
     if not (distributions.ZIG / "ziglang").exists():
         pytest.skip("ziglang is not installed: make dist gets it")
