@@ -97,7 +97,7 @@ class LogContents(Protocol):
         ...
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Divide the records with `start <= offset < stop` into `Piece`s, in order of offset."""
+        """Divide the records with `start <= offset < stop` into pieces, in order of offset."""
         ...
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
