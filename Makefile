@@ -17,6 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes: what a small machine has. JOBS=0 runs the tests in one.
 JOBS ?= 2
 
+ZIG := build/ziglang
+
 # Tests on Spark and Kafka wait for servers, too.
 ENGINE_JOBS ?= 3
 
@@ -177,6 +179,7 @@ lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
 	@$(RUN_PYTHON) -m devtools.workspace requirements | $(BIN)/uv pip compile - --group dev $(LOCK_OPTIONS) \
 	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
 	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
+	@$(BIN)/uv pip compile --group release $(LOCK_OPTIONS) --output-file requirements/release.txt
 	@echo ziglang | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/ziglang.txt
 	@if grep -nE '(index-url|find-links|://)' requirements/*.txt; then echo 'lock: an address got in' >&2; exit 1; fi
 
@@ -192,23 +195,20 @@ docs: setup ## build the site of pages and reference into build/docs (a warning 
 prose: setup ## count habits of unclear English (ARGS='--since main --show' for a change)
 	@$(RUN_PYTHON) -m devtools.prose $(ARGS)
 
-.PHONY: build
-build: setup ## build the sdists and wheels of kstreams-spark and its plugins into dist/
-	@for file in pyproject.toml */kstreams_*/pyproject.toml; do \
-	    $(RUN_PYTHON) -m build --no-isolation --outdir dist $$(dirname $$file) || exit 1; \
-	done
+.PHONY: dist
+dist: setup $(ZIG) ## build wheels and sdists of the current commit into dist/ (PLATFORMS=all: native/ for each platform)
+	@$(RUN_PYTHON) -m devtools.release dist $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
 
-.PHONY: wheels
-wheels: setup ## build wheels of native/ for every platform into dist/ (WHEELS=manylinux_2_17_aarch64 chooses)
-	@[ -e $(ZIG)/ziglang/__main__.py ] || $(RUN_PYTHON) -m pip install --quiet --disable-pip-version-check \
-	    --target $(ZIG) --require-hashes --requirement requirements/ziglang.txt
-	@for platform in $(or $(WHEELS),$$(cd native && $(CURDIR)/$(RUN_PYTHON) -c \
-	    'from compile_kernel import PLATFORMS; print(*PLATFORMS)')); do \
-	    KSTREAMS_WHEEL_PLATFORM=$$platform PYTHONPATH=$(ZIG) \
-	        $(RUN_PYTHON) -m build --wheel --no-isolation --outdir dist native || exit 1; \
-	done
+.PHONY: release-dry-run
+release-dry-run: setup $(ZIG) ## build, check and install a release on each Python, without an upload (ARGS='--python 3.12 --extra kafka')
+	@$(RUN_PYTHON) -m devtools.release dry-run $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
 
-ZIG := $(CURDIR)/build/ziglang
+# A C compiler for every platform, as a wheel of 100 MB.
+$(ZIG): requirements/ziglang.txt | setup
+	@rm -rf $@
+	@$(RUN_PYTHON) -m pip install --quiet --disable-pip-version-check --target $@ \
+	    --require-hashes --requirement requirements/ziglang.txt
+	@touch $@
 
 .PHONY: clean
 clean: ## remove .venv, caches and build products

@@ -23,7 +23,16 @@ if sys.version_info >= (3, 11):
 else:  # as hatchling does
     import tomli as tomllib
 
-__all__ = ("ROOT", "Package", "PluginExtras", "all_extras", "core", "packages", "set_version")
+__all__ = (
+    "ROOT",
+    "Package",
+    "PluginExtras",
+    "all_extras",
+    "compiled",
+    "core",
+    "packages",
+    "set_version",
+)
 
 ROOT = Path(__file__).parents[1]
 _CORE = "kstreams-spark"
@@ -81,6 +90,11 @@ def core(root: Path = ROOT) -> Package:
     return Package(root, {**found["project"], "optional-dependencies": hook["extras"]})
 
 
+def compiled(root: Path = ROOT) -> Package:
+    """Return `kstreams-kafka-native`, the package with compiled code."""
+    return Package(root / "native", _toml(root / "native" / "pyproject.toml")["project"])
+
+
 def all_extras(
     core: Package, packages: Iterable[Package], not_in_all: Iterable[str]
 ) -> dict[str, list[str]]:
@@ -119,7 +133,7 @@ class PluginExtras(MetadataHookInterface):
 def _locked(root: Path) -> Iterator[str]:
     """Yield the requirements of all packages, except those on each other."""
     found = _toml(root / "pyproject.toml")["tool"]["hatch"]["metadata"]["hooks"]["custom"]
-    ours = {_CORE, *(package.distribution for package in packages(root))}
+    ours = {each.distribution for each in (core(root), compiled(root), *packages(root))}
     own = core(root)
     extras = [own.extras[name] for name in own.extras if name not in found["not-in-all"]]
     required = [*own.dependencies, *(each for extra in extras for each in extra)]
@@ -129,10 +143,20 @@ def _locked(root: Path) -> Iterator[str]:
 
 
 def set_version(root: Path, version: str) -> None:
-    """Write a version into all files, and into the requirements of packages on each other."""
-    for file in (root / "pyproject.toml", *(p.folder / "pyproject.toml" for p in packages(root))):
+    """Write a version into all files, and into the requirements of packages on each other.
+
+    Raises:
+        SystemExit: The version is none of a release: three numbers, or a pre-release of them.
+    """
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
+        sys.exit(f"workspace: {version!r} is no version such as 1.2.3 or 1.2.3rc1")
+    for package in (core(root), compiled(root), *packages(root)):
+        file = package.folder / "pyproject.toml"
         text = re.sub(r'(?m)^version = ".*"$', f'version = "{version}"', file.read_text())
-        file.write_text(re.sub(r'("kstreams-[^"=]*==)[^"]*"', rf'\g<1>{version}"', text))
+        file.write_text(re.sub(r'("kstreams-[^"=]*==)[^";]*', rf"\g<1>{version}", text))
+    recipe = root / "packaging" / "conda" / "recipe.yaml"
+    text = re.sub(r'(?m)^  version: ".*"$', f'  version: "{version}"', recipe.read_text())
+    recipe.write_text(text)
 
 
 def _name(requirement: str) -> str:

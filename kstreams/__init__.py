@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 
 from kstreams.late_pandas import leave_pandas_out as _leave_pandas_out
 from kstreams.lazy import lazy_names
+from kstreams.other_kstreams import refuse_other_kstreams as _refuse_other_kstreams
 
 if TYPE_CHECKING:
     from kstreams.application.app import App
@@ -100,6 +101,7 @@ else:  # a checker would take any name then
         },
     )
 
+_refuse_other_kstreams()
 _leave_pandas_out()  # before any array is made
 
 __all__ = (

@@ -37,7 +37,6 @@ _FACES_OF_PACKAGES = {
 """Public modules of the core whose names are defined in other packages."""
 
 _UNDECLARED = {
-    ("kstreams_kafka", "kstreams_kafka_native"),  # the extra `native` of the core
     ("kstreams_testing", "hypothesis"),  # a test suite for users that has it
     ("kstreams", "pandas"),  # of a user that has it
     ("kstreams_iceberg", "sqlalchemy"),  # an error of catalogs in SQL, of a user that has them

@@ -21,7 +21,7 @@ FOLDERS = ("packages", "connectors", "stores", "serdes")
 PROJECTS = workspace.packages()
 CORE = workspace.core()
 VERSION = CORE.project["version"]
-EXTRAS = workspace.all_extras(CORE, PROJECTS, ("java", "native"))
+EXTRAS = workspace.all_extras(CORE, PROJECTS, ("java",))
 TOP_LEVEL_BYTES = 10_000
 
 LOOK = """
@@ -119,7 +119,7 @@ def test_each_extra_belongs_to_a_project() -> None:
 def test_extra_all_includes_every_extra_that_works_on_every_platform() -> None:
     (everything,) = EXTRAS["all"]
 
-    assert Requirement(everything).extras == {*EXTRAS} - {"all", "java", "native"}
+    assert Requirement(everything).extras == {*EXTRAS} - {"all", "java"}
 
 
 def test_packages_of_plain_install_are_not_extras() -> None:
@@ -135,23 +135,81 @@ def test_packages_of_plain_install_are_not_extras() -> None:
 
 
 def test_version_is_set_in_all_projects(tmp_path: Path) -> None:
-    files = [Path("pyproject.toml"), Path("stores/kstreams_s3/pyproject.toml")]
+    folders = ["", "native", "packages/kstreams_kafka", "stores/kstreams_s3"]
+    files = [Path(folder, "pyproject.toml") for folder in folders]
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text((ROOT / file).read_text())
 
+    recipe = tmp_path / "packaging" / "conda" / "recipe.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text('context:\n  version: "0.1.0"\n  python_min: "3.10"\n')
+
     workspace.set_version(tmp_path, "7.8.9")
 
-    (plugin,) = workspace.packages(tmp_path)
+    assert recipe.read_text() == 'context:\n  version: "7.8.9"\n  python_min: "3.10"\n'
+
+    kafka, plugin = workspace.packages(tmp_path)
     core = workspace.core(tmp_path)
-    assert (core.project["version"], plugin.project["version"]) == ("7.8.9", "7.8.9")
+    projects = (core, workspace.compiled(tmp_path), kafka, plugin)
+    assert {each.project["version"] for each in projects} == {"7.8.9"}
     assert plugin.dependencies == [
         "kstreams-spark==7.8.9",
         "kstreams-objectstore==7.8.9",
         "boto3>=1.36.0,<2",
     ]
     assert "kstreams-cli==7.8.9" in core.dependencies
-    assert core.extras["native"] == CORE.extras["native"]
+    confluent, native = map(Requirement, kafka.extras["kafka"])
+    assert confluent.name == "confluent-kafka"
+    assert (native.name, str(native.specifier)) == ("kstreams-kafka-native", "==7.8.9")
+    assert "platform_machine" in str(native.marker)
+
+
+@pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3+local", '1.2.3"'])
+def test_set_version_refuses_text_that_is_no_version(version: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="is no version"):
+        workspace.set_version(tmp_path, version)
+
+
+def test_extra_kafka_installs_compiled_loops_on_platforms_with_wheels() -> None:
+    """Elsewhere, pip would build the source distribution, and fail without a compiler."""
+    kafka = next(each for each in PROJECTS if each.extra == "kafka")
+    (native,) = (Requirement(each) for each in kafka.extras["kafka"] if "native" in each)
+    assert native.marker is not None
+
+    found = {
+        (system, machine)
+        for system in ("linux", "darwin", "win32", "freebsd14")
+        for machine in ("x86_64", "aarch64", "arm64", "AMD64", "ppc64le", "armv7l", "i686")
+        if native.marker.evaluate({"sys_platform": system, "platform_machine": machine})
+    }
+
+    assert found == {
+        *(("linux", "x86_64"), ("linux", "aarch64")),
+        *(("darwin", "x86_64"), ("darwin", "arm64")),
+    }
+
+
+def test_all_packages_have_one_version() -> None:
+    projects = (CORE, workspace.compiled(), *PROJECTS)
+
+    assert {each.project["version"] for each in projects} == {VERSION}
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.extra)
+def test_readme_of_project_names_its_extra(project: Package) -> None:
+    own = [
+        extra
+        for extra, required in EXTRAS.items()
+        if any(Requirement(each).name == project.distribution for each in required)
+    ]
+    command = f"`pip install 'kstreams-spark[{own[0]}]'`" if own else "`pip install kstreams-spark`"
+
+    readme = project.project["readme"]
+    assert readme == {
+        "content-type": "text/markdown",
+        "text": f"{project.project['description']} To install it: {command}.",
+    }
 
 
 @pytest.mark.parametrize("kind", ["stores", "connectors", "serdes", "serde_texts", "watchers"])

@@ -7,3 +7,7 @@ tasks exchange, and `io`, which reads and writes topics, logs and sinks.
 """
 
 from __future__ import annotations
+
+from kstreams.other_kstreams import refuse_other_kstreams as _refuse_other_kstreams
+
+_refuse_other_kstreams()

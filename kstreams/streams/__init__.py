@@ -34,6 +34,7 @@ Example:
 
 from __future__ import annotations
 
+from kstreams.other_kstreams import refuse_other_kstreams as _refuse_other_kstreams
 from kstreams.streams.app import Streams
 from kstreams.streams.grouped import CogroupedStream, GroupedStream
 from kstreams.streams.grouped_table import GroupedTable
@@ -44,6 +45,8 @@ from kstreams.streams.table import Table
 from kstreams.streams.unions import Classes2, Classes3, Classes4, classes
 from kstreams.streams.versioned_table import AsOf, VersionedTable
 from kstreams.streams.windowed import WindowedStream, WindowResults
+
+_refuse_other_kstreams()
 
 __all__ = (
     "AsOf",

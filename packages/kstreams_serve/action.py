@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from kstreams.errors import KStreamsError
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role
 
 __all__ = ("Action", "Refuse")

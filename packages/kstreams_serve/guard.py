@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kstreams.quoting import repr_of
 from kstreams_serve.authentication import Authenticator
 from kstreams_serve.forwarded import TrustedProxies
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role, Visitor
 from kstreams_serve.settings import Listening
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kstreams_serve.action import Action
-from kstreams_serve.problems import PROBLEM
+from kstreams_serve.problem_responses import PROBLEM
 from kstreams_serve.roles import Role
 
 __all__ = ("openapi",)

@@ -21,7 +21,8 @@ from kstreams_serve.context import Context
 from kstreams_serve.explaining import Explaining
 from kstreams_serve.openapi import openapi
 from kstreams_serve.pages.site import Site
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.reads import Reads
 from kstreams_serve.request_times import RequestTimes
 from kstreams_serve.roles import Role, require

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from starlette.types import Receive, Scope, Send
 
 from kstreams.errors import KStreamsError
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role
 from kstreams_serve.settings import Limits
 

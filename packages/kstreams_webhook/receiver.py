@@ -23,7 +23,8 @@ from kstreams_intake.contract import Delivery, Receiver
 from kstreams_serve.authentication import Authenticator
 from kstreams_serve.guard import Guard
 from kstreams_serve.listening import bound, config_of, url_of
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.roles import Role, require
 from kstreams_webhook.inbox import Inbox, again
 from kstreams_webhook.webhook import HEALTH, Webhook, listening_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.page_steps import Command, File, steps_of
 from tests.support.pages.reader import Reader, steady
-from tests.support.pages.steps import Command, File, steps_of
 
 _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / "docs" / "how-to"

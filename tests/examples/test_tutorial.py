@@ -3,45 +3,64 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.pages.steps import File, steps_of
+from devtools.release.progress import ReleaseError
+from devtools.release.tutorial import follow_tutorial, tutorial_requirements
 
-_TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
-_SET_UP = ("python -m venv", ". .venv", "pip install")
+_PAGE = (
+    """
+```console
+$ . .venv/bin/activate
+$ pip install 'kstreams-spark[cli]' pytest
+```
+"""
+    + 9
+    * (
+        "<!-- file: shout.py -->\n```python\nprint('LOUD')\n```\n"
+        "```console\n$ python shout.py\nLOUD\n```\n"
+    )
+)
 
 
 @pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_every_step_of_the_tutorial_works(tmp_path: Path) -> None:
-    steps = list(steps_of(_TUTORIAL))
-    assert len(steps) > 16
-    for step in steps:
-        if isinstance(step, File):
-            (tmp_path / step.name).write_text(step.text)
-        elif not step.line.startswith(_SET_UP):
-            printed = _run(step.line, tmp_path)
-            for line in step.shown:
-                assert line in printed, f"$ {step.line}\n{printed}"
-
-
-def _run(command: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": "", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}"
-    return done.stdout
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": "", "COLUMNS": "100"}
+
+    assert follow_tutorial(tmp_path, environment) > 8
+
+
+def test_commands_run_in_files_of_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(_PAGE)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    assert tutorial_requirements(page) == ["kstreams-spark[cli]", "pytest"]
+    assert follow_tutorial(tmp_path, {"PATH": path}, page) == 9
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("\nLOUD\n", "\nQUIET\n", "printed:\nLOUD\n\nwithout:\nQUIET"),
+        ("print('LOUD')", "raise SystemExit(3)", "ended with 3"),
+        ("console", "text", "9 steps, expected 10"),
+    ],
+)
+def test_page_with_wrong_command_is_refused(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(_PAGE.replace(before, after))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    with pytest.raises(ReleaseError) as caught:
+        follow_tutorial(tmp_path, {"PATH": path}, page)
+
+    assert problem in str(caught.value)

@@ -19,7 +19,7 @@ from tests.native.sanitized_build import ROOT
 pytestmark = pytest.mark.slow
 
 ZIG = ROOT / "build" / "ziglang"
-"""Target folder of `make wheels`."""
+"""Target folder of `make dist`."""
 LOOPS = {
     *("kk_version", "kk_take", "kk_measure", "kk_fill"),
     *("kk_drop", "kk_longest_prefix", "kk_produce"),
@@ -54,7 +54,7 @@ def read(library: Path, *what: str) -> str:
 
 def ziglang() -> None:
     if find_spec("ziglang") is None and not ZIG.exists():
-        pytest.skip("ziglang is not installed: make wheels gets it")
+        pytest.skip("ziglang is not installed: make dist gets it")
 
 
 @pytest.mark.parametrize("compiler", ["cc", "ziglang"])

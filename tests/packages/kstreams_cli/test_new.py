@@ -14,12 +14,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devtools.page_steps import Command, steps_of
 from kstreams.errors import ExecutionError, InvalidNameError
 from kstreams_cli import project_files
 from kstreams_cli.project_files import ProjectExistsError, create_project, package_of
 from tests.support.cli.command_line import kstreams, say
 from tests.support.pages.reader import Reader, steady
-from tests.support.pages.steps import Command, steps_of
 
 FILES = [
     ".github/workflows/test.yml",

@@ -31,7 +31,8 @@ from kstreams_serve import (
 from kstreams_serve.app_commands import Orders
 from kstreams_serve.context import Context
 from kstreams_serve.cursors import Cursors
-from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.problem_responses import answer_of
+from kstreams_serve.problems import Problem
 from kstreams_serve.queries import Queries
 from kstreams_serve.restoring import Restoring
 from kstreams_serve.served_app import ServedApp

@@ -23,7 +23,7 @@ from devtools.shown_runs import shown_runs
 from kstreams.clock import SystemClock
 from kstreams_serve.action import Action
 from kstreams_serve.parameters import Parameters
-from kstreams_serve.problems import PROBLEM
+from kstreams_serve.problem_responses import PROBLEM
 from kstreams_serve.routes import actions_of
 from kstreams_serve.settings import Limits
 from tests.packages.kstreams_serve.socketless_client import Asked, asked_of

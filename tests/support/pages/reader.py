@@ -13,8 +13,8 @@ from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+from devtools.page_steps import File
 from tests.support.cli.command_line import kstreams
-from tests.support.pages.steps import File
 
 __all__ = ("Reader", "steady")
 

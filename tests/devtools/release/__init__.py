@@ -1,0 +1,1 @@
+"""Tests of the builds and checks of a release."""
