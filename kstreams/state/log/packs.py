@@ -1,4 +1,4 @@
-"""Packs: the small objects that a worker writes for the tasks of a stage in one batch, in one.
+"""Packs: one object for the small objects that a worker writes for a stage in one batch.
 
 Object storage charges for each request, and a file system takes its time for each file. With a
 thousand partitions, an object for each delta costs more than all other work of a small batch. A
@@ -17,7 +17,7 @@ from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.log.durable import put_object, short_digest
 from kstreams.state.log.pointer import ObjectRef, PackPart
 from kstreams.state.log.traffic import CountedObjects, Traffic
-from kstreams.state.log.uploads import ObjectUpload
+from kstreams.state.log.uploads import ObjectUpload, Upload
 
 __all__ = ("PACK_BYTES", "PART_BYTES", "Packs")
 
@@ -32,7 +32,7 @@ A pack stays in the log until no pointer names any of its parts.
 
 
 class Packs:
-    """Writes the small objects of several tasks for one batch, one task after the other.
+    """Writes the small objects of the tasks that one thread runs for a batch.
 
     Args:
         log: The durable log.
@@ -46,7 +46,7 @@ class Packs:
         self._count = 0
         self._open: _Pack | None = None
 
-    def add(self, data: bytes, version: int, level: int = 0) -> tuple[ObjectRef, _Pack] | None:
+    def add(self, data: bytes, version: int, level: int = 0) -> tuple[ObjectRef, Upload] | None:
         """Add an encoded object to the open pack; its upload begins when the caller waits for it.
 
         Args:
