@@ -106,7 +106,7 @@ def test_scale_report_has_runs_memory_state_and_conclusions() -> None:
     assert "a batch took 1.00 s in the first third of the run and 1.00 s in the last" in text
     assert "| 10,000,000 | 550 | 550 to 550 | 1.10 | 800 | 5.5 | 200,000 | 1,000 |" in text
     assert "| 10,000,000 | 750 | 750 to 750 | 1.50 |" in text
-    assert "| 10 | 1,000,000 | 13 | 4 | 2.1 | 9.9 M | 49 |" in text
+    assert "| 10 | 1,000,000 | 13 | 4 | 2.1 | 1.42 M | 7.12 |" in text
     assert "| 1,000 | 400,000 | 9.0 |" in text
 
 

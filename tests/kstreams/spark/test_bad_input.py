@@ -164,9 +164,9 @@ def test_error_of_backend_that_cannot_open_names_directory(begun: Bench) -> None
 
 def test_damaged_durable_state_raises_at_restore_on_empty_disk(begun: Bench) -> None:
     begun.run(counting(), state=Memory(directory=str(begun.home / "one")))
-    deltas = sorted((begun.checkpoint / "state").rglob("*.delta"))
-    assert deltas
-    kept = {file: file.read_bytes() for file in deltas}
+    packs = sorted((begun.checkpoint / "state").rglob("*.pack"))
+    assert packs
+    kept = {file: file.read_bytes() for file in packs}
     for file, data in kept.items():
         file.write_bytes(data[: len(data) // 2])
     begun.emit(WORDS, MORE)

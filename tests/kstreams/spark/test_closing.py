@@ -12,7 +12,7 @@ from kstreams import INT64, TEXT, App, Record, Topic, Topology, TopologyBuilder,
 from kstreams.aggregators import count, sum_
 from kstreams.durations import seconds
 from kstreams.emit import on_close, suppress, until_time_limit
-from kstreams.errors import CompileError
+from kstreams.errors import CompileError, LateResultsWarning
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
@@ -54,7 +54,8 @@ def topology() -> Topology:
         moved,
     )
     builder.add_sink("to-sums", SUMS, summed)
-    return builder.build()
+    with pytest.warns(LateResultsWarning, match="by windows without a grace"):
+        return builder.build()
 
 
 def _all(key: Windowed[str], value: int) -> str:

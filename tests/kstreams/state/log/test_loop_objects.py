@@ -100,7 +100,7 @@ def test_loop_parts_in_commit_documents_are_grouped_by_object() -> None:
 
 @pytest.mark.parametrize("bad", ["../x", "a//b"])
 def test_invalid_names_of_loop_objects_are_rejected(bad: str) -> None:
-    with pytest.raises(ValueError, match="no object name"):
+    with pytest.raises(ValueError, match="not an object name"):
         parts_from_json([[bad, 0, [["one", 0, 0, 9, 1, "0" * 16]]]])
 
 
