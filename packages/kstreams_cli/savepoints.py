@@ -119,7 +119,8 @@ def fork(
     made = fork_app(origin, target, app, log=None if log is None else load_log(log))
     stdout().print(
         f"Forked [bold]{escape(app)}[/] at [cyan]{escape(str(made.home))}[/] from "
-        f"{escape(str(origin))}."
+        f"{escape(str(origin))}.",
+        soft_wrap=True,
     )
 
 
