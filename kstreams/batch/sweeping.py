@@ -15,6 +15,7 @@ from kstreams.global_tables.versions import QueryTables
 from kstreams.state.backend.task_key import TaskKey, loops_prefix, packs_prefix
 from kstreams.state.log.batch_objects import sweep_batch_objects
 from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.loop_objects import object_names
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("MIN_AGE", "Sweep")
@@ -82,7 +83,8 @@ class Sweep:
             pinned=pinned,
             set_ms=self.clock.set_ms,
         )
-        named = {*pinned, *(name for commit in retained for name in commit.objects())}
+        named = {ref.name for found in pointers.values() for p in found for ref in p.objects()}
+        named.update(pinned, *(object_names(commit.sent) for commit in retained))
         # Staged data of a changed delivery is deleted with the last commit that names it.
         has_loops = any(group.loops for group in settings.groups) or any(c.sent for c in retained)
         for prefix in (packs_prefix, *((loops_prefix,) if has_loops else ())):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
@@ -36,8 +37,8 @@ def copied_state(
         StateCorruptError: An object is damaged or missing.
     """
 
-    def copy(ref: ObjectRef) -> ObjectRef:
-        name = task.prefix + _own_name(ref)
+    def copy(ref: ObjectRef, kind: str) -> ObjectRef:
+        name = task.prefix + _own_name(ref, kind)
         target.put_if_absent(name, checked_object(source, ref))
         return replace(ref, name=name, part=None)
 
@@ -47,16 +48,17 @@ def copied_state(
     with ThreadPoolExecutor(_PARALLEL_COPIES, "kstreams-copy") as pool:
         return replace(
             pointer,
-            snapshot=tuple(pool.map(copy, pointer.snapshot)),
-            deltas=tuple(pool.map(copy, pointer.deltas)),
+            snapshot=tuple(pool.map(partial(copy, kind="chunk"), pointer.snapshot)),
+            deltas=tuple(pool.map(partial(copy, kind="delta"), pointer.deltas)),
             meta=meta,
         )
 
 
-def _own_name(ref: ObjectRef) -> str:
-    """Return the last part of an object's name; for a part of a pack, a name for it alone."""
+def _own_name(ref: ObjectRef, kind: str) -> str:
+    """Return the last part of an object's name; for a part of a pack, the name of its copy."""
     last = ref.name.rpartition("/")[2]
     if ref.part is None:
         return last
     pack = last.partition("-")[2].removesuffix(".pack")
-    return f"{ref.version:020d}-{pack}-{ref.part.start}.delta"
+    merged = f"{ref.level}.run" if ref.level else kind
+    return f"{ref.version:020d}-{pack}-{ref.part.start}.{merged}"
