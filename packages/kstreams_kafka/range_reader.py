@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -45,6 +46,10 @@ _POLL_S = 0.05
 _POLL_AHEAD_S = 0.005
 _AHEAD_S = 1.0
 """The time limit (s) for reading ahead."""
+_STALLED_S = 10.0
+"""The time (s) without records after which `read` opens a new consumer: librdkafka can stop
+fetching from a partition whose leader changes several times in a short time.
+"""
 
 
 @dataclass(frozen=True)
@@ -270,24 +275,37 @@ class RangeReader:
         if paused:
             self._consumer.resume(paused)
         if not same:
-            self._consumer.assign([(*place, progress.next) for place, progress in reading.items()])
+            _assign(self._consumer, reading)
         return self._consumer, reading
 
     def _read(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> bool:
         """Read the ranges; return whether their size is within the limit."""
-        deadline = time.monotonic() + self._timeout_s
+        least, deadline, stalled = math.inf, 0.0, 0.0
         while left := sum(progress.left for progress in reading.values()):
+            now = time.monotonic()
+            if left < least:
+                least, deadline, stalled = left, now + self._timeout_s, now + _STALLED_S
+            elif now > deadline:
+                raise self._silence(reading)
+            elif now > stalled:
+                consumer, stalled = self._replace(consumer, reading), now + _STALLED_S
             if self._is_too_large(reading):
                 return False
             # It waits for so many, or the time-out: never ask for more than there are.
             taken = consumer.take(min(left, self._at_once(reading)), _POLL_S)
-            if taken.runs or taken.errors:
-                self._take(taken, reading)
-                self._pause(consumer, reading)
-                deadline = time.monotonic() + self._timeout_s
-            elif time.monotonic() > deadline:
-                raise self._silence(reading)
+            self._take(taken, reading)
+            self._pause(consumer, reading)
         return not self._is_too_large(reading)
+
+    def _replace(self, stalled: TableConsumer, reading: dict[Place, _Progress]) -> TableConsumer:
+        """Close a consumer; return a new one that continues each range."""
+        self._consumer = None
+        stalled.close()
+        self._consumer = self._consumers.open_tables(compiled=self._compiled)
+        _assign(self._consumer, reading)
+        for progress in reading.values():
+            progress.paused = False
+        return self._consumer
 
     def _is_too_large(self, reading: dict[Place, _Progress]) -> bool:
         if sum(progress.held for progress in reading.values()) <= self._max_bytes:
@@ -338,3 +356,7 @@ class RangeReader:
                 where=where,
             )
         return self._consumers.silence(f"no records of {ids.TopicPartition(*place)} in time", where)
+
+
+def _assign(consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
+    consumer.assign([(*place, progress.next) for place, progress in reading.items()])

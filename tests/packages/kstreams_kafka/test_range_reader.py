@@ -178,6 +178,25 @@ def test_failure_while_reading_ahead_is_retried(
     assert offsets(reader, OffsetRange(topic_name, 0, 10, 100)) == [list(range(10, 100))]
 
 
+def test_read_continues_with_new_consumer_if_consumer_stops_fetching(
+    broker: KafkaBroker,
+    reader: RangeReader,
+    topic_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """librdkafka can stop fetching after leader changes; a paused partition looks the same."""
+    monkeypatch.setattr(range_reader, "_STALLED_S", 0.3)
+    broker.create_topic(topic_name, 2)
+    for partition in range(2):
+        fill(Kafka(broker.bootstrap), topic_name, partition, 20_000)
+    asked = [OffsetRange(topic_name, partition, 0, 10) for partition in range(2)]
+    assert offsets(reader, *asked) == [list(range(10))] * 2
+    assert reader._consumer is not None
+    reader._consumer.pause([(topic_name, 0)])
+    asked = [OffsetRange(topic_name, partition, 10, 20_000) for partition in range(2)]
+    assert offsets(reader, *asked) == [list(range(10, 20_000))] * 2
+
+
 def test_records_appended_later_are_read_later(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
