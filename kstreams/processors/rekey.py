@@ -40,7 +40,11 @@ def rekey(function: Callable[..., K2]) -> Supplier[K, V, K2, V]:
             partial(ChainedRekeyByValue, function),
             computed=computed_rekey(function),
         )
-    return ChainSupplier(partial(_Rekey, function), partial(ChainedRekey, function))
+    return ChainSupplier(
+        partial(_Rekey, function),
+        partial(ChainedRekey, function),
+        computed=computed_rekey(function),
+    )
 
 
 class _Rekey(ClosureProcessor[K, V, K2, V]):
