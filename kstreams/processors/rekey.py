@@ -11,6 +11,7 @@ from kstreams.processors.chained import ChainedRekey, ChainedRekeyByValue, Chain
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.computed import computed_rekey
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.kept_key import keeps_partition
 from kstreams.processors.supplier import Supplier
 from kstreams.processors.value_function import takes_value_only
 from kstreams.record import Record
@@ -44,6 +45,7 @@ def rekey(function: Callable[..., K2]) -> Supplier[K, V, K2, V]:
         partial(_Rekey, function),
         partial(ChainedRekey, function),
         computed=computed_rekey(function),
+        keeps_partition=keeps_partition(function),
     )
 
 
