@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 from kstreams._types import K, V
 from kstreams.expressions.by_record import by_key_and_value, by_record
 from kstreams.expressions.computation import Computation, field_identity
-from kstreams.expressions.kinds import Arguments, Untyped, fields_of, kind_of
-from kstreams.expressions.tree import Made, Part, Tree, Unary, Whole, nodes
+from kstreams.expressions.kinds import Arguments, Fields, Untyped, fields_of, kind_of
+from kstreams.expressions.tree import Argument, Made, Part, Tree, Unary, Whole, nodes
 from kstreams.serde.base import Serde
 
 __all__ = ("ColumnFunction", "KeyedColumnFunction", "TreeFunction")
@@ -70,11 +70,11 @@ class TreeFunction(ABC, Generic[R]):
             return self.tree.cls
         if isinstance(self.tree, Whole | Part):  # may be None
             return None
-        known: Arguments = {
-            argument: fields_of(serde)
-            for argument, serde in (("key", keys), ("value", values))
-            if serde is not None
-        }
+        known: dict[Argument, Fields] = {}
+        if keys is not None:
+            known["key"] = fields_of(keys)
+        if values is not None:
+            known["value"] = fields_of(values)
         try:
             return kind_of(self.tree, known)
         except (KeyError, Untyped):

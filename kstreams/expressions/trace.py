@@ -83,9 +83,9 @@ def columns(function: Callable[..., R]) -> Callable[..., R]:
         raise _refused(function, str(exc)) from exc
     except Exception as exc:
         raise _refused(function, f"it raised {type(exc).__name__}: {exc}") from exc
-    made: type[ColumnFunction[Any, R] | KeyedColumnFunction[Any, Any, R]]
-    made = ColumnFunction if count == 1 else KeyedColumnFunction
-    return made(copied(plain, names), tree, plain)
+    if count == 1:
+        return ColumnFunction[Any, R](copied(plain, names), tree, plain)
+    return KeyedColumnFunction[Any, Any, R](copied(plain, names), tree, plain)
 
 
 def is_null(value: object) -> bool:

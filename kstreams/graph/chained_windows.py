@@ -1,13 +1,14 @@
 """Find windows of windowed results, whose stream time may be ahead of these results.
 
 A windowed aggregation forwards results with the times of their windows, after these have ended. So
-an aggregation of results by further windows drops results as late in two cases:
+a node with late records (further windows, a stream join, `deduplicate`) gets late results in two
+cases:
 
-- Both aggregations run in one task. Stream time belongs to the task, and has passed the windows of
+- Both nodes run in one task. Stream time belongs to the task, and has passed the windows of
   the results, unless each update is forwarded at once.
 - The results of several tasks meet below a repartition edge. Each task closes its windows by its
-  own stream time. The results of the fastest task advance the stream time of the second
-  aggregation; results of slower tasks arrive later, with earlier times.
+  own stream time. The results of the fastest task advance the stream time of the second node;
+  results of slower tasks arrive later, with earlier times.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ __all__ = ("Chain", "chains", "late_result_warnings")
 
 @dataclass(frozen=True)
 class Chain:
-    """An aggregation of windowed results by further windows.
+    """A node with late records below windowed results.
 
     Attributes:
-        node: The aggregation.
-        above: The aggregation whose results it gets.
+        node: The node: further windows, a stream join or `deduplicate`.
+        above: The aggregation or `suppress` whose results it gets.
         same_task: Whether both run in one task.
-        grace_ms: The grace (ms) of the further windows.
-        origin: The file and line that define the aggregation; empty if they are not known.
+        grace_ms: The age (ms) of results at which they are late; the grace of windows.
+        origin: The file and line that define the node; empty if they are not known.
     """
 
     node: str
@@ -67,7 +68,7 @@ class _Way:
 
 
 def late_result_warnings(ordered: Sequence[AnyNode]) -> Iterator[LateResultsWarning]:
-    """Yield a warning for each aggregation that drops results of others by its definition.
+    """Yield a warning for each node whose results of windows are late by its definition.
 
     Windows with a grace below a repartition edge get no warning: their results are late only if a
     partition is further behind than the grace.
@@ -81,7 +82,7 @@ def late_result_warnings(ordered: Sequence[AnyNode]) -> Iterator[LateResultsWarn
 
 
 def chains(ordered: Sequence[AnyNode]) -> Iterator[Chain]:
-    """Yield the aggregations of windowed results whose results may be late.
+    """Yield the nodes that get windowed results which may be late.
 
     Args:
         ordered: All nodes, parents first.

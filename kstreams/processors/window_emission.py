@@ -49,7 +49,10 @@ class GraceSupplier(Protocol):
 
     @property
     def grace_ms(self) -> int | None:
-        """Return the grace (ms) of windows, joins or ids; None if no record is ever late."""
+        """Return the grace (ms) of windows, or the age (ms) beyond which other records are late.
+
+        The result is None if no record is ever late.
+        """
         ...
 
 

@@ -117,7 +117,7 @@ class ProcessorSteps(JoinSteps[K, V]):
         finds: Any = by if function is None else partial(_of_record, function)
         serde: Any = key or needed(known, "key", call)
         made: Any = deduplicate(finds, id=serde, within=within, store=own, late=late)
-        stream = self._by_key(call)
+        stream = self._in_time(call)
         return stream._then(own, made, stream._facts.after(call))
 
     def _run(

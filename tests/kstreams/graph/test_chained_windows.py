@@ -124,7 +124,7 @@ def test_final_results_of_several_partitions_warn_where_they_meet(
     text = "late: results of slower partitions of 'first' may be late"
     assert (text in topology.describe()) == shown
     assert [each.same_task for each in found] == ([False] if shown else [])
-    assert all("Hint: give the windows a grace of the longest delay" in str(e) for e in found)
+    assert all("Hint: give the node a grace of the longest delay" in str(e) for e in found)
 
 
 def rekeyed(
@@ -272,7 +272,7 @@ def test_warning_has_line_of_aggregation_and_survives_pickling() -> None:
     with pytest.warns(LateResultsWarning) as caught:
         streams.build()
     (warning,) = [each.message for each in caught]
-    assert f"at {here} aggregates results of 'texts-count-per-1m' by windows" in str(warning)
+    assert f"at {here} gets results of 'texts-count-per-1m' without a grace" in str(warning)
     assert str(pickle.loads(pickle.dumps(warning))) == str(warning)  # our own
 
 
