@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from types import FunctionType
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
-from kstreams._types import K, V
 from kstreams.errors import TopologyError
 from kstreams.expressions.code import checked, copied, names_of, placeholder_names
 from kstreams.expressions.function import ColumnFunction, KeyedColumnFunction
@@ -17,6 +16,8 @@ from kstreams.expressions.tree import Argument, Part, Tree, Unary, Whole, leaves
 
 __all__ = ("columns", "is_null")
 
+P = ParamSpec("P")
+"""The arguments: a value, or a key and a value."""
 R = TypeVar("R")
 """Type of the results."""
 
@@ -27,11 +28,7 @@ _HINT = (
 )
 
 
-@overload
-def columns(function: Callable[[V], R]) -> Callable[[V], R]: ...
-@overload
-def columns(function: Callable[[K, V], R]) -> Callable[[K, V], R]: ...
-def columns(function: Callable[..., R]) -> Callable[..., R]:
+def columns(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that nodes can compute by columns, without a call per record.
 
     `columns` calls `function` once, with placeholders that record the fields that it reads and
@@ -83,9 +80,9 @@ def columns(function: Callable[..., R]) -> Callable[..., R]:
         raise _refused(function, str(exc)) from exc
     except Exception as exc:
         raise _refused(function, f"it raised {type(exc).__name__}: {exc}") from exc
-    if count == 1:
-        return ColumnFunction[Any, R](copied(plain, names), tree, plain)
-    return KeyedColumnFunction[Any, Any, R](copied(plain, names), tree, plain)
+    made: Any = ColumnFunction if count == 1 else KeyedColumnFunction
+    found: Callable[P, R] = made(copied(plain, names), tree, plain)
+    return found
 
 
 def is_null(value: object) -> bool:

@@ -53,6 +53,7 @@ LINE = json_serde(Line)
 BY_PLACE = Topic("orders", json_serde(Place), ORDER)
 BY_TEXT = Topic("orders", TEXT, ORDER, null_keys="pass")
 BY_NUMBER = Topic("orders", INT64, ORDER, null_keys="pass")
+NUMBERED = Topic("orders", INT64, ORDER)
 WINDOWS = TumblingWindows(milliseconds(10), grace=milliseconds(5))
 OUT = Topic("out", TEXT, ORDER, null_keys="pass")
 PER_TEXT = Topic("out", windowed(TEXT, WINDOWS), INT64)
@@ -73,8 +74,8 @@ def dear_per_user(streams: Streams) -> None:
 def key_and_value(streams: Streams) -> None:
     orders = streams.stream(BY_PLACE)
     some = orders.filter(columns(lambda place, order: place.number > order.quantity))
-    none = some.filter_not(columns(lambda place, order: ~(place.region != order.user)))
-    none.group_by(columns(region_of)).count().to(COUNTS)
+    same: Any = columns(lambda place, order: ~(place.region != order.user))
+    some.filter_not(same).group_by(columns(region_of)).count().to(COUNTS)
 
 
 def new_keys(streams: Streams) -> None:
@@ -87,13 +88,14 @@ def new_keys(streams: Streams) -> None:
 
 def null_numbers(streams: Streams) -> None:
     orders = streams.stream(BY_NUMBER)
-    there = orders.filter_not(columns(lambda number, _: is_null(number)))
+    there: Any = orders.filter_not(columns(lambda number, _: is_null(number)))
     odd = there.filter(columns(lambda number, order: (number + order.quantity) % 2 == 1))
     odd.group_by(columns(lambda _, order: order.note)).count().to(COUNTS)
 
 
 def null_texts(streams: Streams) -> None:
-    orders = streams.stream(BY_TEXT).filter(columns(lambda text, _: ~is_null(text)))
+    there: Any = columns(lambda text, _: ~is_null(text))
+    orders = streams.stream(BY_TEXT).filter(there)
     some = orders.filter(columns(lambda text, order: text != order.user))
     some.select_key(columns(lambda text, _: text)).to(OUT)
 
@@ -206,14 +208,14 @@ def test_function_of_key_and_value_is_called_once_with_the_placeholders() -> Non
 
 def test_step_that_fails_names_the_record_by_columns() -> None:
     streams = Streams("t")
-    orders = streams.stream(BY_NUMBER)
+    orders = streams.stream(NUMBERED)
     ratios = orders.select_key(columns(lambda number, order: order.quantity // number))
     ratios.filter(columns(lambda ratio, _: ratio > 1)).group_by_key().count()
     topology = streams.build()
     assert "execution: records" not in topology.describe()
     with TopologyTestDriver(topology) as driver:
-        driver.write(BY_NUMBER, 2, Order("ann", 1.0, 1), timestamp=1)
-        driver.write(BY_NUMBER, 0, Order("bob", 1.0, 1), timestamp=2)
+        driver.write(NUMBERED, 2, Order("ann", 1.0, 1), timestamp=1)
+        driver.write(NUMBERED, 0, Order("bob", 1.0, 1), timestamp=2)
         with pytest.raises(KStreamsError, match="ZeroDivisionError") as raised:
             driver.run()
     where = raised.value.where
@@ -222,7 +224,7 @@ def test_step_that_fails_names_the_record_by_columns() -> None:
 
 def test_integer_keys_beyond_int64_pass_through_steps_as_python_integers() -> None:
     streams = Streams("t")
-    moved = streams.stream(BY_NUMBER).select_key(columns(lambda number, _: number * 4))
+    moved = streams.stream(NUMBERED).select_key(columns(lambda number, _: number * 4))
     large = moved.filter(columns(lambda number, order: number > order.quantity))
     large.select_key(columns(lambda number, _: number // 8)).group_by_key().count().to(
         Topic("out", INT64, INT64)
@@ -230,7 +232,7 @@ def test_integer_keys_beyond_int64_pass_through_steps_as_python_integers() -> No
     topology = streams.build()
     assert "execution: records" not in topology.describe()
     with TopologyTestDriver(topology) as driver:
-        driver.pipe(BY_NUMBER, 2**62, Order("ann", 1.0, 1), timestamp=1)
+        driver.pipe(NUMBERED, 2**62, Order("ann", 1.0, 1), timestamp=1)
         assert driver.read_values(Topic("out", INT64, INT64)) == {2**61: 1}
 
 
