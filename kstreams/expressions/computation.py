@@ -143,9 +143,10 @@ class Computation:
 
     def _operands(self, columns: ColumnOf) -> Operands:
         found: dict[Leaf, pa.Array] = {}
-        for argument in dict.fromkeys(leaf.of for leaf in self._types):
+        for argument in self._arguments:
             types = {leaf: kind for leaf, kind in self._types.items() if leaf.of == argument}
-            found |= _read(columns(argument), types)
+            if types:
+                found |= _read(columns(argument), types)
         return found
 
 

@@ -86,7 +86,7 @@ class TreeFunction(ABC, Generic[R]):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Set the attributes from the result of `__getstate__`."""
-        self.__dict__.update(state)
+        vars(self).update(state)
 
     def _computation(self, arguments: Arguments) -> Computation | str:
         try:
