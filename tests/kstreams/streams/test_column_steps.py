@@ -49,6 +49,7 @@ class Line:
 
 
 ORDER = json_serde(Order)
+untyped: Any = columns  # type checkers cannot infer lambdas without a context
 LINE = json_serde(Line)
 BY_PLACE = Topic("orders", json_serde(Place), ORDER)
 BY_TEXT = Topic("orders", TEXT, ORDER, null_keys="pass")
@@ -74,7 +75,7 @@ def dear_per_user(streams: Streams) -> None:
 def key_and_value(streams: Streams) -> None:
     orders = streams.stream(BY_PLACE)
     some = orders.filter(columns(lambda place, order: place.number > order.quantity))
-    same: Any = columns(lambda place, order: ~(place.region != order.user))
+    same = untyped(lambda place, order: ~(place.region != order.user))
     some.filter_not(same).group_by(columns(region_of)).count().to(COUNTS)
 
 
@@ -94,7 +95,7 @@ def null_numbers(streams: Streams) -> None:
 
 
 def null_texts(streams: Streams) -> None:
-    there: Any = columns(lambda text, _: ~is_null(text))
+    there = untyped(lambda text, _: ~is_null(text))
     orders = streams.stream(BY_TEXT).filter(there)
     some = orders.filter(columns(lambda text, order: text != order.user))
     some.select_key(columns(lambda text, _: text)).to(OUT)
@@ -268,8 +269,8 @@ def test_serde_of_values_follows_from_the_operations_of_a_function_of_the_value(
 
 def test_computed_function_with_other_arguments_is_refused_at_the_call() -> None:
     orders = Streams("t").stream(BY_PLACE)
-    one: Any = columns(lambda order: order.price > 1)
-    two: Any = columns(lambda _, order: order.price > 1)
+    one = untyped(lambda order: order.price > 1)
+    two = untyped(lambda _, order: order.price > 1)
     for step, wrong, arguments in (
         (orders.filter, one, "key, value"),
         (orders.select_key, one, "key, value"),
@@ -284,7 +285,7 @@ def test_computed_function_with_other_arguments_is_refused_at_the_call() -> None
 def test_map_values_of_the_builder_computes_a_function_of_key_and_value() -> None:
     builder: Any = TopologyBuilder("t")
     node = builder.add_source("orders", BY_PLACE)
-    line: Any = columns(lambda place, order: Line(place.region, place.number * order.price))
+    line = untyped(lambda place, order: Line(place.region, place.number * order.price))
     node = builder.add_processor("line", map_values(line), node)
     builder.add_sink("out", Topic("out", json_serde(Place), LINE), node)
     topology = builder.build()
