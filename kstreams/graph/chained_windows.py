@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kstreams.errors import LateResultsWarning
-from kstreams.graph.checks.co_partitioning import inner_format, inner_rule
-from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, RepartitionNode, SourceNode
-from kstreams.partitioner import Partitioner
+from kstreams.graph.inner_keys import partition_rule
+from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, RepartitionNode
 from kstreams.processors.emission import EachUpdate, Emission, OnClose
 from kstreams.processors.kept_key import KeptKeySupplier
 from kstreams.processors.window_emission import GraceSupplier, emission_of
@@ -145,12 +144,12 @@ def _meet(nodes: Mapping[str, AnyNode], way: _Way) -> bool:
     """
     if not way.kept:
         return True
-    above = [*_entries(nodes, way.name)]
-    edges = [nodes[name] for name in way.edges]
+    rules = [partition_rule(entry) for entry in _entries(nodes, way.name)]
+    edges = (nodes[name] for name in way.edges)
     return any(
-        isinstance(edge, RepartitionNode)
-        and (edge.partitions is not None or any(_rule(edge) != _rule(entry) for entry in above))
+        edge.partitions is not None or any(partition_rule(edge) != rule for rule in rules)
         for edge in edges
+        if isinstance(edge, RepartitionNode)
     )
 
 
@@ -164,9 +163,3 @@ def _entries(nodes: Mapping[str, AnyNode], name: str) -> Iterator[Entry]:
         elif node.name not in known:
             known.add(node.name)
             pending += node.parents
-
-
-def _rule(entry: Entry) -> tuple[str, Partitioner]:
-    """Return the format and the partitioner of keys, without their windows."""
-    partitions = entry.topic if isinstance(entry, SourceNode) else entry
-    return inner_format(partitions.key), inner_rule(partitions.partitioner)

@@ -265,7 +265,7 @@ class Near(Joinable[K, V], Generic[K, V]):
     def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
         facts, own, plan = call.facts, self._facts, self._plan
         is_itself = self._right in (stream, call.source)
-        is_inner = call.joiner().how == "inner"  # which has no late records
+        is_inner = call.joiner().how == "inner"  # no record of an inner join is late
         left = stream if is_inner else stream._in_time(facts.call, own)
         align = self._right._by_key if is_inner else self._right._in_time
         right = left if is_itself else align(facts.call, left._facts)
