@@ -138,7 +138,8 @@ def outcome(
     topology: Topology, topic: Topic[Any, Any], rows: list[list[Any]], *, records: bool
 ) -> tuple[list[Any], bool]:
     """Run batches; return all output as bytes, and whether a batch failed."""
-    failed, interceptors = False, [ByRecord()] if records else []
+    failed = False
+    interceptors: Any = [ByRecord()] if records else []
     with TopologyTestDriver(topology, partitions=2, interceptors=interceptors) as driver:
         try:
             for batch in rows:
