@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 
-from kstreams import BYTES, INT64, TEXT, App, Kafka, Topic, Topology, TopologyBuilder
-from kstreams.aggregators import count
-from kstreams.operators import aggregate, flat_map
+from kstreams import BYTES, INT64, TEXT, App, Kafka, Topic, Topology
 from kstreams.stores import timestamped_store
+from kstreams.streams import Streams
 from kstreams_rocksdb import RocksDB
 
 LINES = Topic("lines", key=BYTES, value=TEXT, null_keys="pass")
@@ -19,15 +18,10 @@ COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 
 def build() -> Topology:
-    builder = TopologyBuilder("word-count")
-    lines = builder.add_source("lines", LINES)
-    words = builder.add_processor(
-        "split", flat_map(lambda _, line: [(word, word) for word in line.split()]), lines
-    )
-    words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
-    totals = builder.add_processor("count", aggregate(count(), store=COUNTS), words)
-    builder.add_sink("totals", TOTALS, totals, result_ids=True)
-    return builder.build()
+    streams = Streams("word-count")
+    words = streams.stream(LINES).flat_map_values(str.split)
+    words.group_by(lambda _, word: word).count(store=COUNTS).updates().to(TOTALS, result_ids=True)
+    return streams.build()
 
 
 def main() -> None:

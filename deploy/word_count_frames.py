@@ -11,11 +11,10 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.aggregators import count
+from kstreams import BYTES, INT64, TEXT, Topic, Topology
 from kstreams.frames import SourceFrame, transform_frames
-from kstreams.operators import aggregate, flat_map
 from kstreams.stores import timestamped_store
+from kstreams.streams import Streams
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 
@@ -26,15 +25,10 @@ TASKS = 2
 
 
 def build() -> Topology:
-    builder = TopologyBuilder("word-count")
-    lines = builder.add_source("lines", LINES)
-    words = builder.add_processor(
-        "split", flat_map(lambda _, line: [(word, word) for word in line.split()]), lines
-    )
-    words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
-    totals = builder.add_processor("count", aggregate(count(), store=COUNTS), words)
-    builder.add_sink("totals", TOTALS, totals)
-    return builder.build()
+    streams = Streams("word-count")
+    words = streams.stream(LINES).flat_map_values(str.split)
+    words.group_by(lambda _, word: word).count(store=COUNTS).to(TOTALS)
+    return streams.build()
 
 
 def main() -> None:

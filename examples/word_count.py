@@ -13,10 +13,9 @@ from pathlib import Path
 from pydoc_data.topics import topics as language_reference
 from tempfile import TemporaryDirectory
 
-from kstreams import BYTES, INT64, TEXT, App, Embedded, Emitter, Topic, TopologyBuilder, View
-from kstreams.aggregators import count
-from kstreams.operators import aggregate, flat_map
+from kstreams import BYTES, INT64, TEXT, App, Embedded, Emitter, Topic, View
 from kstreams.stores import timestamped_store
+from kstreams.streams import Streams
 from kstreams_rocksdb import RocksDB
 
 LINES = Topic("lines", key=BYTES, value=TEXT)
@@ -24,21 +23,14 @@ TOTALS = Topic("totals", key=TEXT, value=INT64)
 COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 
-def split(key: bytes, line: str) -> list[tuple[str, str]]:
-    return [(word, word) for word in words_of(line)]
-
-
 def words_of(line: str) -> list[str]:
     return re.findall(r"[a-z][a-z']*", line.lower())
 
 
-builder = TopologyBuilder("word-count")
-lines = builder.add_source("lines", LINES)
-words = builder.add_processor("split", flat_map(split), lines)
-words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
-totals = builder.add_processor("count", aggregate(count(), store=COUNTS), words)
-builder.add_sink("totals", TOTALS, totals)
-topology = builder.build()
+streams = Streams("word-count")
+words = streams.stream(LINES).flat_map_values(words_of)
+words.group_by(lambda _, word: word).count(store=COUNTS).to(TOTALS)
+topology = streams.build()
 
 
 def main(home: Path) -> None:

@@ -91,16 +91,16 @@ class LostChangesWarning(UserWarning):
 
 
 class LateResultsWarning(UserWarning):
-    """An aggregation by windows may drop results of another one as late.
+    """Windows, a stream join or `deduplicate` may treat results of other windows as late.
 
-    `TopologyBuilder.build` issues this warning. The dropped results are in the aggregation's output
-    for late records, and `BatchReport.dropped` counts them.
+    `TopologyBuilder.build` issues this warning. Windows and joins drop late records, and
+    `BatchReport.dropped` counts them; those of windows are in the output for late records.
 
     Attributes:
-        node: The aggregation.
-        above: The aggregation whose results are late.
+        node: The node that gets the results.
+        above: The aggregation or `suppress` whose results are late.
         same_task: Whether both run in one task; otherwise, the results of several tasks meet.
-        origin: The file and line that define the aggregation; empty if they are not known.
+        origin: The file and line that define the node; empty if they are not known.
     """
 
     def __init__(self, node: str, above: str, same_task: bool, origin: str = "") -> None:  # pickled
@@ -113,16 +113,16 @@ class LateResultsWarning(UserWarning):
     def __str__(self) -> str:
         """Return the warning, with a hint."""
         place = f" at {self.origin}" if self.origin else ""
-        found = f"node {self.node!r}{place} aggregates results of {self.above!r}"
         if self.same_task:
             return (
-                f"{found} in the same task: its stream time has passed the windows of the results, "
-                "so most of them are late and are dropped\n"
+                f"node {self.node!r}{place} gets results of {self.above!r} in the same task: its "
+                "stream time has passed the times of the results, so most of them are late\n"
                 "Hint: put builder.repartition(...) between the nodes, or emit each_update()."
             )
         return (
-            f"{found} by windows without a grace: each partition closes its windows by its own "
-            "stream time, so the results of a slower partition are late and are dropped\n"
-            "Hint: give the windows a grace of the longest delay between partitions. idle_timeout "
+            f"node {self.node!r}{place} gets results of {self.above!r} without a grace: each "
+            "partition closes its windows by its own stream time, so the results of a slower "
+            "partition are late\n"
+            "Hint: give the node a grace of the longest delay between partitions. idle_timeout "
             "closes the windows of partitions without records."
         )

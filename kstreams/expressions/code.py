@@ -26,6 +26,7 @@ __all__ = ("Names", "checked", "copied", "names_of", "placeholder_names")
 Names = dict[str, Any]
 """The objects that a function's code refers to, by the names of globals and closure variables."""
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _KNOWN = (
     *("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL", "COPY_FREE_VARS"),
     *("NOT_TAKEN", "KW_NAMES", "TO_BOOL"),
@@ -63,8 +64,10 @@ _BRANCH = (
 )
 
 
-def checked(function: object, allowed: tuple[object, ...]) -> FunctionType:
-    """Return the argument, a function of one value whose code can be recorded.
+def checked(function: object, allowed: tuple[object, ...]) -> tuple[FunctionType, int]:
+    """Return a function whose code can be recorded, and the number of its required arguments.
+
+    The number is 1 for a function of a value, and 2 for a function of a key and a value.
 
     Args:
         function: The function.
@@ -77,8 +80,9 @@ def checked(function: object, allowed: tuple[object, ...]) -> FunctionType:
         raise Unreadable(f"it is a {type(function).__name__}, expected a lambda or a function")
     signature = inspect.signature(function)
     required = [each for each in signature.parameters.values() if each.default is each.empty]
-    if len(required) != 1 or required[0].kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-        raise Unreadable(f"it takes {signature}, expected one value")
+    positional = all(each.kind in _POSITIONAL for each in required)
+    if len(required) not in (1, 2) or not positional:
+        raise Unreadable(f"it takes {signature}, expected a value, or a key and a value")
     instructions = list(dis.get_instructions(function.__code__))
     for each in instructions:
         if "JUMP" in each.opname:
@@ -93,7 +97,7 @@ def checked(function: object, allowed: tuple[object, ...]) -> FunctionType:
         problem = _problem(value, allowed)
         if problem is not None:
             raise Unreadable(f"it uses {name!r}: {problem}")
-    return function
+    return function, len(required)
 
 
 def _problem(value: object, allowed: tuple[object, ...]) -> str | None:

@@ -1,22 +1,26 @@
-"""The computation of a function's results from columns of values."""
+"""The computation of a function's results from columns of its arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
-from kstreams.columns.values import ValueColumn
+from kstreams.columns.row_failure import called
+from kstreams.columns.values import PartColumn, ValueColumn
 from kstreams.errors import DeserializationError
-from kstreams.expressions.evaluate import WHOLE, Doubt, Operands, evaluated
-from kstreams.expressions.kinds import SERDES, Fields, part_kind
+from kstreams.expressions.evaluate import Doubt, Operands, evaluated
+from kstreams.expressions.kinds import SERDES, Arguments, part_kind
 from kstreams.expressions.rows import RowSerde
-from kstreams.expressions.tree import Made, Tree, part_names
+from kstreams.expressions.tree import Argument, Leaf, Made, Part, Tree, Whole, leaves
 from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.held_objects import HeldObjects
 
-__all__ = ("Computation", "PartComputation", "PartFunction", "field_identity")
+__all__ = ("ColumnOf", "Computation", "PartComputation", "PartFunction", "field_identity")
+
+ColumnOf: TypeAlias = Callable[[Argument], ValueColumn]
+"""Returns the column of an argument."""
 
 
 class PartComputation(Protocol):
@@ -56,12 +60,12 @@ def field_identity(name: str) -> str:
 
 
 class Computation:
-    """Computes the results of a function for columns of values of one serde.
+    """Computes the results of a function for columns of its arguments.
 
     Args:
-        call: The function of one value.
+        call: The function.
         tree: The operations of the function.
-        fields: The types of the values.
+        arguments: The types of the arguments, in the order in which `call` takes them.
         kind: The type of the results; None for objects of a class.
 
     Attributes:
@@ -69,65 +73,98 @@ class Computation:
     """
 
     def __init__(
-        self, call: Callable[[Any], Any], tree: Tree, fields: Fields, kind: FieldType | None
+        self,
+        call: Callable[..., Any],
+        tree: Tree,
+        arguments: Arguments,
+        kind: FieldType | None,
     ) -> None:
         self._call = call
         self._tree = tree
-        self._reads = {name: SERDES[fields.parts[name]].arrow_type for name in part_names(tree)}
-        self._whole = None if fields.whole is None else SERDES[fields.whole].arrow_type
+        self._arguments = tuple(arguments)
+        self._types = {leaf: SERDES[part_kind(leaf, arguments)].arrow_type for leaf in leaves(tree)}
         self.serde: Serde[Any]
         if kind is not None:
             self.serde = SERDES[kind]
         else:
             if not isinstance(tree, Made):
                 raise TypeError(f"{tree} has no type")
-            kinds = {name: part_kind(part, fields) for name, part in tree.fields}
+            kinds = {name: part_kind(part, arguments) for name, part in tree.fields}
             columns = {name: SERDES[each].arrow_type for name, each in kinds.items()}
             self.serde = RowSerde(tree.cls, kinds, columns)
 
-    def computed(self, values: ValueColumn) -> pa.Array:
+    def computed(self, columns: ColumnOf, count: int) -> pa.Array:
         """Return a column of the results, without a call of the function.
 
+        Args:
+            columns: Returns the column of an argument.
+            count: The number of rows.
+
         Raises:
-            Doubt: The function must be called for the values of this column.
+            Doubt: The function must be called for the rows of these columns.
         """
-        operands, count = self._operands(values), len(values.data)
+        operands = self._operands(columns)
         tree = self._tree
         if not isinstance(tree, Made):
             return evaluated(tree, operands, count)
         kind: Any = self.serde.arrow_type
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
-    def results(self, values: ValueColumn, held: HeldObjects) -> pa.Array:
-        """Return the results as a column; call the function for each value if `computed` raises.
+    def results(self, columns: ColumnOf, count: int, held: HeldObjects) -> pa.Array:
+        """Return the results as a column; call the function for each row if `computed` raises.
 
         Args:
-            values: The values.
+            columns: Returns the column of an argument.
+            count: The number of rows.
             held: Keeps results that have no Arrow type.
 
         Raises:
-            DeserializationError: The serde cannot read a value.
+            DeserializationError: The serde cannot read a key or value.
             RowFailure: The function raised; the failure has the number of the row.
         """
         try:
-            return self.computed(values)
+            return self.computed(columns, count)
         except Doubt:
-            return held.column(values.parts(self._call).objects())
+            return held.column(self._called(columns))
 
     def column(self, values: ValueColumn) -> ValueColumn:
-        """Return the results as values of `serde`; errors as in `results`."""
-        try:
-            return ValueColumn(self.computed(values), self.serde)
-        except Doubt:
-            return values.parts(self._call)
+        """Return the results of a function of values as values of `serde`.
 
-    def _operands(self, values: ValueColumn) -> Operands:
-        if self._whole is not None:
-            data = values.data
-            if isinstance(data.type, pa.BaseExtensionType):
-                raise Doubt("values are objects")
-            return {WHOLE: data if data.type == self._whole else data.cast(self._whole)}
+        Errors as in `results`.
+        """
+        columns: ColumnOf = lambda _: values  # noqa: E731  # the only argument
         try:
-            return values.fields(self._reads)
-        except (DeserializationError, OverflowError, pa.ArrowException) as exc:
-            raise Doubt("a field is not of its type, or an integer is beyond int64") from exc
+            return ValueColumn(self.computed(columns, len(values.data)), self.serde)
+        except Doubt:
+            return PartColumn(values.data, values.serde, self._called(columns))
+
+    def _called(self, columns: ColumnOf) -> list[Any]:
+        return called(self._call, *(columns(each).objects() for each in self._arguments))
+
+    def _operands(self, columns: ColumnOf) -> Operands:
+        found: dict[Leaf, pa.Array] = {}
+        for argument in self._arguments:
+            types = {leaf: kind for leaf, kind in self._types.items() if leaf.of == argument}
+            if types:
+                found |= _read(columns(argument), types)
+        return found
+
+
+def _read(column: ValueColumn, types: dict[Leaf, pa.DataType]) -> dict[Leaf, pa.Array]:
+    """Return the columns of an argument and its fields.
+
+    Raises:
+        Doubt: The objects are not of the expected types.
+    """
+    whole = [leaf for leaf in types if isinstance(leaf, Whole)]
+    if whole:  # a number, bool or text, which has no fields
+        data, kind = column.data, types[whole[0]]
+        if isinstance(data.type, pa.BaseExtensionType):
+            raise Doubt("values are objects")
+        return {whole[0]: data if data.type == kind else data.cast(kind)}
+    parts = {leaf.name: leaf for leaf in types if isinstance(leaf, Part)}
+    try:
+        read = column.fields({name: types[leaf] for name, leaf in parts.items()})
+    except (DeserializationError, OverflowError, pa.ArrowException) as exc:
+        raise Doubt("a field is not of its type, or an integer is beyond int64") from exc
+    return {leaf: read[name] for name, leaf in parts.items()}

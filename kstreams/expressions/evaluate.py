@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams.expressions.tree import Binary, Constant, Part, Tree, Unary, Whole
+from kstreams.expressions.tree import Binary, Constant, Leaf, Part, Tree, Unary, Whole
 
-__all__ = ("WHOLE", "Doubt", "Operands", "evaluated")
+__all__ = ("Doubt", "Operands", "evaluated")
 
 _INT64 = 1 << 63
 _EXACT = 1 << 53
@@ -35,11 +35,8 @@ _COMPARED = {
 _DIVIDED = {"truediv": np.true_divide, "floordiv": np.floor_divide, "mod": np.remainder}
 _SUMMED = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 
-Operands = Mapping[str, pa.Array]
-"""The columns of the fields that a tree reads; the value itself has the name of `WHOLE`."""
-
-WHOLE = ""
-"""The name of the column of the values themselves."""
+Operands = Mapping[Leaf, pa.Array]
+"""The columns of the arguments and fields that a tree reads."""
 
 _Numbers = npt.NDArray[Any]
 
@@ -53,17 +50,15 @@ def evaluated(tree: Tree, operands: Operands, count: int) -> pa.Array:
 
     Args:
         tree: A tree that creates no object, and for which `part_kind` raises nothing.
-        operands: The columns of the fields, of the types int64, float64, bool or string.
+        operands: The columns of the tree's leaves, of the types int64, float64, bool or string.
         count: The number of rows.
 
     Raises:
         Doubt: A result might differ from that of Python's operators.
     """
     match tree:
-        case Whole():
-            return operands[WHOLE]
-        case Part(name=name):
-            return operands[name]
+        case Whole() | Part():
+            return operands[tree]
         case Constant(value=value):
             return pa.repeat(_scalar(value), count)
         case _:
@@ -84,10 +79,8 @@ def _scalar(value: Any) -> pa.Scalar:  # noqa: ANN401  # a constant
 def _value(tree: Tree, operands: Operands) -> Any:  # noqa: ANN401  # numbers, a constant or text
     """Return the results of a tree: a numpy array or scalar, or an Arrow array of text."""
     match tree:
-        case Whole():
-            return _leaf(operands[WHOLE])
-        case Part(name=name):
-            return _leaf(operands[name])
+        case Whole() | Part():
+            return _leaf(operands[tree])
         case Constant(value=value):
             return _constant(value)
         case Unary(name="is_null", operand=operand):
@@ -121,9 +114,8 @@ def _constant(value: float | bool | str) -> Any:  # noqa: ANN401  # a number or 
 
 
 def _is_null(operand: Tree, operands: Operands) -> _Numbers:
-    if isinstance(operand, Whole | Part):
-        column = operands[WHOLE if isinstance(operand, Whole) else operand.name]
-        found: _Numbers = column.is_null().to_numpy(zero_copy_only=False)
+    if isinstance(operand, Leaf):
+        found: _Numbers = operands[operand].is_null().to_numpy(zero_copy_only=False)
         return found
     return np.zeros_like(_value(operand, operands), dtype=bool)
 

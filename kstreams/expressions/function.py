@@ -1,58 +1,107 @@
-"""Functions with a tree: called for a value, or computed from columns of its fields."""
+"""Functions with a tree: called for a record, or computed from columns of their arguments."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from kstreams._types import V
-from kstreams.expressions.by_record import by_record
+from kstreams._types import K, V
+from kstreams.expressions.by_record import by_key_and_value, by_record
 from kstreams.expressions.computation import Computation, field_identity
-from kstreams.expressions.kinds import Untyped, fields_of, kind_of
-from kstreams.expressions.tree import Part, Tree, Unary, nodes
+from kstreams.expressions.kinds import Arguments, Fields, Untyped, fields_of, kind_of
+from kstreams.expressions.tree import Argument, Made, Part, Tree, Unary, Whole, nodes
 from kstreams.serde.base import Serde
 
-__all__ = ("ColumnFunction",)
+__all__ = ("ColumnFunction", "KeyedColumnFunction", "TreeFunction")
 
 R = TypeVar("R")
 """Type of the results."""
 
 
 @dataclass(frozen=True)
-class ColumnFunction(Generic[V, R]):
-    """The result of `columns`.
+class TreeFunction(ABC, Generic[R]):
+    """Base class of the results of `columns`.
 
     Attributes:
         function: The user's function, with the constants that it had when `columns` was called.
         tree: The recorded operations.
+        original: The user's function itself, for its annotations; None in a worker.
     """
 
-    function: Callable[[V], R] = field(repr=False)
+    function: Callable[..., R] = field(repr=False)
     tree: Tree
+    original: Callable[..., R] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
-    def call(self) -> Callable[[V], R]:
-        """The function of a value.
+    def call(self) -> Callable[..., R]:
+        """The function of a record.
 
         It is the user's function, unless that function contains `~`: Python's own `~True` is -2.
         """
         if any(isinstance(each, Unary) and each.name == "not_" for each in nodes(self.tree)):
-            return by_record(self.tree)
+            return self._by_record
         return self.function
 
-    def __call__(self, value: V) -> R:
-        """Return the result for a value."""
-        return self.call(value)
+    @property
+    @abstractmethod
+    def _by_record(self) -> Callable[..., R]:
+        """The function of a record that evaluates the tree."""
+
+    @abstractmethod
+    def records_computation(self, keys: Serde[Any], values: Serde[Any]) -> Computation | str:
+        """Return the computation for columns of records, or why there is none.
+
+        Args:
+            keys: The serde of the keys.
+            values: The serde of the values.
+        """
+
+    def made_type(self, keys: Serde[Any] | None, values: Serde[Any] | None) -> object:
+        """Return the type of the results if operations create them; None if it is not known.
+
+        Args:
+            keys: The serde of the keys; None if it is not known.
+            values: The serde of the values; None if it is not known.
+        """
+        if isinstance(self.tree, Made):
+            return self.tree.cls
+        if isinstance(self.tree, Whole | Part):  # may be None
+            return None
+        known: dict[Argument, Fields] = {}
+        if keys is not None:
+            known["key"] = fields_of(keys)
+        if values is not None:
+            known["value"] = fields_of(values)
+        try:
+            return kind_of(self.tree, known)
+        except (KeyError, Untyped):
+            return None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the constructor arguments; unpickling computes `call` again."""
+        """Return the arguments that workers need; unpickling computes `call` again."""
         return {"function": self.function, "tree": self.tree}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Set the attributes from the result of `__getstate__`."""
-        self.__dict__.update(state)
+        vars(self).update(state)
+
+    def _computation(self, arguments: Arguments) -> Computation | str:
+        try:
+            kind = kind_of(self.tree, arguments)
+        except Untyped as exc:
+            return f"{exc}"
+        return Computation(self.call, self.tree, arguments, kind)
+
+
+class ColumnFunction(TreeFunction[R], Generic[V, R]):
+    """The result of `columns` for a function of a value."""
+
+    def __call__(self, value: V) -> R:
+        """Return the result for a value."""
+        return self.call(value)
 
     @property
     def identity(self) -> str:
@@ -61,9 +110,28 @@ class ColumnFunction(Generic[V, R]):
 
     def computation(self, values: Serde[Any]) -> Computation | str:
         """Return the computation for columns of a serde's values, or why there is none."""
-        fields = fields_of(values)
-        try:
-            kind = kind_of(self.tree, fields)
-        except Untyped as exc:
-            return f"{exc}"
-        return Computation(self.call, self.tree, fields, kind)
+        return self._computation({"value": fields_of(values)})
+
+    def records_computation(self, keys: Serde[Any], values: Serde[Any]) -> Computation | str:
+        """Return the computation for columns of records, or why there is none."""
+        return self.computation(values)
+
+    @property
+    def _by_record(self) -> Callable[..., R]:
+        return by_record(self.tree)
+
+
+class KeyedColumnFunction(TreeFunction[R], Generic[K, V, R]):
+    """The result of `columns` for a function of a key and a value."""
+
+    def __call__(self, key: K, value: V) -> R:
+        """Return the result for a key and a value."""
+        return self.call(key, value)
+
+    def records_computation(self, keys: Serde[Any], values: Serde[Any]) -> Computation | str:
+        """Return the computation for columns of records, or why there is none."""
+        return self._computation({"key": fields_of(keys), "value": fields_of(values)})
+
+    @property
+    def _by_record(self) -> Callable[..., R]:
+        return by_key_and_value(self.tree)

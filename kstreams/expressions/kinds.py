@@ -6,12 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.expressions.tree import BINARY, Binary, Constant, Made, Part, Tree, Unary, Whole
+from kstreams.expressions.tree import (
+    BINARY,
+    Argument,
+    Binary,
+    Constant,
+    Made,
+    Part,
+    Tree,
+    Unary,
+    Whole,
+)
 from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import TEXT
 
-__all__ = ("SERDES", "Fields", "Untyped", "fields_of", "kind_of", "part_kind")
+__all__ = ("SERDES", "Arguments", "Fields", "Untyped", "fields_of", "kind_of", "part_kind")
 
 SERDES: dict[object, Serde[Any]] = {int: INT64, float: DOUBLE, bool: BOOL, str: TEXT}
 """The serde whose columns hold the results of each type."""
@@ -28,11 +38,11 @@ class Untyped(Exception):
 
 @dataclass(frozen=True)
 class Fields:
-    """The types of values.
+    """The types of an argument.
 
     Attributes:
-        serde: The serde of the values, for texts.
-        whole: The type of values that are numbers, bools or text; None for objects.
+        serde: The serde of the argument, for texts.
+        whole: The type of an argument that is a number, bool or text; None for objects.
         parts: The types of the fields of objects.
     """
 
@@ -41,37 +51,43 @@ class Fields:
     parts: Mapping[str, FieldType]
 
 
+Arguments = Mapping[Argument, Fields]
+"""The types of a function's arguments."""
+
+
 def fields_of(serde: Serde[Any]) -> Fields:
-    """Return the types of a serde's values."""
+    """Return the types of a serde's objects."""
     whole = _WHOLE.get(serde)
     return Fields(serde, whole, {} if whole is not None else serde.field_types)
 
 
-def kind_of(tree: Tree, fields: Fields) -> FieldType | None:
+def kind_of(tree: Tree, arguments: Arguments) -> FieldType | None:
     """Return the type of a tree's results; None for objects of a class.
 
     Raises:
-        Untyped: The tree has no column form for these values.
+        Untyped: The tree has no column form for arguments of these types.
     """
     if isinstance(tree, Made):
         for _, part in tree.fields:
-            kind_of(part, fields)
+            kind_of(part, arguments)
         return None
-    return part_kind(tree, fields)
+    return part_kind(tree, arguments)
 
 
-def part_kind(tree: Tree, fields: Fields) -> FieldType:
+def part_kind(tree: Tree, arguments: Arguments) -> FieldType:
     """Return the type of the results of a tree that creates no object.
 
     Raises:
-        Untyped: The tree has no column form for these values.
+        Untyped: The tree has no column form for arguments of these types.
     """
     match tree:
-        case Whole():
+        case Whole(of=argument):
+            fields = arguments[argument]
             if fields.whole is None:
-                raise Untyped(f"values of {fields.serde.name} are not numbers, bools or text")
+                raise Untyped(f"{argument}s of {fields.serde.name} are not numbers, bools or text")
             return fields.whole
-        case Part(name=name):
+        case Part(name=name, of=argument):
+            fields = arguments[argument]
             kind = fields.parts.get(name)
             if kind is None:
                 raise Untyped(
@@ -82,9 +98,9 @@ def part_kind(tree: Tree, fields: Fields) -> FieldType:
         case Constant(value=value):
             return type(value)
         case Unary(name=name, operand=operand):
-            return _unary(name, tree, part_kind(operand, fields))
+            return _unary(name, tree, part_kind(operand, arguments))
         case Binary(name=name, left=left, right=right):
-            return _binary(name, tree, part_kind(left, fields), part_kind(right, fields))
+            return _binary(name, tree, part_kind(left, arguments), part_kind(right, arguments))
         case Made(cls=cls):
             raise Untyped(f"it uses an object of {cls.__name__} as an operand")
 

@@ -96,7 +96,7 @@ class Placeholder:
             raise Unreadable(f"it reads the attribute {name}")
         tree = tree_of(self)
         if isinstance(tree, Whole):
-            return Placeholder(Part(name))
+            return Placeholder(Part(name, tree.of))
         raise Unreadable(f"it reads the attribute or method {name!r} of {tree}")
 
     __setattr__ = __delattr__ = _refused("it changes the value")

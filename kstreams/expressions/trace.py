@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from types import FunctionType
-from typing import TypeVar, get_type_hints
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
-from kstreams._types import V
 from kstreams.errors import TopologyError
 from kstreams.expressions.code import checked, copied, names_of, placeholder_names
-from kstreams.expressions.function import ColumnFunction
+from kstreams.expressions.function import ColumnFunction, KeyedColumnFunction
 from kstreams.expressions.placeholders import Placeholder, Unreadable, tree_of
-from kstreams.expressions.tree import Tree, Unary, Whole, nodes, part_names
+from kstreams.expressions.tree import Argument, Part, Tree, Unary, Whole, leaves, nodes
 
 __all__ = ("columns", "is_null")
 
+P = ParamSpec("P")
+"""The arguments: a value, or a key and a value."""
 R = TypeVar("R")
 """Type of the results."""
 
@@ -27,23 +28,27 @@ _HINT = (
 )
 
 
-def columns(function: Callable[[V], R]) -> Callable[[V], R]:
-    """Return a function of a value that nodes can compute by columns, without a call per record.
+def columns(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that nodes can compute by columns, without a call per record.
 
-    `columns` calls `function` once, with a placeholder that records the fields that it reads and
+    `columns` calls `function` once, with placeholders that record the fields that it reads and
     their operations. Nodes by columns compute the results from the columns of these fields; nodes
     by records call `function`. The results are equal to the last bit: in a batch with values for
-    which they might differ, such as integers beyond int64, `function` is called for each value. Use
-    the result in `over`, `filter_`, `filter_not`, `map_values` and `rekey`.
+    which they might differ, such as integers beyond int64, `function` is called for each record.
+
+    Use functions of a value in `over`, `filter_`, `filter_not`, `map_values` and `rekey`, and
+    functions of a key and a value in all of these except `over`. In `kstreams.streams`, use them
+    where a step accepts a function of the same arguments.
 
     Global and closure variables are read here: later changes have no effect. `~` of a comparison is
     its negation. `&` and `|` evaluate both sides.
 
     Args:
-        function: A lambda, or a function defined with `def`. It may use fields of the value (or a
-            value that is itself a number, bool or text), constants, `+ - * / // %`, `abs`,
-            comparisons, `& | ^ ~` of comparisons, and `is_null`. It may return an object: a call of
-            a dataclass or `msgspec.Struct` with such results.
+        function: A lambda, or a function defined with `def`, of a value, or of a key and a value.
+            It may use fields of its arguments (or arguments that are themselves numbers, bools or
+            text), constants, `+ - * / // %`, `abs`, comparisons, `& | ^ ~` of comparisons, and
+            `is_null`. It may return an object: a call of a dataclass or `msgspec.Struct` with such
+            results.
 
     Raises:
         TopologyError: The function does anything else: it branches on a value, calls a method or
@@ -65,16 +70,19 @@ def columns(function: Callable[[V], R]) -> Callable[[V], R]:
     Source: none in Kafka Streams.
     """
     try:
-        plain = checked(function, _ALLOWED)
-        names = names_of(plain)
-        tree = tree_of(copied(plain, placeholder_names(names))(Placeholder(Whole())))
+        plain, count = checked(function, _ALLOWED)
+        names, arguments = names_of(plain), _ARGUMENTS[-count:]
+        placeholders = [Placeholder(Whole(argument)) for argument in arguments]
+        tree = tree_of(copied(plain, placeholder_names(names))(*placeholders))
         _check_size(tree)
-        _check_fields(plain, tree)
+        _check_fields(plain, arguments, tree)
     except Unreadable as exc:
         raise _refused(function, str(exc)) from exc
     except Exception as exc:
         raise _refused(function, f"it raised {type(exc).__name__}: {exc}") from exc
-    return ColumnFunction(copied(plain, names), tree)
+    made: Any = ColumnFunction if count == 1 else KeyedColumnFunction
+    found: Callable[P, R] = made(copied(plain, names), tree, plain)
+    return found
 
 
 def is_null(value: object) -> bool:
@@ -86,6 +94,7 @@ def is_null(value: object) -> bool:
 
 
 _ALLOWED = (is_null, abs)
+_ARGUMENTS: tuple[Argument, ...] = ("key", "value")
 _MOST_NODES = 1_000
 """The maximum number of operations, fields and constants of a function."""
 
@@ -100,25 +109,31 @@ def _check_size(tree: Tree) -> None:
         raise Unreadable(f"it has more than {_MOST_NODES:,} operations")
 
 
-def _check_fields(function: FunctionType, tree: Tree) -> None:
-    """Check that the class of an annotated argument has the fields that a function reads.
+def _check_fields(function: FunctionType, arguments: Sequence[Argument], tree: Tree) -> None:
+    """Check that the classes of annotated arguments have the fields that a function reads.
 
     Raises:
-        Unreadable: The class lacks a field.
+        Unreadable: A class lacks a field.
     """
-    try:
-        hints = get_type_hints(function)
-        cls = hints.get(function.__code__.co_varnames[0])
-        if not isinstance(cls, type):
-            return
-        fields = get_type_hints(cls)
-    except (NameError, TypeError):  # a name that exists only for type checkers
-        return
-    for name in part_names(tree):
-        if fields and name not in fields and not hasattr(cls, name):
-            near = get_close_matches(name, fields, 1)
-            also = f"; did you mean {near[0]!r}?" if near else ""
-            raise Unreadable(f"{cls.__name__} has no field {name!r}{also}")
+    for place, argument in enumerate(arguments):
+        try:
+            hints = get_type_hints(function)
+            cls = hints.get(function.__code__.co_varnames[place])
+            if not isinstance(cls, type):
+                continue
+            fields = get_type_hints(cls)
+        except (NameError, TypeError):  # a name that exists only for type checkers
+            continue
+        for leaf in leaves(tree):
+            if leaf.of == argument and isinstance(leaf, Part):
+                _check_field(cls, fields, leaf.name)
+
+
+def _check_field(cls: type, fields: dict[str, object], name: str) -> None:
+    if fields and name not in fields and not hasattr(cls, name):
+        near = get_close_matches(name, fields, 1)
+        also = f"; did you mean {near[0]!r}?" if near else ""
+        raise Unreadable(f"{cls.__name__} has no field {name!r}{also}")
 
 
 def _refused(function: object, reason: str) -> TopologyError:

@@ -1,24 +1,29 @@
-"""The tree of operations that a function applies to a value."""
+"""The tree of operations that a function applies to a value, or to a key and a value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 __all__ = (
     "BINARY",
     "UNARY",
+    "Argument",
     "Binary",
     "Constant",
+    "Leaf",
     "Made",
     "Part",
     "Tree",
     "Unary",
     "Whole",
+    "leaves",
     "nodes",
-    "part_names",
 )
+
+Argument = Literal["key", "value"]
+"""An argument of a function."""
 
 BINARY = {
     "add": "+",
@@ -45,22 +50,25 @@ UNARY = {"neg": "-{}", "abs": "abs({})", "not_": "~{}", "is_null": "is_null({})"
 
 @dataclass(frozen=True)
 class Whole:
-    """The value itself."""
+    """An argument itself."""
+
+    of: Argument = "value"
 
     def __str__(self) -> str:
-        """Return the text `value`."""
-        return "value"
+        """Return the name of the argument."""
+        return self.of
 
 
 @dataclass(frozen=True)
 class Part:
-    """A field of the value."""
+    """A field of an argument."""
 
     name: str
+    of: Argument = "value"
 
     def __str__(self) -> str:
-        """Return the name of the field."""
-        return self.name
+        """Return the name of a field of the value, or `key.` and the name of a field of the key."""
+        return self.name if self.of == "value" else f"{self.of}.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,10 @@ class Made:
         return f"{self.cls.__name__}({', '.join(f'{name}={tree}' for name, tree in self.fields)})"
 
 
-Tree: TypeAlias = Whole | Part | Constant | Unary | Binary | Made
+Leaf: TypeAlias = Whole | Part
+"""An argument, or a field of an argument."""
+
+Tree: TypeAlias = Leaf | Constant | Unary | Binary | Made
 """A tree of operations."""
 
 
@@ -136,6 +147,6 @@ def nodes(tree: Tree) -> Iterator[Tree]:
             pass
 
 
-def part_names(tree: Tree) -> tuple[str, ...]:
-    """Return the names of the fields that a tree reads, each once, in order of appearance."""
-    return tuple(dict.fromkeys(each.name for each in nodes(tree) if isinstance(each, Part)))
+def leaves(tree: Tree) -> tuple[Leaf, ...]:
+    """Return the arguments and fields that a tree reads, each once, in order of appearance."""
+    return tuple(dict.fromkeys(each for each in nodes(tree) if isinstance(each, Leaf)))

@@ -1,13 +1,14 @@
 """Find windows of windowed results, whose stream time may be ahead of these results.
 
 A windowed aggregation forwards results with the times of their windows, after these have ended. So
-an aggregation of results by further windows drops results as late in two cases:
+a node with late records (further windows, a stream join, `deduplicate`) gets late results in two
+cases:
 
-- Both aggregations run in one task. Stream time belongs to the task, and has passed the windows of
+- Both nodes run in one task. Stream time belongs to the task, and has passed the windows of
   the results, unless each update is forwarded at once.
 - The results of several tasks meet below a repartition edge. Each task closes its windows by its
-  own stream time. The results of the fastest task advance the stream time of the second
-  aggregation; results of slower tasks arrive later, with earlier times.
+  own stream time. The results of the fastest task advance the stream time of the second node;
+  results of slower tasks arrive later, with earlier times.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kstreams.errors import LateResultsWarning
-from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode
+from kstreams.graph.inner_keys import partition_rule
+from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, RepartitionNode
 from kstreams.processors.emission import EachUpdate, Emission, OnClose
-from kstreams.processors.window_emission import WindowedKeySupplier, WindowEmissionSupplier
+from kstreams.processors.kept_key import KeptKeySupplier
+from kstreams.processors.window_emission import GraceSupplier, emission_of
 
 __all__ = ("Chain", "chains", "late_result_warnings")
 
 
 @dataclass(frozen=True)
 class Chain:
-    """An aggregation of windowed results by further windows.
+    """A node with late records below windowed results.
 
     Attributes:
-        node: The aggregation.
-        above: The aggregation whose results it gets.
+        node: The node: further windows, a stream join or `deduplicate`.
+        above: The aggregation or `suppress` whose results it gets.
         same_task: Whether both run in one task.
-        grace_ms: The grace (ms) of the further windows.
-        origin: The file and line that define the aggregation; empty if they are not known.
+        grace_ms: The age (ms) of results at which they are late; the grace of windows.
+        origin: The file and line that define the node; empty if they are not known.
     """
 
     node: str
@@ -50,15 +53,21 @@ class Chain:
 
 @dataclass(frozen=True)
 class _Way:
-    """A way from a node upward: the next node, and the nodes on the way."""
+    """A way from a node upward: the next node, and the nodes on the way.
+
+    Attributes:
+        name: The next node.
+        edges: The edges on the way.
+        kept: Whether all nodes on the way keep the partition of the key.
+    """
 
     name: str
-    edge: bool = False
-    mixed: bool = False
+    edges: tuple[str, ...] = ()
+    kept: bool = True
 
 
 def late_result_warnings(ordered: Sequence[AnyNode]) -> Iterator[LateResultsWarning]:
-    """Yield a warning for each aggregation that drops results of others by its definition.
+    """Yield a warning for each node whose results of windows are late by its definition.
 
     Windows with a grace below a repartition edge get no warning: their results are late only if a
     partition is further behind than the grace.
@@ -72,7 +81,7 @@ def late_result_warnings(ordered: Sequence[AnyNode]) -> Iterator[LateResultsWarn
 
 
 def chains(ordered: Sequence[AnyNode]) -> Iterator[Chain]:
-    """Yield the aggregations of windowed results whose results may be late.
+    """Yield the nodes that get windowed results which may be late.
 
     Args:
         ordered: All nodes, parents first.
@@ -84,26 +93,26 @@ def chains(ordered: Sequence[AnyNode]) -> Iterator[Chain]:
             continue
         found: dict[str, bool] = {}
         for way, emission in _aggregations_above(nodes, node):
-            if not way.edge and not isinstance(emission, EachUpdate):
+            if not way.edges and not isinstance(emission, EachUpdate):
                 found[way.name] = True
-            elif way.edge and way.mixed and isinstance(emission, OnClose):
+            elif way.edges and isinstance(emission, OnClose) and _meet(nodes, way):
                 found.setdefault(way.name, False)
         for above, same_task in found.items():
             yield Chain(node.name, above, same_task, grace, str(node.origin or ""))
 
 
 def _grace_ms(node: AnyNode) -> int | None:
-    """Return the grace (ms) of an aggregation's windows; None for windows without late records."""
+    """Return the grace (ms) of a node; None for a node without late records."""
     if not isinstance(node, ProcessorNode) or isinstance(node.supplier, type):
         return None
     supplier: object = node.supplier
-    return supplier.window_grace_ms if isinstance(supplier, WindowedKeySupplier) else None
+    return supplier.grace_ms if isinstance(supplier, GraceSupplier) else None
 
 
 def _aggregations_above(
     nodes: Mapping[str, AnyNode], node: AnyNode
 ) -> Iterator[tuple[_Way, Emission]]:
-    """Yield the nearest windowed aggregations above a node, with the way and the emission."""
+    """Yield the nearest nodes above a node that delay results, with the way and the emission."""
     pending = [_Way(parent) for parent in node.parents]
     known: set[_Way] = set()
     while pending:
@@ -112,13 +121,45 @@ def _aggregations_above(
         if way in known or above is None:
             continue
         known.add(way)
-        edge, mixed = way.edge, way.mixed
+        edges, kept = way.edges, way.kept
         if isinstance(above, RepartitionNode):
-            edge, mixed = True, mixed or above.partitions is not None
+            edges = (*edges, above.name)
         elif isinstance(above, ProcessorNode):
-            supplier: object = above.supplier
-            if not isinstance(supplier, type) and isinstance(supplier, WindowEmissionSupplier):
-                yield way, supplier.window_emission
+            emission = emission_of(above.supplier)
+            if emission is not None:
+                yield way, emission
                 continue
-            mixed = mixed or not above.keeps_key
-        pending += [_Way(parent, edge, mixed) for parent in above.parents]
+            kept = kept and (above.keeps_key or _keeps_partition(above.supplier))
+        pending += [_Way(parent, edges, kept) for parent in above.parents]
+
+
+def _keeps_partition(supplier: object) -> bool:
+    return isinstance(supplier, KeptKeySupplier) and supplier.keeps_partition
+
+
+def _meet(nodes: Mapping[str, AnyNode], way: _Way) -> bool:
+    """Return whether results of several partitions meet on a way through edges.
+
+    They do not if each edge has the partitions of the records above the aggregation.
+    """
+    if not way.kept:
+        return True
+    rules = [partition_rule(entry) for entry in _entries(nodes, way.name)]
+    edges = (nodes[name] for name in way.edges)
+    return any(
+        edge.partitions is not None or any(partition_rule(edge) != rule for rule in rules)
+        for edge in edges
+        if isinstance(edge, RepartitionNode)
+    )
+
+
+def _entries(nodes: Mapping[str, AnyNode], name: str) -> Iterator[Entry]:
+    """Yield the sources, edges and loops above a node in its group."""
+    pending, known = [name], set[str]()
+    while pending:
+        node = nodes[pending.pop()]
+        if isinstance(node, Entry):
+            yield node
+        elif node.name not in known:
+            known.add(node.name)
+            pending += node.parents

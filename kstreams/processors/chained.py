@@ -43,12 +43,15 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         found: The problems of the user's function.
         computed: Creates a column processor that computes the function without calls; None for a
             function that can only be called.
+        keeps_partition: Whether new keys are known to be the old ones, with or without their
+            windows.
     """
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
     found: tuple[str, ...] = field(default=(), kw_only=True)
     computed: Computed | None = field(default=None, kw_only=True)
+    keeps_partition: bool = field(default=False, kw_only=True)
 
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the user's function, found when the supplier was created."""

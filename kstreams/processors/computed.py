@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from kstreams.columns.row_failure import RowFailure
 from kstreams.columns.values import ValueColumn
 from kstreams.expressions.computation import Computation
-from kstreams.expressions.function import ColumnFunction
+from kstreams.expressions.function import TreeFunction
 from kstreams.expressions.rows import RowSerde
+from kstreams.expressions.tree import Argument
 from kstreams.processors.column_form import Reason
 from kstreams.processors.columns import ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
@@ -36,27 +37,27 @@ def computed_filter(function: object, *, keeps: bool) -> Computed | None:
         function: The predicate.
         keeps: The result of the predicate for rows that are forwarded.
     """
-    if not isinstance(function, ColumnFunction):
+    if not isinstance(function, TreeFunction):
         return None
     return partial(_made, function, partial(_Filter, keeps=keeps))
 
 
 def computed_map_values(function: object) -> Computed | None:
     """Return the columnar form of `map_values`; None for other functions."""
-    return partial(_made, function, _MapValues) if isinstance(function, ColumnFunction) else None
+    return partial(_made, function, _MapValues) if isinstance(function, TreeFunction) else None
 
 
 def computed_rekey(function: object) -> Computed | None:
     """Return the columnar form of `rekey`; None for other functions."""
-    return partial(_made, function, _Rekey) if isinstance(function, ColumnFunction) else None
+    return partial(_made, function, _Rekey) if isinstance(function, TreeFunction) else None
 
 
 def _made(
-    function: ColumnFunction[Any, Any],
+    function: TreeFunction[Any],
     make: Callable[[Computation, ColumnSource], RecordColumns],
     source: ColumnSource,
 ) -> RecordColumns | Reason:
-    found = function.computation(source.value)
+    found = function.records_computation(source.key, source.value)
     if isinstance(found, str):
         return found
     if make is _Rekey and isinstance(found.serde, RowSerde):
@@ -98,14 +99,20 @@ class _Operator(RecordColumns):
 
     def process_batch(self, table: pa.Table) -> None:
         """Apply the operator to a table, and forward the resulting rows."""
-        values = ValueColumn(table.column("value").combine_chunks(), self._source.value)
+        columns = partial(self._column, table)
         try:
-            results = self._computation.results(values, self._held)
+            results = self._computation.results(columns, table.num_rows, self._held)
         except RowFailure as failure:
             raise row_error(self._whole(table), failure.row, failure.reason) from failure.reason
         made = self._applied(table, results)
         if made.num_rows:
             self.context.forward(made)
+
+    def _column(self, table: pa.Table, argument: Argument) -> ValueColumn:
+        """Return the column of an argument of the function."""
+        if argument == "key":
+            return self._typed.key_column(table.column("key"))
+        return ValueColumn(table.column("value").combine_chunks(), self._source.value)
 
     @abstractmethod
     def _applied(self, table: pa.Table, results: pa.Array) -> pa.Table:

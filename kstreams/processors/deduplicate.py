@@ -56,6 +56,11 @@ class _DeduplicateSupplier(Generic[K, V]):
         return _Deduplicate(self)
 
     @property
+    def grace_ms(self) -> int:
+        """Return the age in ms, relative to stream time, beyond which records are late."""
+        return self.within_ms
+
+    @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store, which has the time of each forwarded id."""
         return (self.store,)

@@ -48,7 +48,9 @@ def map_values(
     """
     if takes_key("map_values", function):
         return ChainSupplier(
-            partial(_MapValuesWithKey, function), partial(ChainedMapValuesWithKey, function)
+            partial(_MapValuesWithKey, function),
+            partial(ChainedMapValuesWithKey, function),
+            computed=computed_map_values(function),
         )
     return ChainSupplier(
         partial(_MapValues, function),

@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
 from kstreams.serde.base import Serde
-from kstreams.serde.carried import stays_bytes
+from kstreams.serde.carried import carried, stays_bytes
 from kstreams.serde.encoded_type import EncodedType
 from kstreams.serde.text import BYTES
 
@@ -39,11 +40,17 @@ class TypedRecords:
         }
 
     def keys(self, column: pa.ChunkedArray) -> pa.Array:
-        """Return the typed column of encoded keys."""
+        """Return the typed column of encoded keys; a typed column stays as it is."""
         data = column.combine_chunks()
-        return (
-            self._key.to_arrow(data) if not stays_bytes(self._key) else self._typed(self._key, data)
-        )
+        if stays_bytes(self._key):
+            return self._typed(self._key, data)
+        return self._key.to_arrow(data) if data.type == pa.binary() else data
+
+    def key_column(self, column: pa.ChunkedArray) -> ValueColumn:
+        """Return encoded or typed keys, decoded when needed."""
+        data = _stored(column.combine_chunks())
+        encoded = data.type == pa.binary()
+        return ValueColumn(carried(self._key, data) if encoded else data, self._key)
 
     def values(self, column: pa.ChunkedArray) -> pa.Array:
         """Return the typed column of carried values."""
@@ -92,7 +99,7 @@ class AsRecords(ColumnProcessor):
 
 
 class RecordsOfColumns(AsRecords, RecordColumns):
-    """`AsRecords` for a processor that itself forwards records.
+    """`AsRecords` for a processor that itself forwards records, and accepts typed keys.
 
     Args:
         processor: The processor.
@@ -108,6 +115,10 @@ class RecordsOfColumns(AsRecords, RecordColumns):
         """Return the serdes of the processor's records."""
         return self._forwarded
 
+    def _converted(self, table: pa.Table) -> pa.Table:
+        return replaced(table, value=_stored(table.column("value").combine_chunks()))
+
 
 def _stored(column: pa.Array) -> pa.Array:
+    """Return the bytes of a column of an `EncodedType`; other columns stay as they are."""
     return column.storage if isinstance(column.type, EncodedType) else column

@@ -11,6 +11,7 @@ from kstreams.processors.chained import ChainedRekey, ChainedRekeyByValue, Chain
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.computed import computed_rekey
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.kept_key import keeps_partition
 from kstreams.processors.supplier import Supplier
 from kstreams.processors.value_function import takes_value_only
 from kstreams.record import Record
@@ -40,7 +41,12 @@ def rekey(function: Callable[..., K2]) -> Supplier[K, V, K2, V]:
             partial(ChainedRekeyByValue, function),
             computed=computed_rekey(function),
         )
-    return ChainSupplier(partial(_Rekey, function), partial(ChainedRekey, function))
+    return ChainSupplier(
+        partial(_Rekey, function),
+        partial(ChainedRekey, function),
+        computed=computed_rekey(function),
+        keeps_partition=keeps_partition(function),
+    )
 
 
 class _Rekey(ClosureProcessor[K, V, K2, V]):

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from kstreams.processors.emission import Emission
+from kstreams.processors.emission import EachUpdate, Emission
 from kstreams.serde.windowed_key import WindowedKeySerde
 
 __all__ = (
     "BelowWindowsSupplier",
+    "DelayingSupplier",
     "EndOfRunSupplier",
+    "GraceSupplier",
     "WindowEmissionSupplier",
     "WindowedKeySupplier",
+    "delays",
+    "emission_of",
 )
 
 
 @runtime_checkable
 class WindowEmissionSupplier(Protocol):
-    """A supplier of windowed results, or of an operator that delays them."""
+    """A supplier of windowed results, or of an operator that forwards them by an emission."""
 
     @property
     def window_emission(self) -> Emission:
@@ -38,9 +42,27 @@ class WindowedKeySupplier(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class GraceSupplier(Protocol):
+    """A supplier whose processors treat records as late that are too far behind stream time."""
+
     @property
-    def window_grace_ms(self) -> int | None:
-        """Return the grace (ms) of the windows; None if stream time never closes them."""
+    def grace_ms(self) -> int | None:
+        """Return the grace (ms) of windows, or the age (ms) beyond which other records are late.
+
+        The result is None if no record is ever late.
+        """
+        ...
+
+
+@runtime_checkable
+class DelayingSupplier(Protocol):
+    """A supplier of an operator that delays records, such as `suppress`."""
+
+    @property
+    def delayed_emission(self) -> Emission | None:
+        """Return when records are forwarded; None if the operator does not delay them."""
         ...
 
 
@@ -65,3 +87,18 @@ class EndOfRunSupplier(Protocol):
     def needs_end_of_run(self) -> bool:
         """Return True if the node forwards results only at the end of a run that closes windows."""
         ...
+
+
+def delays(supplier: object) -> bool:
+    """Return whether a supplier's processors forward records when stream time has passed them."""
+    emission = emission_of(supplier)
+    return emission is not None and not isinstance(emission, EachUpdate)
+
+
+def emission_of(supplier: object) -> Emission | None:
+    """Return when a supplier's processors forward results or delayed records; None if at once."""
+    if isinstance(supplier, type):
+        return None
+    if isinstance(supplier, WindowEmissionSupplier):
+        return supplier.window_emission
+    return supplier.delayed_emission if isinstance(supplier, DelayingSupplier) else None

@@ -84,6 +84,10 @@ class Facts:
             self.value_argument(may_be_null=self.nulls),
         )
 
+    def value_types(self) -> tuple[object]:
+        """Return the type of the values that functions of a value get; `Untyped` if unknown."""
+        return (self.value_argument(may_be_null=self.nulls),)
+
     def value_argument(self, *, may_be_null: bool) -> object:
         """Return the type of the values that a joiner gets; `Untyped` if it is not known."""
         return _argument("value", self.made_value, self.value, may_be_null=may_be_null)

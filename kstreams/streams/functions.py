@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kstreams.aggregators.field import Field
-from kstreams.expressions.function import ColumnFunction
+from kstreams.expressions.function import TreeFunction
 from kstreams.graph.tokens import show
 from kstreams.record import Record
 from kstreams.stored_names import kebab
@@ -118,8 +118,8 @@ def _inner(function: object) -> object:
     while True:
         if isinstance(function, partial):
             function = function.func
-        elif isinstance(function, ColumnFunction):
-            function = function.function
+        elif isinstance(function, TreeFunction):
+            function = function.original or function.function
         else:
             return function
 

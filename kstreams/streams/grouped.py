@@ -191,7 +191,7 @@ class GroupedStream(Generic[K, V]):
         stream, part = self._stream, self._part
         call, found = stream._call("reduce", function, BOTH_VALUES), stream._facts.value
         if part is not None and value is None:
-            found = stream._result(part, None, call).serde
+            found = stream._result(part, None, call, types=stream._facts.value_types()).serde
         made = reducing(function, value or needed(found, "value", call))
         return Aggregation(name_of(function) or "reduce", made, made.state, call)
 

@@ -84,7 +84,8 @@ class GroupedTable(Part[K, V]):
         call, found = self._call("reduce", function, BOTH_VALUES), self._facts.value
         check_function(remove, BOTH_VALUES, call)
         if self._part is not None and value is None:
-            found = self._rows._result(self._part, None, call).serde
+            rows = self._rows
+            found = rows._result(self._part, None, call, types=rows._facts.value_types()).serde
         made = reducing(function, value or needed(found, "value", call), remove=remove)
         return self._table(name_of(function) or "reduce", made, made.state, store, emit)
 

@@ -265,13 +265,18 @@ class Near(Joinable[K, V], Generic[K, V]):
     def _joined(self, stream: StreamBase[K, Any], call: JoinCall) -> Stream[K, Any]:
         facts, own, plan = call.facts, self._facts, self._plan
         is_itself = self._right in (stream, call.source)
-        right = stream if is_itself else self._right._by_key(facts.call, stream._facts)
-        serdes = {"key": stream._facts.key, "left": stream._facts.value, "right": own.value}
+        is_inner = call.joiner().how == "inner"  # no record of an inner join is late
+        left = stream if is_inner else stream._in_time(facts.call, own)
+        align = self._right._by_key if is_inner else self._right._in_time
+        right = left if is_itself else align(facts.call, left._facts)
+        serdes = {"key": left._facts.key, "left": left._facts.value, "right": own.value}
         spec = self._store(None, call.name, facts.call, join_store, **serdes)
         name, span, execution = spec.name, self._span, call.execution
-        one, two = stream._take(), right._take()
+        one, two = left._take(), right._take()
+        label, rule = dashed(facts.label, own.label), left._facts.partitioner
+        delayed = left._facts.delayed or right._facts.delayed
         return stream._stream(
-            replace(facts, label=dashed(facts.label, own.label)),
+            replace(facts, label=label, key=left._facts.key, delayed=delayed, partitioner=rule),
             lambda: plan.builder.join_streams(
                 name, one(), two(), call.joiner, within=span, store=spec, execution=execution
             ),

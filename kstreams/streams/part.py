@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple
 
 from kstreams._types import K, V
+from kstreams.expressions.function import TreeFunction
 from kstreams.graph.tokens import without_none
 from kstreams.joins.common_joiners import left_value, right_value
 from kstreams.serde.base import Serde
@@ -21,7 +22,6 @@ from kstreams.streams.functions import (
     returned,
     title_of,
 )
-from kstreams.streams.lambdas import code_of, is_lambda
 from kstreams.streams.plan import FreeName, Plan, call_of
 from kstreams.streams.serdes import KnownSerde, Unknown, needed_each, type_of
 
@@ -92,15 +92,12 @@ class Part(Generic[K, V]):
             given: The serde that the call has, which has precedence.
             call: The call with the function.
             pick: Returns the part of the function's type that the serde is for.
-            types: The types of the function's arguments; by default key and value, or the value.
+            types: The types of the function's arguments; by default those of key and value.
         """
         if types is None:
             types = self._facts.argument_types()
-            code = code_of(function)
-            if code is not None and is_lambda(function):
-                types = types[max(0, len(types) - code.co_argcount) :]
         try:
-            hint = pick(returned(function, types))
+            hint = pick(self._returned(function, types))
         except UndeclaredError as exc:
             unknown: KnownSerde = Unknown(f"{exc}: {call}")
             if exc.argument is not None and isinstance(exc.argument.cause, Unknown):
@@ -110,6 +107,24 @@ class Part(Generic[K, V]):
             check_given(hint, given, call)
         found = given or self._plan.serdes.of(hint, call)
         return Result(found, may_be_none(hint), without_none(hint))
+
+    def _returned(self, function: object, types: Sequence[object]) -> object:
+        """Return the type of a function's results.
+
+        Raises:
+            UndeclaredError: The type is neither declared nor determined by the operations.
+        """
+        try:
+            return returned(function, types)
+        except UndeclaredError:
+            if not isinstance(function, TreeFunction):
+                raise
+            facts = (self._facts.key, self._facts.value)
+            key, value = (each if isinstance(each, Serde) else None for each in facts)
+            made: object = function.made_type(key, value)
+            if made is None:
+                raise
+            return made
 
     def _with_keys_of(self, operation: str, function: object, given: Serde[Any] | None) -> Facts:
         """Return the facts after a function has replaced the keys."""

@@ -16,6 +16,7 @@ from kstreams.options import checks_options
 from kstreams.processors.deduplicate import HeaderId, KeyId, LatePolicy, deduplicate
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
 from kstreams.processors.supplier import stores_of
+from kstreams.processors.window_emission import delays
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
@@ -116,7 +117,7 @@ class ProcessorSteps(JoinSteps[K, V]):
         finds: Any = by if function is None else partial(_of_record, function)
         serde: Any = key or needed(known, "key", call)
         made: Any = deduplicate(finds, id=serde, within=within, store=own, late=late)
-        stream = self._by_key(call)
+        stream = self._in_time(call)
         return stream._then(own, made, stream._facts.after(call))
 
     def _run(
@@ -155,6 +156,7 @@ class ProcessorSteps(JoinSteps[K, V]):
             value=value or plan.serdes.of(value_type, call),
             value_type=without_none(value_type),
             nulls=may_be_none(value_type),
+            delayed=facts.delayed or delays(supplier),
         )
         parent = stream._take()
 

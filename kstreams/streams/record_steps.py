@@ -222,7 +222,7 @@ class RecordSteps(StreamBase[K, V]):
     ) -> Stream[K, V2]:
         """Add a step that creates values under the same keys."""
         call = self._call(operation.replace("-", "_"), function, ONE_VALUE)
-        made, nulls, type_ = self._result(function, value, call, pick)
+        made, nulls, type_ = self._result(function, value, call, pick, self._facts.value_types())
         changes: dict[str, Any] = {"value": made, "value_type": type_, "nulls": nulls}
         return self._kept(operation, function, supplier, call, **changes)
 

@@ -106,13 +106,22 @@ class StreamBase(Part[K, V]):
             return self._edge(call, other.key, other.partitioner)
         return self._edge(call, facts.key, None)
 
-    def _in_time(self, call: str) -> StreamBase[K, V]:
+    def _in_time(self, call: str, other: Facts | None = None) -> StreamBase[K, V]:
         """Return the stream as `_by_key`, with a stream time that follows its records.
 
         Results of windows need an edge: a task below it has the stream time of these results.
+
+        Args:
+            call: The call that needs such a stream.
+            other: The other side of a join. If it needs no edge, an edge has its key serde and
+                partitioner.
         """
-        stream = self._by_key(call)
-        return stream._edge(call, stream._facts.key, None) if stream._facts.delayed else stream
+        stream = self._by_key(call, other)
+        if not stream._facts.delayed:
+            return stream
+        if other is not None and not other.delayed and isinstance(other.key, Serde):
+            return stream._edge(call, other.key, other.partitioner)
+        return stream._edge(call, stream._facts.key, None)
 
     def _edge(
         self,

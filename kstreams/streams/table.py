@@ -161,13 +161,15 @@ class Table(TableJoins[K, V]):
         value: Serde[V2] | None,
         store: StoreSpec[Any] | str | None,
     ) -> Table[K, V2]:
-        arguments = ONE_VALUE if operation == "map-values" else KEY_AND_VALUE
+        of_value = operation == "map-values"
+        arguments = ONE_VALUE if of_value else KEY_AND_VALUE
         call, plan = self._call(operation.replace("-", "_"), shown, arguments), self._plan
         table = self._changes()
         changes: dict[str, Any] = {}
         found = self._facts.value
         if operation != "filter":
-            found, _, type_ = self._result(shown, value, call)
+            types = self._facts.value_types() if of_value else None
+            found, _, type_ = self._result(shown, value, call, types=types)
             changes = {"value": found, "value_type": type_}
         spec, name = self._rows(store, call, found, operation, name_of(shown))
         facts = self._facts.after(call, **changes)

@@ -82,7 +82,7 @@ class WindowedSupplier(Generic[K, V, A]):
         return made if isinstance(made, WindowedKeySerde) else None
 
     @property
-    def window_grace_ms(self) -> int | None:
+    def grace_ms(self) -> int | None:
         """Return the grace (ms) of the windows; None if stream time never closes them.
 
         The grace of custom windows without an attribute `grace` is their close delay.

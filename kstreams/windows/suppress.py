@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Generic, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.options import checks_options
 from kstreams.parameters import Parameters, parameters_of
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
+from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch, OnClose
 from kstreams.processors.supplier import OneStoreSupplier, StoreParameters, StoreSupplier
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.store import BufferStore
@@ -71,6 +72,15 @@ class _SuppressSupplier(OneStoreSupplier, Generic[K, VIn, VOut]):
         if isinstance(until, UntilWindowCloses):
             return never_closes(until.windows)
         return until.never_releases
+
+    @property
+    def delayed_emission(self) -> Emission | None:
+        """Return when buffered records are forwarded; None if the time limit is 0."""
+        until = self.until
+        if isinstance(until, UntilWindowCloses):
+            return OnClose()
+        limit = timedelta(milliseconds=until.limit_ms)
+        return AtMostEvery(limit, until.limit_ms) if until.limit_ms else None
 
     @property
     def _by_window(self) -> bool:

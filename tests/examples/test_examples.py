@@ -62,7 +62,6 @@ _IN_MEMORY = {
     "message_filter": ["[('bob', 'hello dear Bob')]"],
     "order_state": ["o1 Order(paid=25, shipped_by='post')", "o1 None"],
     "page_views": ["asia: 2 views", "europe: 1 views", "unknown: 1 views"],
-    "streams_word_count": ["[('be', 2), ('not', 1), ('or', 1), ('to', 2)]"],
     "streams_page_views": ["asia: 2 views", "unknown: 1 views", "{'asia': '20000 ms too late'}"],
     "streams_top_ten": ["minute 0: / 3 /docs 2 /faq 1"],
     "foreign_keys": ["(2, 'Red by Nina Simone')", "albums of each artist {7: (2, 0)}"],

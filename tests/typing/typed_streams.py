@@ -11,7 +11,7 @@ from kstreams.aggregators import mean, sum_
 from kstreams.durations import days, minutes
 from kstreams.emit import each_update, on_close
 from kstreams.joins import left_value, pair
-from kstreams.operators import by_key
+from kstreams.operators import by_key, columns, filter_, rekey
 from kstreams.streams import (
     CogroupedStream,
     GroupedStream,
@@ -103,3 +103,31 @@ assert_type(
 assert_type(names.outer_join(numbers, lambda a, b: f"{a}{b}"), Table[str, str])
 assert_type(names.to_stream(), Stream[str, str | None])
 assert_type(names.updates(), Stream[str, str])
+
+
+def is_dear(key: str, order: Order) -> bool:
+    return (order.price > 100) & (key != order.customer)
+
+
+def customer_of(_: str, order: Order) -> str:
+    return order.customer
+
+
+dear = orders.filter(columns(lambda _, order: order.price > 100))
+assert_type(dear, Stream[str, Order])
+assert_type(dear.filter(columns(is_dear)), Stream[str, Order])
+assert_type(orders.filter_not(columns(lambda key, o: key == o.customer)), Stream[str, Order])
+assert_type(orders.select_key(columns(lambda _, order: order.price)), Stream[float, Order])
+assert_type(dear.select_key(columns(customer_of)), Stream[str, Order])
+assert_type(orders.group_by(columns(lambda _, o: o.price)), GroupedStream[float, Order])
+by_customer = dear.group_by(columns(customer_of))
+assert_type(by_customer, GroupedStream[str, Order])
+assert_type(by_customer.over(columns(lambda o: o.price)), GroupedStream[str, float])
+assert_type(
+    by_customer.windowed_by(TumblingWindows(minutes(1))).count().late, Stream[str, Late[Order]]
+)
+assert_type(orders.map_values(columns(lambda order: order.price * 2)), Stream[str, float])
+assert_type(numbers.filter(columns(lambda _, number: number > 1)), Table[str, int])
+assert_type(numbers.group_by(columns(lambda _, number: number % 2)), GroupedTable[int, int])
+assert_type(orders.process(filter_(columns(is_dear))), Stream[str, Order])
+assert_type(orders.process(rekey(columns(customer_of))), Stream[str, Order])

@@ -11,7 +11,7 @@ from kstreams.aggregators import max_, sum_
 from kstreams.durations import days, minutes, seconds
 from kstreams.emit import on_close
 from kstreams.joins import JoinProcessor, Service
-from kstreams.operators import by_header
+from kstreams.operators import by_header, columns
 from kstreams.stores import timestamped_store, window_store
 from kstreams.streams import Streams, classes
 from kstreams.windows import SessionWindows, TumblingWindows, windowed
@@ -123,6 +123,16 @@ orders.select_key(lambda _, order: order.customer, key=INT64)  # red
 orders.filter(lambda order: order.price > 3)  # red
 orders.filter(lambda _, order: order)  # red
 orders.filter_not(lambda _, order: order.price.isspace())  # red
+orders.filter(columns(lambda _, order: order.pirce > 3))  # red
+orders.filter(columns(lambda order: order.price > 3))  # red
+orders.filter(columns(lambda _, order: order.price))  # red
+orders.filter_not(columns(lambda key, order: key.price > 3))  # red
+orders.select_key(columns(lambda _, order: order.custmer))  # red
+orders.select_key(columns(lambda _, order: order.customer), key=INT64)  # red
+orders.select_key(columns(lambda order: order.customer))  # red
+orders.group_by(columns(lambda _, order: order.price)).count().to(NUMBERS)  # red
+orders.group_by(columns(lambda order: order.price))  # red
+orders.map_values(columns(lambda key, order: order.price))  # red
 orders.peek(lambda order: None)  # red
 texts.only("str")  # red
 texts.narrow(is_long)  # red

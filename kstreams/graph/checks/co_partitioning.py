@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from kstreams.graph.inner_keys import entry_key, inner_format
 from kstreams.graph.nodes import (
     AnyNode,
     Entry,
@@ -15,16 +16,12 @@ from kstreams.graph.nodes import (
     SourceNode,
 )
 from kstreams.parameters import MAY_CHANGE, Parameters, changes, shown
-from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
 from kstreams.serde.base import Serde
-from kstreams.serde.composite import CompositeSerde
 from kstreams.serde.none import NONE
 
 __all__ = (
     "Meeting",
     "framed_key_warnings",
-    "inner_format",
-    "inner_rule",
     "meetings",
     "serde_problems",
     "shared_store_problems",
@@ -110,7 +107,7 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
         first, *others = meeting.entries
         for other in others:
             pair = frozenset((first.name, other.name))
-            one, two = inner_format(_key(first)), inner_format(_key(other))
+            one, two = inner_format(entry_key(first)), inner_format(entry_key(other))
             if one == two or pair in known:
                 continue
             known.add(pair)
@@ -130,9 +127,9 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
     """
     for meeting in meetings(nodes):
         framed = [
-            f"{entry.name!r} ({_key(entry).name})"
+            f"{entry.name!r} ({entry_key(entry).name})"
             for entry in meeting.entries
-            if isinstance(entry, SourceNode) and _key(entry).plain is not _key(entry)
+            if isinstance(entry, SourceNode) and entry_key(entry).plain is not entry_key(entry)
             if entry.topic.framing is None
         ]
         if framed:
@@ -144,25 +141,9 @@ def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
             )
 
 
-def inner_format(key: Serde[object]) -> str:
-    """Return the name of a key's serde; of a windowed key, the name of the inner key's serde."""
-    while key.tail_bytes and isinstance(key, CompositeSerde):
-        key = key.parts[0]
-    return key.name
-
-
-def inner_rule(partitioner: Partitioner) -> Partitioner:
-    """Return the inner key's partitioner if keys are windowed; otherwise the given partitioner."""
-    return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
-
-
 def _has_keys(entry: Entry) -> bool:
-    key: object = _key(entry)
+    key: object = entry_key(entry)
     return isinstance(key, Serde) and key is not NONE
-
-
-def _key(entry: Entry) -> Serde[object]:
-    return entry.topic.key if isinstance(entry, SourceNode) else entry.key
 
 
 def shared_store_problems(ordered: Iterable[AnyNode]) -> Iterator[str]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kstreams.errors import PartitionCountError
-from kstreams.graph.checks.co_partitioning import Meeting, inner_rule, stateful_places
+from kstreams.graph.checks.co_partitioning import Meeting, stateful_places
 from kstreams.graph.checks.repartition_hints import Side, repartition_hint
+from kstreams.graph.inner_keys import inner_rule
 from kstreams.graph.nodes import Entry, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.partitioner import Partitioner

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kstreams.graph.checks.co_partitioning import inner_rule
+from kstreams.graph.inner_keys import inner_rule
 from kstreams.graph.nodes import Entry, LoopNode, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner

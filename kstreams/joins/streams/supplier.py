@@ -40,6 +40,14 @@ class WithinSupplier(OneStoreSupplier, ABC):
         return {"how": self.joiner.how, **self.within.terms}
 
     @property
+    def grace_ms(self) -> int | None:
+        """Return the sum of the window and the grace, in ms; None for an inner join.
+
+        An inner join retains records by the times of their own side, not by stream time.
+        """
+        return None if self.joiner.how == "inner" else sum(self.within.spans_ms)
+
+    @property
     def column_form(self) -> NodeForm:
         """Return the column form, whose inputs are encoded records of both sides."""
         needs = Need.RECORDS, Need.RECORDS

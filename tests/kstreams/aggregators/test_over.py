@@ -18,7 +18,7 @@ from kstreams.errors import KStreamsError
 from kstreams.operators import aggregate, columns, map_values
 from kstreams.testing import TopologyTestDriver
 from kstreams_json import json_serde
-from tests.kstreams.processors.test_computed import ByRecord
+from tests.support.topologies.executions import ByRecord
 
 
 @dataclass(frozen=True)

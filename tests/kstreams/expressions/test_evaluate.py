@@ -99,6 +99,12 @@ def bits(value: object) -> object:
     return type(value), value
 
 
+def column(tree: Tree, items: list[Item]) -> pa.Array:
+    """Return the results of a tree without a call."""
+    values = ValueColumn(SERDE.serialize_many(items), SERDE)
+    return computation_of(tree).computed(lambda _: values, len(items))
+
+
 def computation_of(tree: Tree) -> Computation:
     found = ColumnFunction(by_record(tree), tree).computation(SERDE)
     assert isinstance(found, Computation), found
@@ -110,16 +116,15 @@ def test_results_by_columns_equal_those_of_python_to_the_last_bit(
     tree: Tree, items: list[Item]
 ) -> None:
     computation = computation_of(tree)
-    values = ValueColumn(SERDE.serialize_many(items), SERDE)
     try:
-        column = computation.computed(values)
+        results = column(tree, items)
     except Doubt:
         event("doubt")
         return
     event("columns")
-    found = ValueColumn(column, computation.serde).objects()
+    found = ValueColumn(results, computation.serde).objects()
     assert [bits(each) for each in found] == [bits(by_record(tree)(item)) for item in items]
-    assert column.type == computation.serde.arrow_type
+    assert results.type == computation.serde.arrow_type
 
 
 SMALL = st.integers(-1000, 1000)
@@ -133,11 +138,10 @@ def test_small_numbers_other_than_zero_are_computed_by_columns(
     name: str, whole: int, one: float, two: float
 ) -> None:
     item = Item(whole, whole or 1, one, two, True, False, "", "")
-    values = ValueColumn(SERDE.serialize_many([item]), SERDE)
     for left, right in (("f", "g"), ("i", "j"), ("i", "f"), ("f", "j")):
         tree = Binary(name, Part(left), Part(right))
         computation = computation_of(tree)
-        found = ValueColumn(computation.computed(values), computation.serde).objects()
+        found = ValueColumn(column(tree, [item]), computation.serde).objects()
         expected = getattr(operator, name)(getattr(item, left), getattr(item, right))
         assert [bits(each) for each in found] == [bits(expected)]
 
@@ -172,7 +176,7 @@ def test_values_whose_results_might_differ_from_python_raise_doubt(
         }
     )
     with pytest.raises(Doubt):
-        computation_of(tree).computed(ValueColumn(SERDE.serialize_many([made]), SERDE))
+        column(tree, [made])
 
 
 def test_integers_beyond_int64_in_the_data_are_computed_as_python_integers() -> None:

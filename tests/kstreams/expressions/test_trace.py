@@ -211,8 +211,10 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda o: Line(o), "is an object"),
     (lambda o: Line(o.user, 1.0, "", 1), "wrong arguments"),  # type: ignore[call-arg]
     (lambda o: o.price + undefined_name, "not defined"),  # type: ignore[name-defined]  # noqa: F821
-    (lambda: 1, "expected one value"),
-    (lambda a, b: a, "expected one value"),
+    (lambda: 1, "expected a value, or a key and a value"),
+    (lambda a, b, c: a, "expected a value, or a key and a value"),
+    (lambda a, *b: a, "expected a value, or a key and a value"),
+    (lambda a, *, b: a, "expected a value, or a key and a value"),
     (len, "expected a lambda or a function"),
     (Order, "expected a lambda or a function"),
 ]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kstreams import BYTES, DOUBLE, TEXT, Record, Topic, TopologyBuilder, timestamped_store
+from kstreams import BYTES, DOUBLE, TEXT, Topic, TopologyBuilder, timestamped_store
 from kstreams.aggregators import combine, count, max_, over, sum_
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close
 from kstreams.errors import KStreamsError
-from kstreams.ids import TaskId
 from kstreams.operators import (
     aggregate,
     columns,
@@ -34,6 +30,7 @@ from kstreams_avro import avro_serde
 from kstreams_json import json_serde
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Everything
+from tests.support.topologies.executions import ByRecord, python_calls
 
 
 @dataclass(frozen=True)
@@ -148,15 +145,6 @@ def pipeline(name: str, form: str) -> tuple[Any, Topic[Any, Any]]:
     return builder.build(), topic
 
 
-class ByRecord:
-    """An interceptor of records; no columns run around it."""
-
-    def bind(
-        self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
-    ) -> Callable[[Record[Any, Any]], None]:
-        return call
-
-
 def outcome(
     made: Any, topic: Topic[Any, Any], batches: list[list[Any]], *, records: bool
 ) -> tuple[dict[str, Any], Any]:
@@ -209,22 +197,6 @@ def test_all_nodes_of_pipelines_run_by_columns_without_calls(name: str, form: st
     text = pipeline(name, form)[0].describe()
     assert "execution: records" not in text
     assert "called for each record" not in text
-
-
-@contextmanager
-def python_calls() -> Iterator[dict[CodeType, int]]:
-    """Count the calls of Python functions in the block, by their code."""
-    found: dict[CodeType, int] = {}
-
-    def seen(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            found[frame.f_code] = found.get(frame.f_code, 0) + 1
-
-    sys.setprofile(seen)
-    try:
-        yield found
-    finally:
-        sys.setprofile(None)
 
 
 @pytest.mark.parametrize("name", ["sum", "lines", "avro-lines", "windows"])

@@ -25,7 +25,7 @@ from kstreams.operators import (
 )
 from kstreams.serde import BOOL, INT32, Serde
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.processors.test_computed import ByRecord
+from tests.support.topologies.executions import ByRecord
 
 SERDES: dict[str, Serde[Any]] = {
     "int64": INT64,

@@ -54,7 +54,7 @@ def topology() -> Topology:
         moved,
     )
     builder.add_sink("to-sums", SUMS, summed)
-    with pytest.warns(LateResultsWarning, match="by windows without a grace"):
+    with pytest.warns(LateResultsWarning, match="without a grace"):
         return builder.build()
 
 
