@@ -24,7 +24,7 @@ ROWS = timestamped_store("users", key=TEXT, value=TEXT)
 @pytest.mark.parametrize("how", [inner, left])
 @settings(max_examples=15)
 @given(batches=BATCHES)
-def test_columns_and_records_give_same_results(
+def test_builtin_joiners_give_same_results_by_columns_and_records(
     value: Any, function: Any, how: Any, batches: Any
 ) -> None:
     found = []
