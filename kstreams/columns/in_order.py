@@ -97,7 +97,7 @@ def seeded(
 
 
 def _steps(runs: Runs) -> Iterator[Ints]:
-    """Yield the second rows of all runs of at most `_SHORT_RUN_ROWS` rows, then their third rows, etc."""
+    """Yield the second rows of all short runs, then their third rows, and so on."""
     short = np.flatnonzero(runs.lengths <= _SHORT_RUN_ROWS)
     order = short[np.argsort(-runs.lengths[short], kind="stable")]
     firsts, shorter = runs.firsts[order], -runs.lengths[order]

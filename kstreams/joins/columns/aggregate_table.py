@@ -78,7 +78,7 @@ class _AggregateTable(ChangesProcessor):
 
 
 class AggregateChanges(_AggregateTable):
-    """The columnar form of an `AggregateTable` that forwards the change of each record, in order."""
+    """The columnar form of an `AggregateTable` that forwards each change, in record order."""
 
     def _take(self, table: pa.Table, rows: KeyedRows, after: Columns) -> None:
         form, groups = self._states.form, rows.groups

@@ -184,7 +184,7 @@ def test_read_continues_with_new_consumer_if_consumer_stops_fetching(
     topic_name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """librdkafka can stop fetching after leader changes; a paused partition looks the same."""
+    """Librdkafka can stop fetching after leader changes; a paused partition looks the same."""
     monkeypatch.setattr(range_reader, "_STALLED_S", 0.3)
     broker.create_topic(topic_name, 2)
     for partition in range(2):
