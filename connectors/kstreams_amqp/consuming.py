@@ -14,12 +14,12 @@ from pika.spec import Basic
 
 from kstreams_amqp.broker import FAILURES, Broker
 
-__all__ = ("Came", "Consuming")
+__all__ = ("Consuming", "Received")
 
 _POLL_S = 0.2
 _CLOSE_S = 15.0
 
-Came = tuple[Basic.Deliver, pika.BasicProperties, bytes]
+Received = tuple[Basic.Deliver, pika.BasicProperties, bytes]
 """A delivered message: its delivery method, properties and body."""
 
 
@@ -43,7 +43,7 @@ class Consuming:
     """
 
     def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat_s: int) -> None:
-        self.messages: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self.messages: queue.SimpleQueue[Received] = queue.SimpleQueue()
         self.failure: Exception | None = None
         self._stop = threading.Event()
         self._connection = pika.BlockingConnection(broker.parameters(heartbeat_s))
@@ -52,7 +52,7 @@ class Consuming:
             self._channel.queue_declare(name, passive=True)
             self._channel.basic_qos(prefetch_count=prefetch)
             self._channel.add_on_cancel_callback(self._cancelled)
-            self._channel.basic_consume(name, self._came)
+            self._channel.basic_consume(name, self._receive)
         except FAILURES:
             self._hang_up()
             raise
@@ -97,7 +97,7 @@ class Consuming:
         with suppress(*FAILURES):
             self._connection.close()
 
-    def _came(
+    def _receive(
         self,
         _: BlockingChannel,
         method: Basic.Deliver,

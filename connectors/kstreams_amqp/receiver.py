@@ -45,14 +45,14 @@ class AmqpReceiver(Receiver):
         consuming = self._consuming or self._open()
         found: list[Delivery] = []
         try:
-            came = consuming.messages.get(timeout=wait.total_seconds())
+            received = consuming.messages.get(timeout=wait.total_seconds())
             while True:
                 self._receipts += 1
-                found.append(delivery_of(self._receipts, *came))
-                self._tags[self._receipts] = came[0].delivery_tag
+                found.append(delivery_of(self._receipts, *received))
+                self._tags[self._receipts] = received[0].delivery_tag
                 if len(found) >= limit:
                     break
-                came = consuming.messages.get_nowait()
+                received = consuming.messages.get_nowait()
         except queue.Empty:
             pass
         if not found and consuming.failure is not None:

@@ -189,7 +189,7 @@ class VersionsMachine(RuleBasedStateMachine):
         process = self.processes[number]
         for attempt in [each for each in self.open if each.process is process]:
             attempt.checkout._base.close()
-            attempt.checkout._place.directory.release()
+            attempt.checkout._resources.directory.release()
             self.open.remove(attempt)
         if process is not None:
             for kept in process._kept.values():
