@@ -14,7 +14,7 @@ from kstreams.expressions.kinds import SERDES, Fields, part_kind
 from kstreams.expressions.rows import RowSerde
 from kstreams.expressions.tree import Made, Tree, part_names
 from kstreams.serde.base import FieldType, Serde
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 
 __all__ = ("Computation", "PartComputation", "PartFunction", "field_identity")
 
@@ -98,7 +98,7 @@ class Computation:
         kind: Any = self.serde.arrow_type
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
-    def results(self, values: ValueColumn, held: HeldObjects) -> pa.Array:
+    def results(self, values: ValueColumn, held: ObjectColumns) -> pa.Array:
         """Return the results as a column; call the function for each value if `computed` raises.
 
         Args:

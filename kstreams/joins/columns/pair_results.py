@@ -13,7 +13,7 @@ from kstreams.joins.columns.join_input import NO_KEY, JoinInput
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.each_row import each_row
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 
 __all__ = ("ended_results", "results_of")
 
@@ -28,7 +28,7 @@ def results_of(
     outcome: Outcome,
     joiner: Joiner[Any, Any, Any, Any],
     sources: tuple[ColumnSource, ColumnSource],
-    held: HeldObjects,
+    held: ObjectColumns,
 ) -> pa.Table | None:
     """Return the results of a batch in the order of the records that cause them.
 
@@ -109,7 +109,7 @@ def ended_results(
     outcome: Outcome,
     joiner: Joiner[Any, Any, Any, Any],
     sources: tuple[ColumnSource, ColumnSource],
-    held: HeldObjects,
+    held: ObjectColumns,
 ) -> pa.Table | None:
     """Return the results of windows that close without a new record, in closing order.
 
