@@ -54,7 +54,7 @@ class Consuming:
             self._channel.add_on_cancel_callback(self._cancelled)
             self._channel.basic_consume(name, self._receive)
         except FAILURES:
-            self._hang_up()
+            self._close_connection()
             raise
         self._thread = threading.Thread(target=self._run, name="kstreams-amqp", daemon=True)
         self._thread.start()
@@ -70,7 +70,9 @@ class Consuming:
             options: Options of the method, such as `requeue`.
         """
         with suppress(*FAILURES):
-            self._connection.add_callback_threadsafe(partial(self._tell, what, tags, options))
+            self._connection.add_callback_threadsafe(
+                partial(self._call_channel, what, tags, options)
+            )
 
     def close(self) -> None:
         """Send the pending acknowledgements and close the connection."""
@@ -91,9 +93,9 @@ class Consuming:
         except Exception as exc:  # noqa: BLE001  # the next `receive` raises it
             self.failure = exc
         finally:
-            self._hang_up()
+            self._close_connection()
 
-    def _hang_up(self) -> None:
+    def _close_connection(self) -> None:
         with suppress(*FAILURES):
             self._connection.close()
 
@@ -109,7 +111,7 @@ class Consuming:
     def _cancelled(self, _: object) -> None:
         self.failure = ConsumerCancelled("the queue was deleted, or moved")
 
-    def _tell(self, what: str, tags: list[int], options: dict[str, bool]) -> None:
+    def _call_channel(self, what: str, tags: list[int], options: dict[str, bool]) -> None:
         try:
             for tag in tags:
                 getattr(self._channel, what)(tag, **options)

@@ -172,7 +172,7 @@ def _number(fields: Fields, name: str) -> int | None:
 def _kept(data: object) -> RetainedSize:
     if not isinstance(data, list) or len(data) != 2:
         raise WrongFieldError(
-            f"expected the size and the free bytes of a durable log, got {data!r:.80}"
+            f"expected a log's retained bytes and bytes until it drops data, got {data!r:.80}"
         )
     size, room = data
     return RetainedSize(

@@ -227,10 +227,10 @@ def _grpc(settings: ServeSettings, port: int) -> Beside:
     except ImportError as exc:
         raise ImportError("gRPC needs grpcio: pip install 'kstreams-spark[serve,grpc]'") from exc
 
-    def told(bound: int) -> None:
+    def print_port(bound: int) -> None:
         stderr().print(f"gRPC at port {bound}", soft_wrap=True)
 
-    return grpc_beside(settings, port, told)
+    return grpc_beside(settings, port, print_port)
 
 
 def _spec(

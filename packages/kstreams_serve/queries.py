@@ -167,10 +167,10 @@ class Queries:
                 pinned = await pinned_stores(app, (store,), query.as_of, self._limits)
             except StoreError as exc:
                 if query.epoch is not None and type(exc) is StoreError:
-                    raise _gone() from exc
+                    raise _cursor_expired() from exc
                 raise
             if query.epoch not in (None, pinned.epoch):
-                raise _gone()
+                raise _cursor_expired()
             reads = pinned.reads(store.spec.name)
             if rows is None:
                 rows = query.rows(reads)
@@ -198,7 +198,7 @@ class Queries:
             self._pages -= 1
 
 
-def _gone() -> Problem:
+def _cursor_expired() -> Problem:
     return Problem(
         410,
         "the version of this cursor is gone; begin with the first page again",
