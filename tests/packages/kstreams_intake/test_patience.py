@@ -7,14 +7,13 @@ from datetime import timedelta
 import pytest
 
 from kstreams.errors import KStreamsError
-from kstreams_intake import patience
 from kstreams_intake.patience import Patience
 
 
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds = 0.0
-        monkeypatch.setattr(patience.time, "monotonic", lambda: self.seconds)
+        monkeypatch.setattr("kstreams_intake.patience.time.monotonic", lambda: self.seconds)
 
 
 @pytest.fixture
