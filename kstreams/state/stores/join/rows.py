@@ -356,9 +356,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def _lay_out(self, had: Setup, setup: Setup) -> None:
         """Rewrite the rows for a new bucket width, and the index of waiting records by close time.
 
-        Args:
-            had: The previous setup.
-            setup: The new setup.
+        `had` is the setup of the stored rows, `setup` the new setup.
         """
         self._has_moved = True
         self.unpack()
