@@ -18,6 +18,7 @@ from kstreams.execution.executor import Executor
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.quoting import kind_of, text_of
+from kstreams.task.gc_pause import gc_pauses
 from kstreams.telemetry.log_context import log_context
 
 __all__ = ("QueryLoop", "typed")
@@ -234,7 +235,7 @@ class QueryLoop:
         try:
             plan = self._plan_of(batch)
             if plan is not None:
-                with log_context(query=self.name, batch=batch):
+                with log_context(query=self.name, batch=batch), gc_pauses():
                     self._run_plan(batch, plan)
         except Exception as exc:
             failure = self._noted(batch, exc)

@@ -67,13 +67,12 @@ class Envelope:
         """
         try:
             (length,) = _LENGTH.unpack_from(payload)
-            head = bytes(payload[_LENGTH.size : _LENGTH.size + length])
-            kind, stage, task, fields = json.loads(head)
-            body = pa.py_buffer(payload).slice(_LENGTH.size + length)
+            end = _LENGTH.size + length
+            kind, stage, task, fields = json.loads(str(payload[_LENGTH.size : end], "utf-8"))
             return cls(
                 checked_integer(stage, "a stage", least=DRIVER),
                 checked_integer(task, "a task"),
-                _content(kind, Fields(fields), body),
+                _content(kind, Fields(fields), payload, end),
             )
         except (ValueError, TypeError, IndexError, struct.error) as exc:
             raise ExecutionError(
@@ -82,12 +81,12 @@ class Envelope:
             ) from exc
 
 
-def _content(kind: object, fields: Fields, body: pa.Buffer) -> Content:
+def _content(kind: object, fields: Fields, payload: bytes | memoryview, body_start: int) -> Content:
     match kind:
         case "call":
             return TaskCall.from_json(fields)
         case "records":
-            return EdgeRecords.from_json(fields, body)
+            return EdgeRecords.from_json(fields, pa.py_buffer(payload).slice(body_start))
         case "status":
             return TaskStatus.from_json(fields)
         case "refusal":

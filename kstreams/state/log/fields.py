@@ -38,7 +38,7 @@ class Fields:
     """
 
     def __init__(self, content: object) -> None:
-        if not isinstance(content, Mapping):
+        if not isinstance(content, dict | Mapping):  # the check for a dict is fast
             raise WrongFieldError(f"expected a JSON object, got {_shown(content)}")
         self._content: Mapping[str, Any] = content
 
@@ -123,6 +123,8 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
 
     `what` names the value in the error message.
     """
+    if type(value) is int and least <= value <= MOST:
+        return value
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:

@@ -44,24 +44,18 @@ class TopicCounts:
     records_out: int = 0
     bytes_out: int = 0
 
-    def __add__(self, other: TopicCounts) -> TopicCounts:
-        """Return the sum."""
-        return TopicCounts(
-            self.records_in + other.records_in,
-            self.bytes_in + other.bytes_in,
-            self.records_out + other.records_out,
-            self.bytes_out + other.bytes_out,
-        )
-
 
 def summed_topics(parts: Iterable[Mapping[str, TopicCounts]]) -> dict[str, TopicCounts]:
     """Return the sums of several counts, by topic."""
-    found: dict[str, TopicCounts] = {}
+    sums: dict[str, list[int]] = {}
     for part in parts:
         for topic, counts in part.items():
-            known = found.get(topic)
-            found[topic] = counts if known is None else known + counts
-    return found
+            known = sums.setdefault(topic, [0, 0, 0, 0])
+            known[0] += counts.records_in
+            known[1] += counts.bytes_in
+            known[2] += counts.records_out
+            known[3] += counts.bytes_out
+    return {topic: TopicCounts(*counts) for topic, counts in sums.items()}
 
 
 def bounded_topics(topics: Mapping[str, TopicCounts]) -> Mapping[str, TopicCounts]:
@@ -91,5 +85,7 @@ def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
                 f"expected the four counts of topic {topic!r} (records and bytes in, records and "
                 f"bytes out), got {numbers!r}"
             )
-        found[topic] = TopicCounts(*(checked_integer(n, "a count of a topic") for n in numbers))
+        for number in numbers:
+            checked_integer(number, "a count of a topic")
+        found[topic] = TopicCounts(*numbers)
     return found

@@ -93,8 +93,10 @@ class NodeCounts:
                 "expected the four counts of a node (records in, records out, held records, and "
                 f"dropped records by reason), got {data!r}"
             )
-        came, gave, held = (checked_integer(number, "a count of a node") for number in data[:3])
-        return cls(came, gave, held, Fields({"dropped": data[3]}).integers("dropped"))
+        for number in data[:3]:
+            checked_integer(number, "a count of a node")
+        received, forwarded, held, dropped = data
+        return cls(received, forwarded, held, Fields({"dropped": dropped}).integers("dropped"))
 
 
 class SourceRead(NamedTuple):
@@ -115,12 +117,20 @@ class SourceRead(NamedTuple):
 
 def summed(parts: Iterable[Mapping[str, NodeCounts]]) -> dict[str, NodeCounts]:
     """Return the sums of several counts, by node."""
-    found: dict[str, NodeCounts] = {}
+    sums: dict[str, list[int]] = {}
+    dropped: dict[str, Counter[str]] = {}
     for part in parts:
         for node, counts in part.items():
-            known = found.get(node)
-            found[node] = counts if known is None else known + counts
-    return found
+            known = sums.setdefault(node, [0, 0, 0])
+            known[0] += counts.records_in
+            known[1] += counts.records_out
+            known[2] += counts.held
+            if counts.dropped:
+                dropped.setdefault(node, Counter()).update(counts.dropped)
+    return {
+        node: NodeCounts(received, forwarded, held, dict(+dropped.get(node, Counter())))
+        for node, (received, forwarded, held) in sums.items()
+    }
 
 
 def by_reason(nodes: Mapping[str, NodeCounts]) -> dict[str, int]:

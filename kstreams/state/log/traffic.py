@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from typing_extensions import override
 
@@ -38,7 +38,14 @@ class Traffic:
 
     def __add__(self, other: Traffic) -> Traffic:
         """Return the sum."""
-        return Traffic(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+        return Traffic(
+            self.puts + other.puts,
+            self.put_bytes + other.put_bytes,
+            self.gets + other.gets,
+            self.get_bytes + other.get_bytes,
+            self.lists + other.lists,
+            self.deletes + other.deletes,
+        )
 
     def __str__(self) -> str:
         """Return all counts as text, sizes in bytes."""
@@ -49,7 +56,14 @@ class Traffic:
 
     def to_json(self) -> list[int]:
         """Return plain data for JSON."""
-        return list(astuple(self))
+        return [
+            self.puts,
+            self.put_bytes,
+            self.gets,
+            self.get_bytes,
+            self.lists,
+            self.deletes,
+        ]
 
     @classmethod
     def from_json(cls, data: Iterable[int]) -> Traffic:
