@@ -124,7 +124,7 @@ class BatchJoin:
         self._rows, self._columns, self.setup = rows, columns, setup
         self._inputs, self._tail, self._end = inputs, tail, end
         self._clocks = rows.clocks()
-        self._beside = tail.beside()
+        self._row_limits = tail.row_limits()
         self._own = np.flatnonzero(inputs.codes >= 0)
         self.arrivals = Arrivals.of(
             inputs.sides, inputs.codes, inputs.times, inputs.stream, self._clocks
@@ -135,7 +135,9 @@ class BatchJoin:
     def run(self) -> Outcome:
         """Join the batch, and return the results."""
         inputs, own, end = self._inputs, self._own, self._end
-        due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
+        due = (
+            self._columns.take_open(end) if self._row_limits.has_rows and any(self._keeps) else None
+        )
         keys, codes = self._all_keys(due)
         stored = self._read(keys, due, codes)
         there = np.flatnonzero(~self._is_gone(stored.sides[stored.elements.rows], stored.elements))
@@ -245,12 +247,12 @@ class BatchJoin:
         `keys` and `codes` are the two results of `_all_keys(due)`.
         """
         inputs, setup, own, width = self._inputs, self.setup, self._own, self.setup.width
-        if not self._beside.has_rows:
+        if not self._row_limits.has_rows:
             own = own[:0]
         others = 1 - inputs.sides[own] if self.sides == 2 else inputs.sides[own]
         times = inputs.times[own]
         memory = self.arrivals.newest_of(others, own) - setup.memory
-        newest = np.array(self._beside[:2])
+        newest = np.array(self._row_limits[:2])
         firsts = np.maximum(times - np.where(others, setup.before, setup.after), memory) // width
         ahead = times + np.where(others, setup.after, setup.before)
         lasts = np.minimum(ahead, newest[others]) // width
