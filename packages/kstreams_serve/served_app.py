@@ -105,7 +105,7 @@ class ServedStore:
             backend=None,
             partitioner=source.partitioner,
             clock=SystemClock(),
-            beside=True,
+            in_background=True,
             kept=_KEPT if as_of is None else 0,
         )
         return Reader(self.spec, settings)

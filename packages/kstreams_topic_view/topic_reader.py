@@ -254,7 +254,7 @@ class TopicReader(Generic[K, V]):
         self._check_open()
         if self._failure is not None:
             raise self._failure.with_traceback(None)
-        if self._settings.beside and self.recovered():
+        if self._settings.in_background and self.recovered():
             return
         age = None if self._looked_ms is None else steady_ms(_MACHINE) - self._looked_ms
         if age is None or age >= self._settings.max_age_ms or not self.recovered():
