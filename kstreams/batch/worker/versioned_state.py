@@ -19,6 +19,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
+from kstreams.state.log.pack_reads import PackReads
 from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import CountedObjects, Traffic
@@ -57,7 +58,7 @@ class VersionedState:
         versions = TaskVersions(
             app.state,
             home,
-            log,
+            PackReads(log, self.worker.packs),
             key,
             [spec.name for spec in stores],
             upkeep=app.upkeep,

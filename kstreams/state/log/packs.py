@@ -19,7 +19,7 @@ from kstreams.state.log.pointer import ObjectRef, PackPart
 from kstreams.state.log.traffic import CountedObjects, Traffic
 from kstreams.state.log.uploads import ObjectUpload, Upload
 
-__all__ = ("PACK_BYTES", "PART_BYTES", "Packs")
+__all__ = ("PACK_BYTES", "PACK_SUFFIX", "PART_BYTES", "Packs")
 
 _MIB = 1024 * 1024
 PART_BYTES = _MIB
@@ -29,6 +29,8 @@ PACK_BYTES = 4 * _MIB
 
 A pack stays in the log until no pointer names any of its parts.
 """
+PACK_SUFFIX = ".pack"
+"""The end of the names of packs."""
 
 
 class Packs:
@@ -61,7 +63,7 @@ class Packs:
             return None
         pack = self._open
         if pack is None or pack.begun:
-            pack = self._open = _Pack(self._log, f"{self._name}-{self._count}.pack")
+            pack = self._open = _Pack(self._log, f"{self._name}-{self._count}{PACK_SUFFIX}")
             self._count += 1
         part = PackPart(pack.add(data), version)
         if pack.size_bytes >= PACK_BYTES:

@@ -37,7 +37,7 @@ _SMALL_PART = 8
 _MOST_RANGES = 256
 _MOST_OPEN = 16
 """A version has some ten open files, and a process often may have only 1,024."""
-_MOST_BYTES = 64 * 1024 * 1024
+_MOST_BYTES = 128 * 1024 * 1024
 _IDLE = timedelta(minutes=2)
 _LOG = logging.getLogger(__name__)
 

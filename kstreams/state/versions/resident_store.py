@@ -14,7 +14,7 @@ from kstreams.state.versions.change_buffer import memory_of
 
 __all__ = ("RESIDENT_BYTES", "ResidentStore")
 
-RESIDENT_BYTES = 256 * 1024
+RESIDENT_BYTES = 1024 * 1024
 """The maximum memory of a resident state. An open database takes 1 MiB and ten files."""
 
 
