@@ -23,8 +23,8 @@ __all__ = ("Finding", "Habit", "Kind", "Text", "findings", "main", "texts")
 
 ROOT = Path(__file__).parent.parent
 PATHS = (
-    *("kstreams", "packages", "connectors", "stores", "serdes", "native", "docs", "tests"),
-    *("benchmarks", "deploy", "devtools", "examples", "scripts"),
+    *("kstreams", "kstreams_daemon", "packages", "connectors", "stores", "serdes", "native"),
+    *("docs", "tests", "benchmarks", "deploy", "devtools", "examples", "scripts"),
     *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"),
 )
 Kind = str

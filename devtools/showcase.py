@@ -303,17 +303,19 @@ class Showcase:
 
     # ------------------------------------------------------------ other files
 
-    def beat(self, state: AppState, heard_ms: int | None = None) -> None:
+    def beat(self, state: AppState, written_ms: int | None = None) -> None:
         """Write the current state of the app."""
-        heard = self.now_ms if heard_ms is None else heard_ms
+        written_ms = self.now_ms if written_ms is None else written_ms
         left = self.left()
         partitions = {
-            place: Unread(offset, offset + left[place], heard - 1000 - 40 * left[place])
+            place: Unread(offset, offset + left[place], written_ms - 1000 - 40 * left[place])
             for place, offset in self._positions.items()
         }
-        query = LiveQuery(self.batch + 1, "job", heard - 210, self.batch, partitions, heard - 900)
+        query = LiveQuery(
+            self.batch + 1, "job", written_ms - 210, self.batch, partitions, written_ms - 900
+        )
         live = Live(
-            self.names.app, _RUN, state.value, heard - 7_260_000, heard, 1000,
+            self.names.app, _RUN, state.value, written_ms - 7_260_000, written_ms, 1000,
             version="0.9.0", queries={self.query: query},
         )  # fmt: skip
         self._files.replace(LIVE, to_bytes(live.to_json()))

@@ -166,7 +166,7 @@ def test_version_is_set_in_all_projects(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3+local", '1.2.3"'])
-def test_set_version_refuses_text_that_is_no_version(version: str, tmp_path: Path) -> None:
+def test_set_version_rejects_malformed_version(version: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="is no version"):
         workspace.set_version(tmp_path, version)
 

@@ -72,7 +72,7 @@ class Broker:
         passes = may_pass(exc)
         kind = IntakeUnavailableError if passes else IntakeError
         what = "does not answer" if passes else "refuses"
-        return kind(f"the AMQP broker {what}: {self._said(exc)}")
+        return kind(f"the AMQP broker {what}: {self._error_text(exc)}")
 
     def faults(self) -> Faults:
         """Return the rules that map exceptions of pika to sink errors."""
@@ -81,18 +81,18 @@ class Broker:
             FAILURES,
             may_pass,
             lambda exc: str(getattr(exc, "reply_code", "")),
-            self._said,
+            self._error_text,
             "see that the exchange is there, and that user and rights are as the sink needs them.",
         )
 
-    def _said(self, exc: Exception) -> str:
+    def _error_text(self, exc: Exception) -> str:
         return hidden(f"{type(exc).__name__}: {exc}", {self._url, self._password})
 
 
 def may_pass(exc: Exception) -> bool:
     """Return whether an error is temporary, because the connection or broker failed."""
-    said = str(exc)
-    if any(text in said for text in _PASSING_TEXTS):
+    text_of_error = str(exc)
+    if any(text in text_of_error for text in _PASSING_TEXTS):
         return True
     code = getattr(exc, "reply_code", 0)
     return not isinstance(exc, _LASTING) and code not in _LASTING_CODES

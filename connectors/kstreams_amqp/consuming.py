@@ -14,12 +14,12 @@ from pika.spec import Basic
 
 from kstreams_amqp.broker import FAILURES, Broker
 
-__all__ = ("Came", "Consuming")
+__all__ = ("Consuming", "Received")
 
 _POLL_S = 0.2
 _CLOSE_S = 15.0
 
-Came = tuple[Basic.Deliver, pika.BasicProperties, bytes]
+Received = tuple[Basic.Deliver, pika.BasicProperties, bytes]
 """A delivered message: its delivery method, properties and body."""
 
 
@@ -43,7 +43,7 @@ class Consuming:
     """
 
     def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat_s: int) -> None:
-        self.messages: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self.messages: queue.SimpleQueue[Received] = queue.SimpleQueue()
         self.failure: Exception | None = None
         self._stop = threading.Event()
         self._connection = pika.BlockingConnection(broker.parameters(heartbeat_s))
@@ -52,9 +52,9 @@ class Consuming:
             self._channel.queue_declare(name, passive=True)
             self._channel.basic_qos(prefetch_count=prefetch)
             self._channel.add_on_cancel_callback(self._cancelled)
-            self._channel.basic_consume(name, self._came)
+            self._channel.basic_consume(name, self._receive)
         except FAILURES:
-            self._hang_up()
+            self._close_connection()
             raise
         self._thread = threading.Thread(target=self._run, name="kstreams-amqp", daemon=True)
         self._thread.start()
@@ -70,7 +70,9 @@ class Consuming:
             options: Options of the method, such as `requeue`.
         """
         with suppress(*FAILURES):
-            self._connection.add_callback_threadsafe(partial(self._tell, what, tags, options))
+            self._connection.add_callback_threadsafe(
+                partial(self._call_channel, what, tags, options)
+            )
 
     def close(self) -> None:
         """Send the pending acknowledgements and close the connection."""
@@ -91,13 +93,13 @@ class Consuming:
         except Exception as exc:  # noqa: BLE001  # the next `receive` raises it
             self.failure = exc
         finally:
-            self._hang_up()
+            self._close_connection()
 
-    def _hang_up(self) -> None:
+    def _close_connection(self) -> None:
         with suppress(*FAILURES):
             self._connection.close()
 
-    def _came(
+    def _receive(
         self,
         _: BlockingChannel,
         method: Basic.Deliver,
@@ -109,7 +111,7 @@ class Consuming:
     def _cancelled(self, _: object) -> None:
         self.failure = ConsumerCancelled("the queue was deleted, or moved")
 
-    def _tell(self, what: str, tags: list[int], options: dict[str, bool]) -> None:
+    def _call_channel(self, what: str, tags: list[int], options: dict[str, bool]) -> None:
         try:
             for tag in tags:
                 getattr(self._channel, what)(tag, **options)

@@ -142,7 +142,7 @@ class Publishing:
     def _channel_opened(self, channel: Channel) -> None:
         self._channel = channel
         channel.add_on_close_callback(self._failed)
-        channel.add_on_return_callback(self._came_back)
+        channel.add_on_return_callback(self._on_return)
         if self._exchange:
             channel.exchange_declare(self._exchange, passive=True, callback=self._declared)
         else:
@@ -156,7 +156,7 @@ class Publishing:
         self._ready = True
         self._connection.ioloop.stop()
 
-    def _came_back(
+    def _on_return(
         self, _: Channel, method: Basic.Return, properties: pika.BasicProperties, __: bytes
     ) -> None:
         self._returned[properties.message_id] = f"{method.reply_code} {method.reply_text}"

@@ -45,14 +45,14 @@ class AmqpReceiver(Receiver):
         consuming = self._consuming or self._open()
         found: list[Delivery] = []
         try:
-            came = consuming.messages.get(timeout=wait.total_seconds())
+            received = consuming.messages.get(timeout=wait.total_seconds())
             while True:
                 self._receipts += 1
-                found.append(delivery_of(self._receipts, *came))
-                self._tags[self._receipts] = came[0].delivery_tag
+                found.append(delivery_of(self._receipts, *received))
+                self._tags[self._receipts] = received[0].delivery_tag
                 if len(found) >= limit:
                     break
-                came = consuming.messages.get_nowait()
+                received = consuming.messages.get_nowait()
         except queue.Empty:
             pass
         if not found and consuming.failure is not None:
@@ -63,15 +63,15 @@ class AmqpReceiver(Receiver):
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge the deliveries."""
-        self._tell("basic_ack", deliveries)
+        self._settle("basic_ack", deliveries)
 
     def reject(self, delivery: Delivery, reason: str) -> None:
         """Reject a delivery to the dead-letter exchange of the queue; AMQP carries no reason."""
-        self._tell("basic_reject", [delivery], requeue=False)
+        self._settle("basic_reject", [delivery], requeue=False)
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
         """Reject the deliveries so that the queue delivers them again."""
-        self._tell("basic_reject", deliveries, requeue=True)
+        self._settle("basic_reject", deliveries, requeue=True)
 
     def close(self) -> None:
         """Send the pending acknowledgements and close.
@@ -94,7 +94,7 @@ class AmqpReceiver(Receiver):
         if consuming is not None:
             consuming.close()
 
-    def _tell(self, what: str, deliveries: Sequence[Delivery], **options: bool) -> None:
+    def _settle(self, what: str, deliveries: Sequence[Delivery], **options: bool) -> None:
         known = [self._tags.pop(each.receipt, None) for each in deliveries]
         tags = [tag for tag in known if tag is not None]
         if self._consuming is not None and tags:

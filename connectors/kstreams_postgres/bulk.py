@@ -83,7 +83,7 @@ class BulkWriter:
         """
         self._binary, self._used = True, False
         if not self._table.key:
-            return [self._said(row, exc) for row, exc in self._apart(rows, self._append)]
+            return [self._refused_row(row, exc) for row, exc in self._apart(rows, self._append)]
         by_key: dict[tuple[object, ...], list[Row]] = {}
         for row in rows:
             by_key.setdefault(row.key, []).append(row)
@@ -91,7 +91,7 @@ class BulkWriter:
         while by_key:
             lasts = [own[-1] for own in by_key.values()]
             bad = self._apart(lasts, self._replace)
-            found += [self._said(row, exc) for row, exc in bad]
+            found += [self._refused_row(row, exc) for row, exc in bad]
             left = {row.key: by_key[row.key][:-1] for row, _ in bad}
             by_key = {key: own for key, own in left.items() if own}
         return found
@@ -179,7 +179,7 @@ class BulkWriter:
         self._copy(_INCOMING, names, rows)
         self._connection.execute(then)
 
-    def _said(self, row: Row, exc: Exception) -> RefusedRow:
+    def _refused_row(self, row: Row, exc: Exception) -> RefusedRow:
         reason = str(exc) or type(exc).__name__
         if isinstance(exc, psycopg.Error) and exc.diag.message_primary:
             reason = exc.diag.message_primary

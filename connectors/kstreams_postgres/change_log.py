@@ -117,7 +117,7 @@ class PostgresChanges(Generic[K, V]):
         Raises:
             SourceUnavailableError: The database does not answer.
         """
-        found = self._asked(lambda connection: slot_state(connection, self._names))
+        found = self._on_database(lambda connection: slot_state(connection, self._names))
         if found is None:
             return None
         lag = found.written - found.lsn
@@ -131,7 +131,7 @@ class PostgresChanges(Generic[K, V]):
         Raises:
             SourceUnavailableError: The database does not answer.
         """
-        self._asked(lambda connection: release_slot(connection, self._names))
+        self._on_database(lambda connection: release_slot(connection, self._names))
 
     def drop(self) -> None:
         """Drop the slot and its state, so the server retains nothing for it.
@@ -142,9 +142,9 @@ class PostgresChanges(Generic[K, V]):
         Raises:
             SourceUnavailableError: The database does not answer, or the slot is in use.
         """
-        self._asked(lambda connection: drop_slot(connection, self._names))
+        self._on_database(lambda connection: drop_slot(connection, self._names))
 
-    def _asked(self, work: Callable[[Connection], T]) -> T:
+    def _on_database(self, work: Callable[[Connection], T]) -> T:
         database = self._database()
         try:
             return database.retried(work)

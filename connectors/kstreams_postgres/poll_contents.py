@@ -97,27 +97,21 @@ class PollContents:
         self._database.retried(self._look)
         return {0: self._end}
 
-    def _look(self, connection: Connection) -> None:
+    def _look(self, connection: Connection) -> PollState:
         state = made_state(connection, self._names, self._required)
         marks = [mark for mark in self._marks if mark.bound > state.bound]
         last = marks[-1] if marks else Mark(state.bound, state.offset)
         if state.settled > last.bound:
             marks += find_marks(connection, self._names, last.bound, state.settled, last.stop)
         self._state, self._marks = state, marks
+        return state
 
     @property
     def _end(self) -> int:
         return self._marks[-1].stop if self._marks else self._known().offset
 
     def _known(self) -> PollState:
-        if self._state is None:
-            self._database.retried(self._look)
-        if self._state is None:
-            raise SourceError(
-                f"PostgreSQL returned no position for log {self._names.log!r}",
-                hint="start the app again.",
-            )
-        return self._state
+        return self._database.retried(self._look) if self._state is None else self._state
 
     def _windows(self) -> Iterator[PollPlace]:
         state = self._known()

@@ -35,7 +35,10 @@ _LARGEST_BYTES = 512 * 1024 * 1024
 _NO_LEADER = 65535
 _OK = 1
 _PARTITIONS, _PARTITIONS_ANSWER = b"\0\x19", b"\x80\x19"
-"""The header of this response from brokers before 3.11, and the correct header."""
+"""The header of the reply that lists the streams of a super stream: wrong, and correct.
+
+Brokers before 3.11 send the wrong header, which is that of the request.
+"""
 
 
 class Session:

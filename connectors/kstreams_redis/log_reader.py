@@ -63,7 +63,7 @@ class StreamReader:
         size, at, count = 0, 0, _FIRST_COUNT
         while at < len(ids) and size <= max_bytes:
             asked = ids[at : at + count]
-            there = self._asked(piece, [each for each in asked if each is not None])
+            there = self._existing_entries(piece, [each for each in asked if each is not None])
             for number, each in enumerate(asked, start + at):
                 offset = numbers.offset(number)
                 if each is not None and each in there:
@@ -74,7 +74,7 @@ class StreamReader:
         reached = numbers.offset(start + at) if at < len(ids) else piece.stop
         gone = reached - piece.start - len(found)
         if gone:
-            self._tell(piece, gone, unsure=numbers.unsure(start, start + at))
+            self._report_deleted(piece, gone, unsure=numbers.unsure(start, start + at))
         return found
 
     def _numbered(self, piece: Piece) -> tuple[Numbers, list[EntryId | None]]:
@@ -95,7 +95,7 @@ class StreamReader:
         start, stop = numbers.number(piece.start), numbers.number(piece.stop)
         return numbers, numbers_at(self._server, key, start, stop)[1]
 
-    def _asked(self, piece: Piece, ids: Sequence[EntryId]) -> dict[EntryId, list[bytes]]:
+    def _existing_entries(self, piece: Piece, ids: Sequence[EntryId]) -> dict[EntryId, list[bytes]]:
         if not ids:
             return {}
         entries = self._server.command(
@@ -103,15 +103,15 @@ class StreamReader:
         )
         return {EntryId.of(each): fields for each, fields in entries if fields is not None}
 
-    def _tell(self, piece: Piece, gone: int, *, unsure: bool) -> None:
+    def _report_deleted(self, piece: Piece, gone: int, *, unsure: bool) -> None:
         stream = self._streams[piece.partition]
         least = "at least " if unsure else ""
-        said = f"{least}{gone} entries of stream {stream!r} were deleted before they were read"
+        problem = f"{least}{gone} entries of stream {stream!r} were deleted before they were read"
         if self._passes:
-            _LOG.warning("%s: from offset %s to %s", said, piece.start, piece.stop)
+            _LOG.warning("%s: from offset %s to %s", problem, piece.start, piece.stop)
             return
         raise DataLossError(
-            said,
+            problem,
             hint="keep more entries in the stream (MAXLEN, XTRIM), and do not delete from it. To "
             "continue without these entries, give the log deleted='pass'.",
             where=Where(partition=piece.partition, offset=piece.start),

@@ -104,9 +104,8 @@ class Receipt:
             found = None
         if not isinstance(found, list) or not found or not all(isinstance(e, str) for e in found):
             raise SinkError(
-                f"the commit has no record of staged files, but the text {text[:80]!r}",
-                hint="another sink wrote the checkpoint under the name of this node: rename the "
-                "node.",
+                f"the checkpoint has {text[:80]!r} where a list of staged files was expected",
+                hint="a different sink with this node name wrote the checkpoint: rename this node.",
             )
         return Receipt(found[0], tuple(found[1:]))
 

@@ -81,13 +81,13 @@ class _Fold(Generic[K, V, S]):
     @property
     def remove(self) -> Callable[[S, Record[K, V]], S]:
         if self.removing is None:
-            raise AttributeError("fold has no remove: give remove=")
+            raise AttributeError("this fold() has no function to remove a record: pass remove=")
         return self.removing
 
     @property
     def merge(self) -> Callable[[S, S], S]:
         if self.merging is None:
-            raise AttributeError("fold has no merge: give merge=")
+            raise AttributeError("this fold() has no function to merge states: pass merge=")
         return self.merging
 
     def result(self, state: S) -> S:

@@ -148,7 +148,7 @@ def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
         below = path.relative_to(place).as_posix()
         if not why:
             files.append(_file(path, f"{name}/{below}"))
-        elif patterns and (taken := tuple(_asked(path, place, patterns))):
+        elif patterns and (taken := tuple(_requested_files(path, place, patterns))):
             files.extend(_file(each, f"{name}/{each.relative_to(place)}") for each in taken)
         else:
             left_out.append(LeftOut(f"{name}/{below}{'/' * path.is_dir()}", why))
@@ -200,7 +200,7 @@ def _refused(entry: os.DirEntry[str], root: Path) -> str:
     return ""
 
 
-def _asked(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
+def _requested_files(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
     """Yield the requested files in an excluded folder, or the excluded file if requested."""
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
         below = file.relative_to(root).as_posix()

@@ -21,8 +21,11 @@ from kstreams.serde.layout import Columns
 
 __all__ = ("added_up", "running_sums", "scanned", "seeded")
 
-_LONG = 64
-"""A run with more rows is processed alone; shorter runs are processed together."""
+_SHORT_RUN_ROWS = 64
+"""The maximum number of rows of a short run. A run is the consecutive rows of one key.
+
+Each longer run is processed alone; the short runs are processed together.
+"""
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -94,8 +97,8 @@ def seeded(
 
 
 def _steps(runs: Runs) -> Iterator[Ints]:
-    """Yield the second rows of all runs of at most `_LONG` rows, then their third rows, etc."""
-    short = np.flatnonzero(runs.lengths <= _LONG)
+    """Yield the second rows of all short runs, then their third rows, and so on."""
+    short = np.flatnonzero(runs.lengths <= _SHORT_RUN_ROWS)
     order = short[np.argsort(-runs.lengths[short], kind="stable")]
     firsts, shorter = runs.firsts[order], -runs.lengths[order]
     for step in range(1, -int(shorter[0]) if len(shorter) else 0):
@@ -103,6 +106,6 @@ def _steps(runs: Runs) -> Iterator[Ints]:
 
 
 def _long_runs(runs: Runs) -> Iterator[slice]:
-    for run in np.flatnonzero(runs.lengths > _LONG).tolist():
+    for run in np.flatnonzero(runs.lengths > _SHORT_RUN_ROWS).tolist():
         first = int(runs.firsts[run])
         yield slice(first, first + int(runs.lengths[run]))

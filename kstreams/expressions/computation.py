@@ -15,7 +15,7 @@ from kstreams.expressions.kinds import SERDES, Arguments, part_kind
 from kstreams.expressions.rows import RowSerde
 from kstreams.expressions.tree import Argument, Leaf, Made, Part, Tree, Whole, leaves
 from kstreams.serde.base import FieldType, Serde
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 
 __all__ = ("ColumnOf", "Computation", "PartComputation", "PartFunction", "field_identity")
 
@@ -110,7 +110,7 @@ class Computation:
         kind: Any = self.serde.arrow_type
         return kind.of(*(evaluated(part, operands, count) for _, part in tree.fields))
 
-    def results(self, columns: ColumnOf, count: int, held: HeldObjects) -> pa.Array:
+    def results(self, columns: ColumnOf, count: int, held: ObjectColumns) -> pa.Array:
         """Return the results as a column; call the function for each row if `computed` raises.
 
         Args:

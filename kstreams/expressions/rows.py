@@ -77,11 +77,15 @@ class RowSerde(Serde[Any]):
 
     def serialize(self, value: object) -> bytes:
         """Raise an error, because the objects have no bytes."""
-        raise SerializationError(f"{self.name} has no bytes; got {type(value).__name__}")
+        raise SerializationError(
+            f"{self.name} exists only as columns; a {type(value).__name__} cannot be serialized"
+        )
 
     def deserialize(self, data: bytes) -> object:
         """Raise an error, because the objects have no bytes."""
-        raise DeserializationError(f"{self.name} has no bytes; got {len(data)} bytes")
+        raise DeserializationError(
+            f"{self.name} exists only as columns; {len(data)} bytes cannot be decoded"
+        )
 
     @property
     @override

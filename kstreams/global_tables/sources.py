@@ -64,7 +64,9 @@ class OwnTableSource:
     def at(self, pin: Pin) -> TableVersion:
         """Return a version; see `TableSource`."""
         if pin.log_name != self._place.log_name:
-            raise _gone(self._place.store, pin, "the app was upgraded after the batch was planned")
+            raise _version_gone(
+                self._place.store, pin, "the app was upgraded after the batch was planned"
+            )
         if pin.commit is None:
             return TableVersion.of(self._place, None)
         if self._last is not None and self._last.id == pin.commit:
@@ -117,7 +119,9 @@ class AppTableSource:
         """Return a version; see `TableSource`."""
         found, place = self._found, self._place()
         if pin.log_name != place.log_name:
-            raise _gone(place.store, pin, "the app that writes the table was reset or upgraded")
+            raise _version_gone(
+                place.store, pin, "the app that writes the table was reset or upgraded"
+            )
         if pin.commit is None:
             return TableVersion.of(place, None)
         if self._last is None or self._last.id != pin.commit:
@@ -143,13 +147,13 @@ def _commit(commits: CommitLog, store: str, pin: Pin) -> Commit:
     try:
         commit = commits.at(pin.commit.batch)
     except ObjectMissingError as exc:
-        raise _gone(store, pin, "its commit is not retained any more") from exc
+        raise _version_gone(store, pin, "its commit is not retained any more") from exc
     if commit.id != pin.commit:
-        raise _gone(store, pin, "the durable log has another commit of this batch")
+        raise _version_gone(store, pin, "the durable log has another commit of this batch")
     return commit
 
 
-def _gone(store: str, pin: Pin, why: str) -> VersionGoneError:
+def _version_gone(store: str, pin: Pin, why: str) -> VersionGoneError:
     return VersionGoneError(
         f"the version of global table {store!r} that the batch reads, {pin}, is gone: {why}",
         hint=REPIN_HINT,

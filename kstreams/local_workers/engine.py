@@ -36,8 +36,10 @@ class EmbeddedEngine:
     def begin(self) -> None:
         """Start the worker processes, without waiting for them."""
         folder = self._opened.enter_context(scratch_directory())
-        address, own = local_addresses(folder)
-        self._pool = WorkerPool(LocalLauncher(self.width), self.width, address=address, own=own)
+        address, prefix = local_addresses(folder)
+        self._pool = WorkerPool(
+            LocalLauncher(self.width), self.width, address=address, worker_prefix=prefix
+        )
         self._opened.callback(self._pool.close)
         self._pool.members.start()
 

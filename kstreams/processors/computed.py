@@ -21,7 +21,7 @@ from kstreams.processors.columns import ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced, row_error
 from kstreams.processors.record_columns import TypedRecords
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.serde.objects import objects_of
 
 __all__ = ("Computed", "computed_filter", "computed_map_values", "computed_rekey")
@@ -91,7 +91,7 @@ class _Operator(RecordColumns):
     def init(self, context: BatchContext) -> None:
         """Keep the context, and create the buffer of Python objects that have no Arrow type."""
         super().init(context)
-        self._held = HeldObjects()
+        self._held = ObjectColumns()
 
     def advance(self, stream_time_ms: int) -> None:
         """Release the Python objects of the batch."""

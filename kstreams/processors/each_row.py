@@ -14,7 +14,7 @@ from kstreams.errors import KStreamsError, ProcessingError, Where
 from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
 from kstreams.serde.base import Serde
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.serde.objects import objects_of
 
 __all__ = ("EachRow", "each_row", "naming", "replaced", "row_error")
@@ -34,7 +34,7 @@ class EachRow(ColumnProcessor):
     def init(self, context: BatchContext) -> None:
         """Keep the context, and create the buffer of Python objects that have no Arrow type."""
         super().init(context)
-        self.held = HeldObjects()
+        self.held = ObjectColumns()
 
     def advance(self, stream_time_ms: int) -> None:
         """Release the Python objects of the batch."""

@@ -12,7 +12,7 @@ from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
 from kstreams.serde.base import Serde
 from kstreams.serde.carried import carried_objects, stays_bytes
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 
 __all__ = ("Entered", "entered")
 
@@ -39,7 +39,7 @@ class Entered(ColumnProcessor):
     def init(self, context: BatchContext) -> None:
         """Initialize the operator, and create the buffer of objects that have no Arrow type."""
         super().init(context)
-        self._objects = HeldObjects()
+        self._objects = ObjectColumns()
         self._operator.init(context)
 
     def process_batch(self, table: pa.Table) -> None:

@@ -66,7 +66,7 @@ def text_problem(
     kind = _annotated_text(function)
     if kind is None:
         return ()
-    return (f"{_said(operator, function, kind, unpacked)}: {_hint(kind, unpacked)}",)
+    return (f"{_problem(operator, function, kind, unpacked)}: {_hint(kind, unpacked)}",)
 
 
 def text_returned(
@@ -80,8 +80,8 @@ def text_returned(
         made: The returned text.
         unpacked: The kind of items that the operator unpacks from a result.
     """
-    said = _said(operator, function, type(made), unpacked)
-    return ProcessingError(said, hint=f"{_hint(type(made), unpacked)}.")
+    problem = _problem(operator, function, type(made), unpacked)
+    return ProcessingError(problem, hint=f"{_hint(type(made), unpacked)}.")
 
 
 def function_name(function: object) -> str:
@@ -92,7 +92,7 @@ def function_name(function: object) -> str:
     return name if isinstance(name, str) else type(function).__qualname__
 
 
-def _said(operator: str, function: object, kind: type, unpacked: Unpacked) -> str:
+def _problem(operator: str, function: object, kind: type, unpacked: Unpacked) -> str:
     wanted = unpacked if unpacked.startswith("a ") else f"a list or another iterable of {unpacked}"
     name = function_name(function)
     return f"{operator}: function {name!r} returns {kind.__name__}, expected {wanted}"

@@ -40,8 +40,8 @@ class WindowedKeySerde(CompositeSerde[T]):
         """Return whether this serde writes the windows of another serde's keys unchanged.
 
         By default, the definitions of the windows must be equal except for their grace, which no
-        encoding uses. Windows of a custom class without `__eq__` cannot be compared, and equal
-        others of their class.
+        encoding uses. Windows of a custom class without `__eq__` cannot be compared: any two of
+        them count as equal.
         """
         one, two = self.windows, other.windows
         if type(self) is not type(other) or type(one) is not type(two):

@@ -46,7 +46,7 @@ def check_executors(
     """
     errors = ErrorChannel()
     try:
-        found = _asked(session, _looking(_Look(_pickled(log), prefix, import_path, errors)))
+        found = _on_executors(session, _looking(_Look(_pickled(log), prefix, import_path, errors)))
     except Exception as exc:
         raise _typed(exc, errors) from exc
     here = version(_PACKAGE)
@@ -112,7 +112,9 @@ def _pickled(item: object) -> bytes:
     return data
 
 
-def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[_Found]]) -> list[_Found]:
+def _on_executors(
+    session: SparkSession, ask: Callable[[Iterable[int]], Iterator[_Found]]
+) -> list[_Found]:
     context = session.sparkContext
     width = context.defaultParallelism
     return context.parallelize(range(width), width).mapPartitions(ask).collect()

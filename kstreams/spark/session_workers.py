@@ -48,15 +48,15 @@ class SessionWorkers:
         launcher = SparkLauncher(context, cores, patience_s=patience_s)
         if is_local(session):
             folder = self._opened.enter_context(scratch_directory())
-            address, own = local_addresses(folder)
-            self.pool = WorkerPool(launcher, cores, address=address, own=own)
+            address, prefix = local_addresses(folder)
+            self.pool = WorkerPool(launcher, cores, address=address, worker_prefix=prefix)
         else:
             host = context.getConf().get("spark.driver.host") or "127.0.0.1"
             self.pool = WorkerPool(
                 launcher,
                 cores,
                 address=(host, 0),
-                own="",
+                worker_prefix="",
                 speculation=speculation_of(context.getConf()),
             )
         self._opened.callback(self.pool.close)

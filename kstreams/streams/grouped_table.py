@@ -80,7 +80,18 @@ class GroupedTable(Part[K, V]):
         store: _Rows[K, V] = None,
         emit: _Emit = _ONCE,
     ) -> Table[K, V]:
-        """Combine the rows of each group; `remove` takes a row out; see `KGroupedTable#reduce`."""
+        """Combine the values of each group's rows; see `KGroupedTable#reduce`.
+
+        If a row changes, its old value is removed and its new value is added.
+
+        Args:
+            function: The adder: returns the group's value combined with a row's new value.
+            remove: The subtractor: returns the group's value (first argument) without a row's old
+                value (second argument), as `lambda total, old: total - old` for a sum.
+            value: The serde of the values; needed if it is not known.
+            store: See `GroupedTable`.
+            emit: See `GroupedTable`.
+        """
         call, found = self._call("reduce", function, BOTH_VALUES), self._facts.value
         check_function(remove, BOTH_VALUES, call)
         if self._part is not None and value is None:

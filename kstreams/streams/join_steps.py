@@ -205,7 +205,7 @@ class JoinSteps(RecordSteps[K, V]):
         value: Serde[VO] | None = None,
         store: _Answers[K2, V2] = None,
     ) -> Stream[K, VO]:
-        """Join with a global table or a service, see `join_by`; a missing row or answer is None."""
+        """Join as `join_by`; without a row or an answer, the joiner gets None."""
         return self._join_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def _join(

@@ -41,8 +41,9 @@ class Unknown:
 
     Attributes:
         reason: The reason.
-        missing: The type, if it is known, but no serde of it.
-        part: `key` or `value` if the serde is missing because that type is not known upstream.
+        missing: The type that has no serde; None if the type itself is not known.
+        part: `key` or `value` if the serde is not known because an earlier step did not declare
+            the type of its keys or values.
     """
 
     reason: str

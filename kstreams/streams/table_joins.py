@@ -57,7 +57,10 @@ class TableJoins(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join each row with that of another table, or None; see `KTable#leftJoin`."""
+        """Join each row with that of another table; the joiner gets None if there is none.
+
+        Source: `KTable#leftJoin`.
+        """
         return self._joined_tables("left-join", joiner, left(joiner), other, value, store)
 
     def outer_join(
@@ -68,7 +71,10 @@ class TableJoins(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join the rows of either table, the other may be None; see `KTable#outerJoin`."""
+        """Join the rows of both tables; the joiner gets None for a row that only one table has.
+
+        Source: `KTable#outerJoin`.
+        """
         return self._joined_tables("outer-join", joiner, outer(joiner), other, value, store)
 
     def join_by(
@@ -95,7 +101,7 @@ class TableJoins(Joinable[K, V]):
         value: Serde[VO] | None = None,
         store: _Rows[K, VO] = None,
     ) -> Table[K, VO]:
-        """Join as `join_by`, with None for no row; see `KTable#leftJoin`."""
+        """Join as `join_by`; the joiner gets None if there is no row. See `KTable#leftJoin`."""
         return self._joined_by("left-join", joiner, left(joiner), other, by, value, store)
 
     def _changes(self) -> Callable[[], nodes.Table[K, V]]:

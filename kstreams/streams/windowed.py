@@ -43,7 +43,7 @@ __all__ = ("WindowResults", "WindowedStream")
 A = TypeVar("A")
 """The type of the results."""
 N = TypeVar("N")
-"""None if results may be revoked, as those of sessions that grow; otherwise Never."""
+"""`None` if the table deletes results, such as those of sessions that are merged; else `Never`."""
 _Spans = (
     StoreSpec[WindowStore[K, V]] | StoreSpec[SlidingStore[K, V]] | StoreSpec[SessionStore[K, V]]
 )

@@ -15,7 +15,7 @@ from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.processor import BatchProcessor
 from kstreams.quoting import text_of
 from kstreams.record import Record
-from kstreams.serde.held_objects import HeldObjects, is_held
+from kstreams.serde.object_columns import ObjectColumns, refers_to_objects
 from kstreams.task.records.columns import COLUMNS, arrow_type_of, concat, table_of, whole
 from kstreams.task.records.decoding import Form
 
@@ -146,7 +146,7 @@ class ColumnBuffer(BatchBuffer):
     ) -> None:
         super().__init__(node, processor)
         self.form = "values" if processor.reads_values else "keys"
-        self._held = HeldObjects()
+        self._held = ObjectColumns()
         self._process_batch = process_batch
         self._after = after
 
@@ -198,10 +198,10 @@ def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
 def _fit(one: pa.Table, other: pa.Table) -> bool:
     """Return whether two tables can be concatenated.
 
-    A column whose items refer to Python objects (`HeldObjects`) needs the same type in both.
+    A column whose items refer to Python objects (`ObjectColumns`) needs the same type in both.
     """
     kinds = zip(one.schema.types, other.schema.types, strict=False)
-    return all(a == b or not (is_held(a) or is_held(b)) for a, b in kinds)
+    return all(a == b or not (refers_to_objects(a) or refers_to_objects(b)) for a, b in kinds)
 
 
 def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:

@@ -98,7 +98,7 @@ class Live:
         run: Id of the driver.
         state: A value of `AppState`.
         started_ms: Start of this run, ms since the epoch.
-        heard_ms: Time of this document, ms since the epoch.
+        written_ms: Time of this document, ms since the epoch.
         every_ms: Interval between two documents, ms.
         paused: The pause of the app; None if it is not paused.
         spark_ui: Address of the Spark UI; None if there is none.
@@ -111,7 +111,7 @@ class Live:
     run: str
     state: str
     started_ms: int
-    heard_ms: int
+    written_ms: int
     every_ms: int
     paused: Pause | None = None
     spark_ui: str | None = None
@@ -121,7 +121,7 @@ class Live:
 
     def is_current(self, now_ms: int) -> bool:
         """Return whether the document was written within the last five write intervals."""
-        return now_ms - self.heard_ms <= _PATIENCE * self.every_ms
+        return now_ms - self.written_ms <= _PATIENCE * self.every_ms
 
     def to_json(self) -> dict[str, Any]:
         """Return the object as JSON data."""
@@ -135,7 +135,7 @@ class Live:
             if paused is None
             else {"since_ms": paused.since_ms, "reason": paused.reason},
             "started_ms": self.started_ms,
-            "heard_ms": self.heard_ms,
+            "heard_ms": self.written_ms,
             "every_ms": self.every_ms,
             "spark_ui": self.spark_ui,
             "lost": self.lost,
@@ -172,7 +172,7 @@ def _number(fields: Fields, name: str) -> int | None:
 def _kept(data: object) -> RetainedSize:
     if not isinstance(data, list) or len(data) != 2:
         raise WrongFieldError(
-            f"expected the size and the free bytes of a durable log, got {data!r:.80}"
+            f"expected a log's retained bytes and bytes until it drops data, got {data!r:.80}"
         )
     size, room = data
     return RetainedSize(

@@ -212,7 +212,7 @@ class Recorder:
             self._run_id,
             self._state.value,
             started_ms=self._counters.since_ms,
-            heard_ms=self._clock.now_ms(),
+            written_ms=self._clock.now_ms(),
             every_ms=int(files.every_s * 1000),
             paused=self._paused(),
             spark_ui=None if opened is None else opened.spark_ui,

@@ -40,7 +40,7 @@ class Layer:
         while block := list(islice(pairs, _BLOCK)):  # other threads come between
             self.pairs.update(block)
 
-    def hides(self, key: bytes) -> bool:
+    def is_in_deleted_range(self, key: bytes) -> bool:
         """Return whether a key lies in a range that the layer deletes."""
         return bool(self.changes.ranges) and covers(self.changes.ranges, key)
 
@@ -77,7 +77,7 @@ class LayeredStore(WorkingStore):
             found = layer.pairs.get(key, _MISSING)
             if found is not _MISSING:
                 return found  # type: ignore[return-value]  # bytes or None: not the mark
-            if layer.hides(key):
+            if layer.is_in_deleted_range(key):
                 return None
         return self._base.get(store, key)
 
@@ -105,7 +105,9 @@ class LayeredStore(WorkingStore):
             if key == last:
                 continue
             last = key
-            if value is None or any(layer.hides(key) for layer in self._layers[:depth]):
+            if value is None or any(
+                layer.is_in_deleted_range(key) for layer in self._layers[:depth]
+            ):
                 continue
             yield key, value
 

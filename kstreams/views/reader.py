@@ -193,7 +193,7 @@ class Reader(MovingReader[S]):
             if self._settings.kept:
                 self._kept.append(self._version)
             self._version = found
-        if not self._settings.beside:
+        if not self._settings.in_background:
             self._fold()
 
     def _state(self, version: Version[S], partition: int) -> State[S]:
@@ -261,7 +261,7 @@ class Reader(MovingReader[S]):
                     changes = state.without(remove)
                     if changes:
                         version.states[partition] = self._replicas[partition].evict(state, changes)
-            if not self._settings.beside:
+            if not self._settings.in_background:
                 self._fold()
 
     @override
@@ -325,7 +325,7 @@ class Reader(MovingReader[S]):
     def _read(self, partitions: Sequence[int], look: Callable[[Sequence[State[S]]], T]) -> T:
         self._check_open()
         self._check_failure()
-        if not self._settings.beside:
+        if not self._settings.in_background:
             age = steady_ms(self._settings.clock) - self._looked_ms
             if age >= self._settings.max_age_ms:
                 self.refresh()

@@ -24,8 +24,8 @@ class ReaderSettings:
     """The settings of a reader; `View` documents those with the same name.
 
     Attributes:
-        beside: Background mode: whether a background thread calls `Reader.advance`; reads then use
-            the newest version that is ready.
+        in_background: Background mode: whether a background thread calls `Reader.advance`; reads
+            then use the newest version that is ready.
         kept: Number of versions before the newest that stay readable; only in the background mode.
     """
 
@@ -35,7 +35,7 @@ class ReaderSettings:
     backend: StateBackend | None
     partitioner: Partitioner | None
     clock: Clock
-    beside: bool = False
+    in_background: bool = False
     kept: int = 0
 
     def backend_for(self, state_bytes: int) -> StateBackend:

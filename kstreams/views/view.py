@@ -100,7 +100,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
             backend,
             partitioner,
             clock or SystemClock(),
-            beside=advance_every is not None,
+            in_background=advance_every is not None,
         )
         reader = Reader(store, settings)
         super().__init__(store, reader)

@@ -44,7 +44,7 @@ def local_addresses(folder: Path) -> tuple[Address, str]:
 
     Returns:
         The address of the driver, and the path for the sockets of workers
-        (`DriverEndpoint.own`), which is empty if ports are used.
+        (`DriverEndpoint.worker_prefix`), which is empty if ports are used.
     """
     if len(os.fsencode(folder)) > _MAX_PATH:
         return ("127.0.0.1", 0), ""

@@ -17,16 +17,16 @@ class DriverEndpoint:
     Attributes:
         address: The address of the driver.
         secret: The secret of the driver and its workers.
-        own: The path prefix of the Unix socket at which each worker listens for other workers; a
-            worker appends its process id. Empty: workers listen by TCP, at their address on the
-            network of the driver.
+        worker_prefix: The path prefix of the Unix socket at which each worker listens for other
+            workers; a worker appends its process id. Empty: workers listen by TCP, at their
+            address on the network of the driver.
         generation: The number of times that the driver has released its workers. The driver
             accepts only workers of the current generation.
     """
 
     address: Address
     secret: bytes = field(repr=False)
-    own: str = ""
+    worker_prefix: str = ""
     generation: int = 0
 
 

@@ -39,7 +39,7 @@ class Members:
         size: The maximum number of workers.
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
-        own: The path prefix for the sockets of workers; see `DriverEndpoint`.
+        worker_prefix: The path prefix for the sockets of workers; see `DriverEndpoint`.
         on_report: Called with each report of a worker, in the thread of its connection.
         on_end: Called once when the connection of a worker has ended.
 
@@ -53,7 +53,7 @@ class Members:
         size: int,
         *,
         address: Address,
-        own: str,
+        worker_prefix: str,
         on_report: Callable[[Member, WorkerReport], None],
         on_end: Callable[[Member], None],
     ) -> None:
@@ -70,7 +70,7 @@ class Members:
         self._failure: KStreamsError | None = None
         secret = secrets.token_bytes(32)
         self._listener = Listener(address, secret, self._admit)
-        self._endpoint = DriverEndpoint(self._listener.address, secret, own)
+        self._endpoint = DriverEndpoint(self._listener.address, secret, worker_prefix)
 
     def start(self) -> None:
         """Start the workers, without waiting for their connections.

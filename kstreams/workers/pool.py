@@ -27,7 +27,10 @@ __all__ = ("WorkerPool",)
 
 _LOG = logging.getLogger(__name__)
 _BLOCKED_S = 5.0
-"""The time after which code of another query blocks a worker, if another worker is idle."""
+"""The time after which a worker that runs code of another query counts as blocked, in seconds.
+
+A blocked worker is replaced for the batch, if another worker is idle.
+"""
 
 
 class WorkerPool:
@@ -41,7 +44,7 @@ class WorkerPool:
         size: The number of workers.
         address: The address at which the driver listens: the path of a Unix socket, or a host and
             the port 0.
-        own: The path prefix for the sockets of workers; see `DriverEndpoint`.
+        worker_prefix: The path prefix for the sockets of workers; see `DriverEndpoint`.
         speculation: The conditions for running a batch again without its slow workers; None: a
             batch never runs again because of them.
 
@@ -58,7 +61,7 @@ class WorkerPool:
         size: int,
         *,
         address: Address,
-        own: str,
+        worker_prefix: str,
         speculation: Speculation | None = None,
     ) -> None:
         self._speculation = speculation
@@ -71,7 +74,7 @@ class WorkerPool:
             launcher,
             size,
             address=address,
-            own=own,
+            worker_prefix=worker_prefix,
             on_report=self._on_report,
             on_end=self._on_end,
         )
@@ -147,8 +150,8 @@ class WorkerPool:
         progress = None
         if self._speculation is not None and len(used) > 1:
             progress = SlowWorkers(self._speculation, used)
-        own = {number: members[number] for number in sorted(used)}
-        return Run(next(self._run_numbers), owner, own, slots, progress)
+        used_members = {number: members[number] for number in sorted(used)}
+        return Run(next(self._run_numbers), owner, used_members, slots, progress)
 
     def _send(self, run: Run, request: RunRequest, stages: Sequence[LoadStage]) -> None:
         peers: dict[int, Address] = {}
@@ -187,7 +190,7 @@ class WorkerPool:
                 raise event.error or BatchCanceledError
             if event.kind == "gone" or event.report is None:
                 if event.worker in run.left:
-                    raise self._lost(run, event.worker)
+                    raise self._remove_lost(run, event.worker)
                 continue
             report = event.report
             match report.kind:
@@ -205,7 +208,7 @@ class WorkerPool:
                 case "current":
                     self._check_blocked(run, event.worker, report)
                 case "lost":
-                    raise self._lost(run, int(report.fields["worker"]))
+                    raise self._remove_lost(run, int(report.fields["worker"]))
                 case "failed":
                     raise TaskFailedError(error_from(report.fields["error"]))
         return results
@@ -241,7 +244,8 @@ class WorkerPool:
             busy = {number for run in self._runs.values() for number in run.left}
         return not self.members.available().keys() <= busy
 
-    def _lost(self, run: Run, worker: int) -> WorkerLostError:
+    def _remove_lost(self, run: Run, worker: int) -> WorkerLostError:
+        """Remove a worker that ended from the pool, and return the error for its run."""
         self.members.remove(run.members[worker])
         stage, task = run.stages.get(worker, 0), run.tasks.get(worker)
         return WorkerLostError(stage, run.slots_of(worker), task)

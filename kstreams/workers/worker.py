@@ -97,8 +97,9 @@ class Worker:
         self._events: queue.SimpleQueue[Order | RunStage] = queue.SimpleQueue()
         endpoint = settings.endpoint
         self._driver = connect(endpoint.address, endpoint.secret)
-        own: Address = f"{endpoint.own}-{os.getpid()}" if endpoint.own else (self._driver.host, 0)
-        self._exchange = Exchange(own, endpoint.secret, self._events.put, memory=_MEMORY)
+        prefix = endpoint.worker_prefix
+        address: Address = f"{prefix}-{os.getpid()}" if prefix else (self._driver.host, 0)
+        self._exchange = Exchange(address, endpoint.secret, self._events.put, memory=_MEMORY)
         self._number = -1
         self._stages: dict[str, StageSettings] = {}
         self._pickled: dict[str, LoadStage] = {}

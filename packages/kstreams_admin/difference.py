@@ -63,7 +63,7 @@ def _changes(old: list[_Row], new: list[_Row], text: RowText) -> Iterator[Change
     if old == new:
         yield from (None for _ in old)
         return
-    olds, news = ([text.made(row)[0] for row in rows] for rows in (old, new))
+    olds, news = ([text.text(row) for row in rows] for rows in (old, new))
     common = Counter(olds) & Counter(news)
     yield from (None for _ in common.elements())
     yield from (ChangedRow("-", row) for row in _alone(old, olds, common))

@@ -9,10 +9,15 @@ from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
 from kstreams_admin.values import exact
 
-__all__ = ("RowText", "json_text")
+__all__ = ("RowText", "bytes_of", "json_text")
 
 json_text = json.JSONEncoder(ensure_ascii=False).encode
 """Returns a value as JSON."""
+
+
+def bytes_of(text: str) -> int:
+    """Return the number of bytes of a text in UTF-8; a lone surrogate counts as 3 bytes."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 class RowText:
@@ -42,7 +47,11 @@ class RowText:
         named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
         return {name: exact(part, serde) for name, serde, part in named}
 
-    def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
-        """Return a row as JSON text, and its number of characters; `parts` begins with the key."""
-        text = json_text(self.row(parts, key=True))
-        return text, len(text)
+    def text(self, parts: tuple[Any, ...]) -> str:
+        """Return a row as JSON text; `parts` begins with the key."""
+        return json_text(self.row(parts, key=True))
+
+    def sized_text(self, parts: tuple[Any, ...]) -> tuple[str, int]:
+        """Return a row as JSON text, and its size in bytes; `parts` begins with the key."""
+        text = self.text(parts)
+        return text, bytes_of(text)

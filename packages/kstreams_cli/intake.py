@@ -190,10 +190,10 @@ class _Logged:
     def __init__(self, name: str) -> None:
         self._name = name
         self._at = time.monotonic()
-        self._said = IntakeReport()
+        self._last_report = IntakeReport()
 
     def __call__(self, report: IntakeReport) -> None:
         now = time.monotonic()
-        if now - self._at >= _LOG_SECONDS and report != self._said:
-            self._at, self._said = now, report
+        if now - self._at >= _LOG_SECONDS and report != self._last_report:
+            self._at, self._last_report = now, report
             _LOG.info("intake %s: %s", self._name, report)

@@ -25,7 +25,7 @@ from kstreams_cli.packages import PackageOption
 from kstreams_cli.pairs import pairs_of
 from kstreams_cli.place import Place
 from kstreams_cli.progress import Progress, logging_to, shown_live
-from kstreams_cli.serve_beside import ServeBeside
+from kstreams_cli.server_process import ServerProcess
 from kstreams_cli.upgrading import (
     MigrateOption,
     RenameOption,
@@ -257,7 +257,7 @@ def run(
         if close_windows and until is None and not ends_by_itself(topology):
             raise WrongUsageError("--close-windows needs a run that ends: add --until end")
     with for_option("--forwarded-allow-ips"):
-        beside = _beside(serve, target, place, forwarded_allow_ips)
+        server_process = _server_process(serve, target, place, forwarded_allow_ips)
     decided = StoreDecisions.of(topology, reset, rename, migrate)
     from kstreams.application.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
@@ -295,13 +295,13 @@ def run(
                 until="end" if until else None,
                 timeout=patience,
                 close_windows=close_windows,
-                beside=beside,
+                server_process=server_process,
             )
 
 
-def _beside(
+def _server_process(
     port: int | None, target: str, place: Place, forwarded: str | None
-) -> ServeBeside | None:
+) -> ServerProcess | None:
     """Return the server to run as a child process of the app; None without `--serve`.
 
     Args:
@@ -312,7 +312,7 @@ def _beside(
     """
     networks = networks_of(forwarded)
     if port is not None:
-        return ServeBeside(port, target, place.environment, networks)
+        return ServerProcess(port, target, place.environment, networks)
     if networks:
         raise WrongUsageError("--forwarded-allow-ips needs --serve PORT")
     return None
@@ -338,14 +338,14 @@ def _run(
     until: Literal["end"] | None,
     timeout: timedelta | None,
     close_windows: bool,
-    beside: ServeBeside | None,
+    server_process: ServerProcess | None,
 ) -> None:
     def changed(_: AppState, new: AppState) -> None:
         progress.status = "starting Spark" if new.value == "starting" else new.value
         if new.value == "running":
             progress.begin()
-            if beside is not None:
-                beside.start(str(app.checkpoint))
+            if server_process is not None:
+                server_process.start(str(app.checkpoint))
         if not console.is_terminal and new.value not in _SUMMARIZED:
             _LOG.info("app %s: %s", app.app_id, new.value)
 
@@ -354,8 +354,8 @@ def _run(
         with shown_live(progress, console, escape(app.app_id)):
             app.run(until=until, timeout=timeout, close_windows=close_windows)
     finally:
-        if beside is not None:
-            beside.stop()
+        if server_process is not None:
+            server_process.stop()
         _summarize(app, progress, console)
 
 

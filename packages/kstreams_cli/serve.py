@@ -28,7 +28,7 @@ from kstreams_cli.stores import AppState, LogOption, TopologyOption, load_log
 from kstreams_cli.usage import WrongUsageError
 
 if TYPE_CHECKING:
-    from kstreams_serve.server import Beside, Server
+    from kstreams_serve.server import Server, ServerProtocol
     from kstreams_serve.settings import ServeSettings
 
 __all__ = ("needs_extra", "serve")
@@ -190,9 +190,9 @@ def serve(
         )
         for each in checkpoints
     ]
-    beside = [] if grpc is None else [_grpc(settings, grpc)]
+    protocols = [] if grpc is None else [_grpc(settings, grpc)]
     topics = None if connection is None else load_connection(connection)
-    server = Server(settings, sources, topics, beside)
+    server = Server(settings, sources, topics, protocols)
     if until_eof:
         _end_with_input()
     server.run(partial(_announce, server, tokens))
@@ -221,16 +221,16 @@ def needs_extra() -> ImportError:
     return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
 
 
-def _grpc(settings: ServeSettings, port: int) -> Beside:
+def _grpc(settings: ServeSettings, port: int) -> ServerProtocol:
     try:
-        from kstreams_serve.grpc.server import grpc_beside  # noqa: PLC0415  # needs the extra
+        from kstreams_serve.grpc.server import grpc_protocol  # noqa: PLC0415  # needs the extra
     except ImportError as exc:
         raise ImportError("gRPC needs grpcio: pip install 'kstreams-spark[serve,grpc]'") from exc
 
-    def told(bound: int) -> None:
+    def print_port(bound: int) -> None:
         stderr().print(f"gRPC at port {bound}", soft_wrap=True)
 
-    return grpc_beside(settings, port, told)
+    return grpc_protocol(settings, port, print_port)
 
 
 def _spec(

@@ -25,33 +25,33 @@ class Letter:
 
     Attributes:
         row: The record in the dead-letter topic.
-        said: The failure headers, by their name without the prefix `kstreams-error-`.
-        own: The headers of the original record.
+        failure: The failure headers, by their name without the prefix `kstreams-error-`.
+        headers: The headers of the original record.
         attempts: Number of earlier replays of the record.
     """
 
     row: RawRecord
-    said: Mapping[str, str]
-    own: Headers
+    failure: Mapping[str, str]
+    headers: Headers
     attempts: int
 
     @classmethod
     def of(cls, row: RawRecord) -> Letter:
         """Parse a record of a dead-letter topic; if a header is repeated, its last value counts."""
-        said = {
+        failure = {
             name.removeprefix(_PREFIX): (value or b"").decode("utf-8", "replace")
             for name, value in row.headers
             if name.startswith(_PREFIX)
         }
-        own = tuple(h for h in row.headers if not h[0].startswith(_PREFIX) and h[0] != ATTEMPTS)
+        headers = tuple(h for h in row.headers if not h[0].startswith(_PREFIX) and h[0] != ATTEMPTS)
         tried = [value or b"" for name, value in row.headers if name == ATTEMPTS]
         attempts = int(tried[-1]) if tried and _NUMBER.fullmatch(tried[-1]) else 0
-        return cls(row, said, own, attempts)
+        return cls(row, failure, headers, attempts)
 
     @property
     def topic(self) -> str:
         """The source topic, or the topic that rejected the record; empty without the header."""
-        return self.said.get("topic", "")
+        return self.failure.get("topic", "")
 
     @property
     def partition(self) -> int | None:
@@ -66,7 +66,7 @@ class Letter:
     @property
     def is_cut(self) -> bool:
         """Whether the record was truncated to fit the dead-letter topic."""
-        return "left-out" in self.said
+        return "left-out" in self.failure
 
     @property
     def timestamp(self) -> int:
@@ -75,7 +75,7 @@ class Letter:
         return self.row.timestamp if own is None else own
 
     def _number(self, name: str) -> int | None:
-        text = self.said.get(name, "").encode()
+        text = self.failure.get(name, "").encode()
         return int(text) if _NUMBER.fullmatch(text) else None
 
     def matches(self, wanted: Mapping[str, str]) -> bool:
@@ -83,7 +83,7 @@ class Letter:
 
         `*` matches any text, and `?` one character.
         """
-        return all(fnmatchcase(self.said.get(name, ""), text) for name, text in wanted.items())
+        return all(fnmatchcase(self.failure.get(name, ""), text) for name, text in wanted.items())
 
     def back(
         self, partition: int, key: bytes | None, value: bytes | None, headers: Headers

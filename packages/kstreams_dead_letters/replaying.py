@@ -179,7 +179,7 @@ class _Replay:
                 done.add(letter.row.offset)
             self._redelivery.send([record for _, record in batch], {partition: str(done)})
         for letter, record in batch:
-            self.report.sent[letter.said.get("class", ""), record.topic] += 1
+            self.report.sent[letter.failure.get("class", ""), record.topic] += 1
 
     def _left(self, letter: Letter, done: OffsetRanges) -> str:
         """Return why a letter is not replayed; empty if it is."""
@@ -205,7 +205,7 @@ class _Replay:
         if partition >= count:
             return f"topic {letter.topic!r} has no such partition any more"
         if not letter.is_cut:
-            return letter.back(partition, letter.row.key, letter.row.value, letter.own)
+            return letter.back(partition, letter.row.key, letter.row.value, letter.headers)
         found = self._whole(letter)
         if found is None:
             return "it was cut, and the whole record is gone"

@@ -137,7 +137,7 @@ class FileContents:
                     data.check()
                     problem = safe_text(exc.message, _MAX_PROBLEM_CHARS)
                     _LOG.warning("file %r cannot be read: %s", file.name, problem)
-                    return Scanned(file, 1, (), file.size, problem=_said(problem, exc.hint))
+                    return Scanned(file, 1, (), file.size, problem=_with_hint(problem, exc.hint))
                 data.check()
         except FileChangedError as exc:
             _LOG.info("file %r is left for later: %s", file.name, exc.message)
@@ -203,5 +203,5 @@ def _kept(marks: Iterable[Mark]) -> tuple[tuple[Mark, ...], Mark]:
     return tuple(kept), last
 
 
-def _said(problem: str, hint: str) -> str:
+def _with_hint(problem: str, hint: str) -> str:
     return f"{problem}\nHint: {hint}" if hint else problem

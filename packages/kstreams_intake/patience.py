@@ -32,7 +32,8 @@ class Patience:
     def pause(self, error: KStreamsError) -> float:
         """Return the seconds until the next retry; raise the error after `give_up_after`."""
         now = time.monotonic()
-        self._since = self._since or now
+        if self._since is None:
+            self._since = now
         if now - self._since >= self._longest_s:
             raise error
         pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)

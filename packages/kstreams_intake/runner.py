@@ -165,9 +165,9 @@ class IntakeRunner:
             with receiver:
                 while not self._stop.is_set() and (end is None or time.monotonic() < end):
                     self._step(taking)
-                    self._tell(receiver)
+                    self._send_report(receiver)
         finally:
-            self._tell(receiver)
+            self._send_report(receiver)
 
     def _step(self, taking: Taking) -> None:
         try:
@@ -187,7 +187,7 @@ class IntakeRunner:
         _LOG.warning("intake %s waits %.1f s: %s", self._intake.name, pause, error)
         self._stop.wait(pause)
 
-    def _tell(self, receiver: Receiver) -> None:
+    def _send_report(self, receiver: Receiver) -> None:
         self._report = replace(IntakeReport(), **self._counts, gaps=receiver.gaps)
         if self._on_report is not None:
             self._on_report(self._report)

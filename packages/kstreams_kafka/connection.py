@@ -79,9 +79,12 @@ class AdminConnection:
         self.timeout_s = timeout.total_seconds()
         self.bootstrap = options.get("bootstrap.servers", "(no bootstrap.servers)")
         # Not a method: a client that refers to its owner is not freed with it.
-        said: deque[str] = deque(maxlen=1)
-        self._said = said
-        settings: dict[str, Any] = {**options, "error_cb": lambda error: said.append(error.str())}
+        client_errors: deque[str] = deque(maxlen=1)
+        self._client_errors = client_errors
+        settings: dict[str, Any] = {
+            **options,
+            "error_cb": lambda error: client_errors.append(error.str()),
+        }
         try:
             self.client = AdminClient(settings, logger=ClientLog(options))
         except KafkaException as exc:
@@ -172,8 +175,8 @@ class AdminConnection:
         where = Where(topic=topic)
         if code in _UNREACHABLE:
             self.client.poll(0)  # serves the callback that knows the connection's own error
-            said = self.options.scrub("".join(self._said))
-            text = f"{reason}; {said}" if said else reason
+            client_text = self.options.scrub("".join(self._client_errors))
+            text = f"{reason}; {client_text}" if client_text else reason
             return BrokerUnavailableError(self.bootstrap, text, error.name())
         if code == KafkaError.UNKNOWN_TOPIC_OR_PART and topic is not None:
             return UnknownTopicError(

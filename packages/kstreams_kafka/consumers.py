@@ -50,7 +50,7 @@ class Consumers:
         self._options = options
         self._tuning = dict(tuning or {})
         self._lost = lost
-        self._said: deque[KafkaError] = deque(maxlen=1)
+        self._client_errors: deque[KafkaError] = deque(maxlen=1)
 
     def open(self) -> Consumer:
         """Open a consumer that has no partition yet.
@@ -58,7 +58,7 @@ class Consumers:
         Raises:
             KafkaOptionsError: librdkafka does not know an option or its value.
         """
-        given = {**self._given, "error_cb": self._said.append}
+        given = {**self._given, "error_cb": self._client_errors.append}
         try:
             return Consumer(given, logger=ClientLog(self._options))
         except KafkaException as exc:
@@ -79,7 +79,7 @@ class Consumers:
             return ClientTableConsumer(self.open())
         options, log = ClientOptions(self._given), ClientLog(self._options)
         try:
-            return NativeTableConsumer(found, options, said=self._said, log=log)
+            return NativeTableConsumer(found, options, client_errors=self._client_errors, log=log)
         except KafkaException as exc:
             raise self._refusal(exc) from None  # the cause could show a secret
 
@@ -115,9 +115,11 @@ class Consumers:
 
     def silence(self, reason: str, where: Where | None = None) -> Exception:
         """Return the error for records that did not arrive, with the client's last error."""
-        last = self._said[0] if self._said else None
+        last = self._client_errors[0] if self._client_errors else None
         if last is not None and last.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return self.failure(last, where or Where())
-        said = "" if last is None else self._options.scrub(last.str())
+        client_text = "" if last is None else self._options.scrub(last.str())
         bootstrap = self._options["bootstrap.servers"]
-        return BrokerUnavailableError(bootstrap, f"{reason}; {said}" if said else reason)
+        return BrokerUnavailableError(
+            bootstrap, f"{reason}; {client_text}" if client_text else reason
+        )

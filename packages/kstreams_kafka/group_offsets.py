@@ -45,7 +45,7 @@ def group_offset(
     try:
         while True:
             try:
-                return _ask(consumers, consumer, asked)
+                return _committed_offset(consumers, consumer, asked)
             except (BrokerUnavailableError, KafkaRequestError) as exc:
                 if time.monotonic() > deadline or "AUTHORIZATION" in exc.code:
                     raise
@@ -54,7 +54,9 @@ def group_offset(
         consumer.close()
 
 
-def _ask(consumers: Consumers, consumer: Consumer, asked: list[TopicPartition]) -> int | None:
+def _committed_offset(
+    consumers: Consumers, consumer: Consumer, asked: list[TopicPartition]
+) -> int | None:
     try:
         found = consumer.committed(asked, timeout=_STEP_S)
     except KafkaException as exc:

@@ -41,15 +41,15 @@ def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
         messages: Messages whose headers were not read before: after a failed read, the client
             returns no headers.
     """
-    return [each or () for each in _asked(messages)]
+    return [each or () for each in _decoded_headers(messages)]
 
 
 def headers_column(messages: Sequence[Message]) -> pa.Array:
     """Return the headers of messages as a column of `kstreams.raw_batch.HEADERS_TYPE`."""
-    return headers_array(_asked(messages), check=False)
+    return headers_array(_decoded_headers(messages), check=False)
 
 
-def _asked(messages: Sequence[Message]) -> list[Any]:
+def _decoded_headers(messages: Sequence[Message]) -> list[Any]:
     found: list[Any] = []
     asked = map(_HEADERS, messages)
     while True:

@@ -92,12 +92,12 @@ class ProducerErrors:
         options: The producer's options.
 
     Attributes:
-        said: The client's own last error, which often is the reason of a failure.
+        client_errors: The client's own last error, which often is the reason of a failure.
     """
 
     def __init__(self, options: ClientOptions) -> None:
         self._options = options
-        self.said: deque[KafkaError] = deque(maxlen=1)
+        self.client_errors: deque[KafkaError] = deque(maxlen=1)
 
     def refusal(self, exc: KafkaException) -> KafkaOptionsError:
         """Return the error of options with which no producer can be created."""
@@ -121,10 +121,10 @@ class ProducerErrors:
             )
         if error.code() in _REFUSED:
             return RecordRefusedError(f"Kafka rejected a record: {reason}", code, where=where)
-        said = self._options.scrub("".join(each.str() for each in self.said))
+        client_text = self._options.scrub("".join(each.str() for each in self.client_errors))
         return DeliveryError(
             f"a record was not written to Kafka at {bootstrap}: {reason}"
-            + (f"; {said}" if said else ""),
+            + (f"; {client_text}" if client_text else ""),
             code,
             where=where,
         )
@@ -153,7 +153,7 @@ class ProducerLink:
         given: dict[str, Any] = {**DEFAULTS, **settings, **options}
         given["on_delivery"] = on_delivery
         # Not our method: a client that refers to its owner is not freed with it.
-        given["error_cb"] = errors.said.append
+        given["error_cb"] = errors.client_errors.append
         self._transactional = "transactional.id" in given
         try:
             self.client = Producer(given, logger=ClientLog(options))

@@ -254,7 +254,7 @@ class Publisher:
         if topic not in self._topics:
             self._topics.add(topic)
             if self._producer is not None:
-                self._next = self._asked()
+                self._next = self._next_batch_number()
 
     def _open(self) -> TableProducer:
         """Return the producer; a new producer first reads the next batch's number."""
@@ -266,13 +266,13 @@ class Publisher:
         try:
             steps = producer.transactions()
             self._step(lambda: steps.init(_STEP_S))
-            self._next = self._asked()
+            self._next = self._next_batch_number()
         except BaseException:
             self._abandon()
             raise
         return producer
 
-    def _asked(self) -> int | None:
+    def _next_batch_number(self) -> int | None:
         """Return the number of the next batch from the cluster; None if the cluster lacks it."""
         patience = timedelta(seconds=self._patience_s)
         return group_offset(self._connection, self._name, self._topics, patience=patience)

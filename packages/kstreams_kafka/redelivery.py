@@ -74,7 +74,7 @@ class KafkaRedelivery:
         except KafkaException as exc:
             raise self._errors.refusal(exc) from None  # the cause could show a secret
         producer = self._producer
-        self._asked(lambda: producer.init_transactions(_STEP_S))
+        self._with_typed_errors(lambda: producer.init_transactions(_STEP_S))
         self._consumers = self._of_group("read_committed")
         return self.peek()
 
@@ -110,11 +110,11 @@ class KafkaRedelivery:
             raise TransactionError("the redelivery is not open")
         places = [self._place(partition, text) for partition, text in done.items()]
         self._failed.clear()
-        self._asked(producer.begin_transaction)
+        self._with_typed_errors(producer.begin_transaction)
         try:
             self._write(producer, records)
             self._keep(producer, places)
-            self._asked(lambda: producer.commit_transaction(_STEP_S))
+            self._with_typed_errors(lambda: producer.commit_transaction(_STEP_S))
         except BaseException:
             with suppress(KafkaException):
                 producer.abort_transaction(_STEP_S)
@@ -130,7 +130,9 @@ class KafkaRedelivery:
 
     def _keep(self, producer: Producer, places: list[TopicPartition]) -> None:
         metadata = self._opened().consumer_group_metadata()
-        self._asked(lambda: producer.send_offsets_to_transaction(places, metadata, _STEP_S))
+        self._with_typed_errors(
+            lambda: producer.send_offsets_to_transaction(places, metadata, _STEP_S)
+        )
 
     def close(self) -> None:
         """Close the clients; a second call does nothing."""
@@ -182,7 +184,7 @@ class KafkaRedelivery:
         if error is not None:
             self._failed.append((error, message))
 
-    def _asked(self, call: Callable[[], T]) -> T:
+    def _with_typed_errors(self, call: Callable[[], T]) -> T:
         """Return the result of a client call; raise its failure as a `TransactionError`."""
         try:
             return call()

@@ -73,7 +73,7 @@ class KafkaLimits:
         """
         found = self._known.get(topic)
         if found is None or time.monotonic() > found[1]:
-            found = self._known[topic] = self._asked(topic)
+            found = self._known[topic] = self._requested_limits(topic)
         if found[0] is None:
             raise self._counts.unknown(topic)
         return found[0]
@@ -82,7 +82,7 @@ class KafkaLimits:
         """Clear the cache."""
         self._known.clear()
 
-    def _asked(self, topic: str) -> tuple[TopicLimits | None, float]:
+    def _requested_limits(self, topic: str) -> tuple[TopicLimits | None, float]:
         now = time.monotonic()
         try:
             config = self._counts.admin().describe(topic).config

@@ -21,7 +21,7 @@ Refuse = Callable[[Request, "Problem | KStreamsError"], ASGIApp]
 
 
 def _as_json(request: Request, problem: Problem | KStreamsError) -> ASGIApp:
-    return answer_of(problem, tells=request.scope["role"] >= Role.DATA)
+    return answer_of(problem, shows_details=request.scope["role"] >= Role.DATA)
 
 
 @dataclass(frozen=True)

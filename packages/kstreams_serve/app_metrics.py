@@ -63,7 +63,7 @@ def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
     """
     for state in AppState:
         found["kstreams_app_state"].add(int(state.value == live.state), app=app, state=state.value)
-    found["kstreams_app_heard_timestamp_seconds"].add(live.heard_ms / _MS, app=app)
+    found["kstreams_app_heard_timestamp_seconds"].add(live.written_ms / _MS, app=app)
     found["kstreams_reports_lost"].add(live.lost, app=app)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.views.store_reads import StoreReads
 from kstreams_serve.paging import Row
-from kstreams_serve.pinned_version import Standing
+from kstreams_serve.pinned_version import PinnedStores
 from kstreams_serve.problems import Problem
 from kstreams_serve.queries import Queries, Wanted
 from kstreams_serve.served_app import ServedApp, ServedStore
@@ -25,11 +25,11 @@ class News(Generic[T]):
     """A change of a followed store or key.
 
     Attributes:
-        standing: The store at its new version.
+        pinned: The store at its new version.
         rows: The key's rows, as converted by `Changes(make=...)`; None if each version is followed.
     """
 
-    standing: Standing
+    pinned: PinnedStores
     rows: T | None
 
 
@@ -72,7 +72,7 @@ class Changes(Generic[T]):
         """
         rows: T | None = None
         if self._wanted is None:
-            standing = await self._queries.version(self._app, self._store)
+            pinned = await self._queries.version(self._app, self._store)
         else:
             try:
                 found = await self._queries.keys(self._app, (self._wanted,), NEWEST, self._make)
@@ -80,8 +80,8 @@ class Changes(Generic[T]):
                 if problem.status == 503:  # a partition is being restored
                     return None
                 raise
-            standing, (rows,) = found.standing, found.rows
-        known, self._tag = standing.tag == self._tag, standing.tag
+            pinned, (rows,) = found.pinned, found.rows
+        known, self._tag = pinned.tag == self._tag, pinned.tag
         same = known if rows is None or self._rows is None else rows == self._rows
         self._rows = rows
-        return None if same else News(standing, rows)
+        return None if same else News(pinned, rows)

@@ -17,7 +17,7 @@ from kstreams_serve.served_app import ServedApp, ServedStore
 from kstreams_serve.settings import Limits
 from kstreams_serve.version_parameters import AsOf
 
-__all__ = ("Standing", "stand")
+__all__ = ("PinnedStores", "pinned_stores")
 
 _ATTEMPTS = 20
 _TAG_CHARS = 12
@@ -25,7 +25,7 @@ _KNOWN = 64
 
 
 @dataclass(frozen=True)
-class Standing:
+class PinnedStores:
     """Stores of one query, all at one version.
 
     Attributes:
@@ -85,13 +85,13 @@ def _headers(batch: int | None, wall_ms: int | None) -> Mapping[str, str]:
     return found
 
 
-async def stand(
+async def pinned_stores(
     app: ServedApp,
     stores: Sequence[ServedStore],
     as_of: AsOf,
     limits: Limits,
     partitions: Sequence[int] | None = None,
-) -> Standing:
+) -> PinnedStores:
     """Return stores, all pinned at one version.
 
     Args:
@@ -123,7 +123,7 @@ async def stand(
         at = _common(stores) if version is None and len(stores) > 1 else version
         pins = {name: await store.pin(at, partitions) for name, store in named.items()}
         if len({(pin.epoch, pin.batch) for pin in pins.values()}) == 1:
-            return Standing(named, pins)
+            return PinnedStores(named, pins)
         await app.moved(limits.slice_seconds)
     raise Problem(
         503,

@@ -18,13 +18,13 @@ PROBLEM = "application/problem+json"
 _LONGEST = 2000
 
 
-def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Response:
+def answer_of(problem: Problem | KStreamsError, *, shows_details: bool = False) -> Response:
     """Return the JSON response for a problem.
 
     Args:
         problem: The exception.
-        tells: True if the caller may see the texts of the library's errors, which name locations
-            and may quote stored data; otherwise the response has only the class.
+        shows_details: Whether the response has the texts of the library's errors, which name
+            locations and may quote stored data; otherwise it has only the class of the error.
     """
     status = status_of(problem)
     content: dict[str, object] = {"status": status, "title": HTTPStatus(status).phrase}
@@ -39,7 +39,7 @@ def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Respo
             "hint": text_of(problem.hint),
             "place": text_of(problem.where),
         }
-        if not tells:
+        if not shows_details:
             texts = {
                 "detail": "the request failed",
                 "hint": "a token of the role data shows the reason.",

@@ -15,7 +15,7 @@ from kstreams.views.store_reads import StoreReads
 from kstreams_admin.flat_rows import rows_of_key
 from kstreams_serve.context import Context
 from kstreams_serve.paging import Make, OpenScans, Row, take_page
-from kstreams_serve.pinned_version import Standing, stand
+from kstreams_serve.pinned_version import PinnedStores, pinned_stores
 from kstreams_serve.problems import Problem
 from kstreams_serve.row_query import RowQuery
 from kstreams_serve.served_app import ServedApp, ServedStore
@@ -32,12 +32,12 @@ class Answered(Generic[T]):
     """The result of a query.
 
     Attributes:
-        standing: The stores at the version that was read.
+        pinned: The stores at the version that was read.
         rows: The converted rows: one item per row of a page, or one item per key.
         cursor: The position of the next page; None if there is no next page.
     """
 
-    standing: Standing
+    pinned: PinnedStores
     rows: list[T]
     cursor: str | None = None
 
@@ -70,9 +70,9 @@ class Queries:
         self._scans = OpenScans()
         self._pages = 0
 
-    async def version(self, app: ServedApp, store: ServedStore) -> Standing:
+    async def version(self, app: ServedApp, store: ServedStore) -> PinnedStores:
         """Return the newest version of a store, for an event without rows."""
-        return await stand(app, (store,), NEWEST, self._limits, ())
+        return await pinned_stores(app, (store,), NEWEST, self._limits, ())
 
     async def keys(
         self,
@@ -91,21 +91,21 @@ class Queries:
                 rows of a key (without the key) to a result, and returns its size in bytes too.
 
         Raises:
-            Problem: The request is too large; or see `stand`.
+            Problem: The request is too large; or see `pinned_stores`.
         """
         stores = list({each.store.spec.name: each.store for each in wanted}.values())
         partitions: Sequence[int] | None = None
         if len(stores) == 1:
             of = stores[0].newest.partitions_of
             partitions = sorted({place for each in wanted for place in of(each.key)})
-        standing = await stand(app, stores, as_of, self._limits, partitions)
-        makes = {store.spec.name: make(standing.reads(store.spec.name)) for store in stores}
+        pinned = await pinned_stores(app, stores, as_of, self._limits, partitions)
+        makes = {store.spec.name: make(pinned.reads(store.spec.name)) for store in stores}
         loop = asyncio.get_running_loop()
         begun = breath = loop.time()
         made: list[T] = []
         size = count = 0
         for each in wanted:
-            rows = self._rows(standing, each)
+            rows = self._rows(pinned, each)
             item, item_bytes = makes[each.store.spec.name](rows)
             made.append(item)
             size += item_bytes
@@ -116,10 +116,10 @@ class Queries:
             if now - breath > self._limits.slice_seconds:
                 await asyncio.sleep(0)
                 breath = loop.time()
-        return Answered(standing, made)
+        return Answered(pinned, made)
 
-    def _rows(self, standing: Standing, wanted: Wanted) -> list[Row]:
-        reads = standing.reads(wanted.store.spec.name)
+    def _rows(self, pinned: PinnedStores, wanted: Wanted) -> list[Row]:
+        reads = pinned.reads(wanted.store.spec.name)
         rows = rows_of_key(reads, wanted.key, wanted.times)
         found = list(islice(rows, self._limits.rows + 1))
         if len(found) > self._limits.rows:
@@ -159,28 +159,28 @@ class Queries:
 
         Raises:
             Problem: The version of a cursor is not retained; too many pages are being read; or see
-                `stand`.
+                `pinned_stores`.
         """
         rows = self._scans.take(query.name, query.skip) if query.epoch is not None else None
         with self._one_more():
             try:
-                standing = await stand(app, (store,), query.as_of, self._limits)
+                pinned = await pinned_stores(app, (store,), query.as_of, self._limits)
             except StoreError as exc:
                 if query.epoch is not None and type(exc) is StoreError:
-                    raise _gone() from exc
+                    raise _cursor_expired() from exc
                 raise
-            if query.epoch not in (None, standing.epoch):
-                raise _gone()
-            reads = standing.reads(store.spec.name)
+            if query.epoch not in (None, pinned.epoch):
+                raise _cursor_expired()
+            reads = pinned.reads(store.spec.name)
             if rows is None:
                 rows = query.rows(reads)
             page = await take_page(rows, query.skip, limit, self._limits, make(reads))
         if page.ended:
-            return Answered(standing, page.rows)
-        content = query.after(reads, rows, standing)
+            return Answered(pinned, page.rows)
+        content = query.after(reads, rows, pinned)
         if not content["k"]:
             self._scans.put(query.name, rows)
-        return Answered(standing, page.rows, self._cursors.make(content))
+        return Answered(pinned, page.rows, self._cursors.make(content))
 
     @contextmanager
     def _one_more(self) -> Iterator[None]:
@@ -198,7 +198,7 @@ class Queries:
             self._pages -= 1
 
 
-def _gone() -> Problem:
+def _cursor_expired() -> Problem:
     return Problem(
         410,
         "the version of this cursor is gone; begin with the first page again",

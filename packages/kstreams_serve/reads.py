@@ -14,7 +14,7 @@ from kstreams.state.log.fields import MOST
 from kstreams.views.store_reads import StoreReads
 from kstreams_admin.flat_rows import columns_of, key_serde
 from kstreams_admin.recorded import undecoded
-from kstreams_admin.row_text import RowText, json_text
+from kstreams_admin.row_text import RowText, bytes_of, json_text
 from kstreams_admin.values import exact
 from kstreams_serve.action import Action
 from kstreams_serve.changes import Changes, News
@@ -98,15 +98,15 @@ class Reads:
             (given.whole("from", -MOST, MOST), given.whole("to", -MOST, MOST)),
         )
         found = await self._queries.keys(app, (wanted,), as_of_in(given), _key_rows)
-        standing, (rows,) = found.standing, found.rows
-        headers = {"ETag": f'"{standing.tag}"', **standing.headers}
+        pinned, (rows,) = found.pinned, found.rows
+        headers = {"ETag": f'"{pinned.tag}"', **pinned.headers}
         if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if rows == _NO_ROWS:
             raise Problem(
                 404,
                 f"store {store.spec.name!r} has no rows of the requested key",
-                headers=standing.headers,
+                headers=pinned.headers,
             )
         key = json_text(exact(wanted.key, store.spec.key))
         return text_answer(f'{{"key": {key}, "rows": {rows}{_note(store)}}}', headers)
@@ -122,7 +122,7 @@ class Reads:
         place = (app.name, store.spec.name)
         query = RowQuery.of(given, self._context.cursors, place, self._limits.key_bytes)
         page = await self._queries.page(app, store, query, limit, _page_rows)
-        headers = {"ETag": f'"{page.standing.tag}"', **page.standing.headers}
+        headers = {"ETag": f'"{page.pinned.tag}"', **page.pinned.headers}
         if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         rows, cursor = ", ".join(page.rows), json.dumps(page.cursor)
@@ -211,7 +211,7 @@ def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Res
         f'{json_text(own)[:-1]}, "rows": {rows}}}'
         for own, rows in zip(content, found.rows, strict=True)
     ]
-    return text_answer(f'{{"found": [{", ".join(made)}]}}', found.standing.headers)
+    return text_answer(f'{{"found": [{", ".join(made)}]}}', found.pinned.headers)
 
 
 def _note(store: ServedStore) -> str:
@@ -224,10 +224,10 @@ def _note(store: ServedStore) -> str:
 
 def _event(news: News[str]) -> Event:
     """Return the server-sent event for a change."""
-    batch = news.standing.batch
+    batch = news.pinned.batch
     version = f'{{"version": {"null" if batch is None else batch}'
     rows = "" if news.rows is None else f', "rows": {news.rows}'
-    return Event(news.standing.tag, f"{version}{rows}}}")
+    return Event(news.pinned.tag, f"{version}{rows}}}")
 
 
 def _check_fields(body: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -244,14 +244,14 @@ def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:
 
     def made(rows: list[Row]) -> tuple[str, int]:
         content = json_text([text.row(row, key=False) for row in rows])
-        return content, len(content)
+        return content, bytes_of(content)
 
     return made
 
 
 def _page_rows(reads: StoreReads[Any]) -> Make[str]:
     """Return a function that converts a row to JSON text."""
-    return RowText(reads.spec, key_serde(reads), columns_of(reads)).made
+    return RowText(reads.spec, key_serde(reads), columns_of(reads)).sized_text
 
 
 def _is_known(request: Request, tag: str) -> bool:

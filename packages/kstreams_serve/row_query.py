@@ -18,7 +18,7 @@ from kstreams_admin.flat_rows import key_serde, lies_by_key, rows_looked_at
 from kstreams_serve.cursors import Cursors
 from kstreams_serve.paging import OpenRows
 from kstreams_serve.parameters import Parameters, base64_bytes, key_of
-from kstreams_serve.pinned_version import Standing
+from kstreams_serve.pinned_version import PinnedStores
 from kstreams_serve.problems import Problem
 from kstreams_serve.version_parameters import NEWEST, AsOf, as_of_in
 
@@ -121,7 +121,7 @@ class RowQuery:
         return OpenRows(found, serde.ordered.serialize)
 
     def after(
-        self, reads: StoreReads[Any], rows: OpenRows, standing: Standing
+        self, reads: StoreReads[Any], rows: OpenRows, pinned: PinnedStores
     ) -> dict[str, object]:
         """Return the content of the cursor of the next page."""
         by_key = self._by_key(reads) and rows.last is not None
@@ -129,8 +129,8 @@ class RowQuery:
         return {
             "p": self.place,
             "q": dict(self.choices),
-            "v": version if isinstance(version, str) else standing.batch,
-            "l": standing.epoch,
+            "v": version if isinstance(version, str) else pinned.batch,
+            "l": pinned.epoch,
             "k": b64encode(rows.last or b"").decode() if by_key else "",
             "n": rows.same if by_key else rows.looked,
             "i": self.name,

@@ -42,8 +42,8 @@ __all__ = ("AppSource", "AppTelemetry", "FindSpec", "ServedApp", "ServedStore")
 
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _KEPT = 8
-_SAID_SECONDS = 1.0
-_FAR_TOLD = 10.0
+_FRESH_SECONDS = 1.0
+_FRESH_SECONDS_OF_OBJECTS = 10.0
 _OLDER = 4
 
 _ATTEMPTS = 5
@@ -105,7 +105,7 @@ class ServedStore:
             backend=None,
             partitioner=source.partitioner,
             clock=SystemClock(),
-            beside=True,
+            in_background=True,
             kept=_KEPT if as_of is None else 0,
         )
         return Reader(self.spec, settings)
@@ -227,8 +227,9 @@ class ServedApp:
         self._stores: dict[str, ServedStore] = {}
         self._lock = threading.Lock()
         self._asking = threading.Lock()
-        self._said: tuple[float, list[QueryStatus]] = (-_SAID_SECONDS, [])
-        self._telemetry_seconds = _SAID_SECONDS if source.home.directory is not None else _FAR_TOLD
+        self._statuses: tuple[float, list[QueryStatus]] = (-_FRESH_SECONDS, [])
+        in_directory = source.home.directory is not None
+        self._telemetry_seconds = _FRESH_SECONDS if in_directory else _FRESH_SECONDS_OF_OBJECTS
         self._telemetry: tuple[float, AppTelemetry] = (-self._telemetry_seconds, AppTelemetry())
         self._stop = threading.Event()
         self._changed = asyncio.Event()
@@ -307,11 +308,11 @@ class ServedApp:
             KStreamsError: The checkpoint or the log cannot be read.
         """
         with self._asking:
-            since, found = self._said
-            if time.monotonic() - since >= _SAID_SECONDS:
+            since, found = self._statuses
+            if time.monotonic() - since >= _FRESH_SECONDS:
                 checkpoint = self.checkpoint
                 found = query_statuses(checkpoint, (self._source.log or checkpoint.log).open())
-                self._said = time.monotonic(), found
+                self._statuses = time.monotonic(), found
             return found
 
     def telemetry(self) -> AppTelemetry:

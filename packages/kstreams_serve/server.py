@@ -27,9 +27,9 @@ from kstreams_serve.settings import ServeError, ServeSettings
 from kstreams_serve.streams import Streams
 from kstreams_serve.topic_reads import TopicReads
 
-__all__ = ("Beside", "Server")
+__all__ = ("Server", "ServerProtocol")
 
-Beside = Callable[[Context], AbstractAsyncContextManager[None]]
+ServerProtocol = Callable[[Context], AbstractAsyncContextManager[None]]
 """Returns a context in which another protocol runs as long as the server."""
 
 _SWITCH_SECONDS = 0.0005
@@ -47,7 +47,7 @@ class Server:
         sources: The apps.
         connection: The connection of their topics, if the server measures lag and shows dead
             letters.
-        beside: Other protocols that run in the event loop as long as the server.
+        protocols: Other protocols that run in the event loop as long as the server.
 
     Attributes:
         apps: The apps by name.
@@ -65,10 +65,10 @@ class Server:
         settings: ServeSettings,
         sources: Sequence[AppSource],
         connection: Connection | None = None,
-        beside: Sequence[Beside] = (),
+        protocols: Sequence[ServerProtocol] = (),
     ) -> None:
         self._settings = settings
-        self._beside = beside
+        self._protocols = protocols
         self._begun: Callable[[], object] | None = None
         self.apps: dict[str, ServedApp] = {}
         code: dict[str, tuple[str, ...]] = {}
@@ -115,8 +115,8 @@ class Server:
             self._lag.start()
         try:
             async with AsyncExitStack() as others:
-                for beside in self._beside:
-                    await others.enter_async_context(beside(self.context))
+                for protocol in self._protocols:
+                    await others.enter_async_context(protocol(self.context))
                 if self._begun is not None:
                     self._begun()
                 yield

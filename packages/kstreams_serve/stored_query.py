@@ -12,7 +12,7 @@ from kstreams.state.backend.working import Pair, WorkingStore
 from kstreams.state.cache.times import FixedTimes
 from kstreams_client.wire import Found, encode_found
 from kstreams_serve.parameters import base64_bytes
-from kstreams_serve.pinned_version import Standing
+from kstreams_serve.pinned_version import PinnedStores
 from kstreams_serve.problems import Problem
 from kstreams_serve.served_app import ServedStore
 from kstreams_serve.settings import Limits
@@ -78,7 +78,7 @@ class StoredQuery:
             return Found(pin.batch, times.wall_time, times.stream_time, ended, tuple(pairs))
 
         data = encode_found(pin.read_stored(self.partition, found))
-        return data, Standing({name: store}, {name: pin}).headers
+        return data, PinnedStores({name: store}, {name: pin}).headers
 
     def _check_epoch(self, epoch: str) -> None:
         if self.epoch != epoch:

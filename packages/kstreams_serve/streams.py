@@ -93,14 +93,14 @@ class EventStream:
             return
         gone = asyncio.ensure_future(_gone(receive))
         try:
-            tells = scope["role"] >= Role.DATA
-            await self._send_all(scope["method"], send, gone, tells=tells)
+            shows_details = scope["role"] >= Role.DATA
+            await self._send_all(scope["method"], send, gone, shows_details=shows_details)
         finally:
             gone.cancel()
             self._streams.leave()
 
     async def _send_all(
-        self, method: str, send: Send, gone: asyncio.Future[None], *, tells: bool
+        self, method: str, send: Send, gone: asyncio.Future[None], *, shows_details: bool
     ) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._limits.stream_seconds
@@ -127,7 +127,7 @@ class EventStream:
                 )
                 pulse = not change.done()
             except (Problem, KStreamsError) as exc:
-                data = bytes(answer_of(exc, tells=tells).body)
+                data = bytes(answer_of(exc, shows_details=shows_details).body)
                 body = b"event: problem\ndata: " + data + b"\n\n"
                 await send({"type": "http.response.body", "body": body})
                 return

@@ -41,7 +41,7 @@ class _Looked(tuple[int, ...]):
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LockedReads:
     """The lock and the partitions of the reader, for reads of a `Pinned` version."""
 
     lock: AbstractContextManager[bool]
@@ -197,7 +197,7 @@ class TopicReader(Generic[K, V]):
         with self.lock:
             self._check_open()
             states = {number: copy.state for number, copy in self._copies.items()}
-            held = _Held(self.lock, self.epoch, len(states), self.partitions_of)
+            held = _LockedReads(self.lock, self.epoch, len(states), self.partitions_of)
             return Pinned(held, self.version, self.wall_ms, states, self.spec.name)
 
     def evict(
@@ -254,7 +254,7 @@ class TopicReader(Generic[K, V]):
         self._check_open()
         if self._failure is not None:
             raise self._failure.with_traceback(None)
-        if self._settings.beside and self.recovered():
+        if self._settings.in_background and self.recovered():
             return
         age = None if self._looked_ms is None else steady_ms(_MACHINE) - self._looked_ms
         if age is None or age >= self._settings.max_age_ms or not self.recovered():

@@ -22,7 +22,7 @@ class TopicSettings:
     valid_for_ms: int
     on_error: Literal["fail", "skip"]
     clock: Clock
-    beside: bool = False
+    in_background: bool = False
 
 
 @dataclass(frozen=True)

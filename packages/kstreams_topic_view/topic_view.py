@@ -95,7 +95,7 @@ class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
             to_ms(valid_for),
             on_error,
             clock or SystemClock(),
-            beside=advance_every is not None,
+            in_background=advance_every is not None,
         )
         self._reading = TopicReader(topic, connection, settings)
         super().__init__(self._reading.spec, self._reading)

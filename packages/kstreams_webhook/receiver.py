@@ -82,15 +82,15 @@ class WebhookReceiver(Receiver):
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
         """Reply 204 to the senders."""
-        self._tell(deliveries, None)
+        self._respond(deliveries, None)
 
     def reject(self, delivery: Delivery, reason: str) -> None:
         """Reply 422 with the reason to the sender."""
-        self._tell([delivery], Problem(422, reason))
+        self._respond([delivery], Problem(422, reason))
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
         """Reply 503 to the senders."""
-        self._tell(deliveries, again("the message was not written to the topic"))
+        self._respond(deliveries, again("the message was not written to the topic"))
 
     def close(self) -> None:
         """Reply 503 to the senders of unsettled messages, and stop the server."""
@@ -99,7 +99,7 @@ class WebhookReceiver(Receiver):
         self._thread.join(_END_S)
         self._socket.close()
 
-    def _tell(self, deliveries: Sequence[Delivery], problem: Problem | None) -> None:
+    def _respond(self, deliveries: Sequence[Delivery], problem: Problem | None) -> None:
         receipts = [delivery.receipt for delivery in deliveries]
         self._call(partial(self._inbox.answer, receipts, problem))
 

@@ -26,7 +26,7 @@ from kstreams_protobuf.columns import columns_of
 from kstreams_protobuf.compatibility import check_readable
 from kstreams_protobuf.descriptor_set import message_class, serialized_set
 from kstreams_protobuf.kinds import descriptor_of, field_types
-from kstreams_protobuf.promises import Promises
+from kstreams_protobuf.proto2_checks import Proto2Checks
 from kstreams_protobuf.schema import schema_of
 
 __all__ = ("ProtobufSerde", "descriptor_serde", "protobuf_serde")
@@ -106,7 +106,7 @@ class ProtobufSerde(SchemaSerde[M]):
         "_columns",
         "_message",
         "_parse",
-        "_promises",
+        "_proto2_checks",
         "arrow_type",
         "name",
         "schema",
@@ -120,7 +120,7 @@ class ProtobufSerde(SchemaSerde[M]):
         self.type_token = message
         self._message = message
         self._parse = message.FromString
-        self._promises = Promises.of(descriptor)
+        self._proto2_checks = Proto2Checks.of(descriptor)
         self._columns = columns_of(descriptor)
         self.arrow_type = pa.binary() if self._columns is None else self._columns.type
 
@@ -142,7 +142,7 @@ class ProtobufSerde(SchemaSerde[M]):
         except DecodeError as exc:
             why = "" if self._columns is None else self._columns.why_not(bytes(data))
             raise self._refused(data, why or str(exc)) from exc
-        broken = None if self._promises is None else self._promises.broken(value)
+        broken = None if self._proto2_checks is None else self._proto2_checks.problem_of(value)
         if broken is not None:
             raise self._refused(data, broken)
         return value
@@ -162,7 +162,7 @@ class ProtobufSerde(SchemaSerde[M]):
 
     @override
     def deserialize_many(self, data: pa.Array) -> list[M | None]:
-        if self._promises is not None:
+        if self._proto2_checks is not None:
             return self._one_by_one(data)
         items: list[Any] = objects_of(data)
         parse = self._parse

@@ -134,7 +134,7 @@ def request(
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT_S)
         try:
-            return _asked(settings, place, body, method)
+            return _response(settings, place, body, method)
         except _Again as exc:
             last = str(exc)
     raise _unavailable(settings, f"{last}, {settings.attempts} times")
@@ -144,7 +144,7 @@ class _Again(Exception):  # never leaves
     """A transient failure of a request, after which `request` tries again."""
 
 
-def _asked(
+def _response(
     settings: RegistrySettings, place: str, body: Mapping[str, Any] | None, method: str
 ) -> Any:  # noqa: ANN401  # as above
     data = None if body is None else json.dumps(body).encode()

@@ -117,7 +117,7 @@ def test_report_shows_only_sections_of_measured_parts(part: Scale) -> None:
     assert ("### Cores" in text) == (part.runs is not None)
 
 
-def test_run_on_many_partitions_is_loaded_and_shown(tmp_path: Path) -> None:
+def test_scale_report_shows_saved_run_on_many_partitions(tmp_path: Path) -> None:
     run = ManyPartitions(
         partitions=1_000,
         records=20_000,

@@ -100,7 +100,7 @@ def test_promtool_accepts_rules_and_queries(tmp_path: Path) -> None:
 @needs_promtool
 def test_promtool_accepts_exposed_metrics(tmp_path: Path) -> None:
     committed(tmp_path)
-    with_telemetry(tmp_path, heard_ms=9_000)
+    with_telemetry(tmp_path, written_ms=9_000)
     text = exposition(watched(tmp_path), openmetrics=False)
     ran = subprocess.run(
         ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False

@@ -78,7 +78,7 @@ def test_safe_text_of_safe_text_is_unchanged(text: str) -> None:
 
 
 @given(ANY_TEXT, st.integers(1, 10))
-def test_safe_text_is_no_longer_than_its_limit(text: str, limit: int) -> None:
+def test_safe_text_is_truncated_to_its_limit(text: str, limit: int) -> None:
     for shown in (safe_text(text, limit), safe_end(text, limit), one_line(text, limit)):
         assert len(shown) <= limit
     assert len(repr_of(text, limit)) <= limit

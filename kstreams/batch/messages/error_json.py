@@ -70,7 +70,7 @@ def from_json(data: Mapping[str, Any]) -> KStreamsError:
     error.where = _where(_typed(data["where"], dict))
     for name, value in _typed(data["fields"], dict).items():
         if not name.isidentifier() or name.startswith("_") or hasattr(KStreamsError, name):
-            raise ValueError(f"an error has the invalid field {name!r}")
+            raise ValueError(f"the JSON of an error has the invalid field {name!r}")
         vars(error)[name] = _read(value)
     return error
 

@@ -85,7 +85,7 @@ def partition_counts(
         fixed = _fixed(group, counts)
         inherited = [tasks[above[entry.name]] for entry in group.entries]
         if not (fixed or inherited):  # loops alone lead here
-            inherited = [max(_counts_beside(topology, group, counts))]
+            inherited = [max(_pipeline_counts(topology, group, counts))]
         most = max(fixed.values(), default=0) or max(inherited)
         tasks[group.name] = most
         own = {entry.name: fixed.get(entry.name, most) for entry in group.inputs}
@@ -193,7 +193,7 @@ def _partitioner(entry: Entry) -> Partitioner:
     return entry.topic.partitioner if isinstance(entry, SourceNode) else entry.partitioner
 
 
-def _counts_beside(
+def _pipeline_counts(
     topology: Topology, group: PartitionGroup, counts: Mapping[str, int]
 ) -> Iterator[int]:
     """Yield the partition counts of all source topics of the pipeline that contains a group."""

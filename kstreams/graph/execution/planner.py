@@ -110,7 +110,7 @@ class ExecutionPlanner:
             TopologyError: The node has `execution="columns"` and cannot run by columns; the error
                 names the reason.
         """
-        asked = self._asked(node)
+        asked = self._requested_execution(node)
         if asked == "records":
             return None
         found = self._found(node, punctuated=punctuated)
@@ -122,7 +122,7 @@ class ExecutionPlanner:
 
     def problem(self, node: ProcessorNode) -> str | None:
         """Return the problem of a node that requires but cannot use columns, or None."""
-        if self._asked(node) != "columns":
+        if self._requested_execution(node) != "columns":
             return None
         found = self._found(node, punctuated=False)
         return None if isinstance(found, ColumnProcessor) else f"{_refusal(node, found)}: {_HINT}"
@@ -133,7 +133,7 @@ class ExecutionPlanner:
         If the execution depends on punctuators, which are known only when the app runs, the text
         states the condition.
         """
-        if self._asked(node) == "records":
+        if self._requested_execution(node) == "records":
             return "records (execution='records')"
         found = self._found(node, punctuated=False)
         if not isinstance(found, ColumnProcessor):
@@ -145,13 +145,16 @@ class ExecutionPlanner:
         return f"columns{self._calls(node, found)}"
 
     def _calls(self, node: ProcessorNode, found: ColumnProcessor) -> str:
-        """Return a note for a node by columns that calls a function of `columns` for each row."""
+        """Return a note for `describe()` if a `columns(...)` function is called for each record.
+
+        Empty if the node computes the function by columns.
+        """
         form = self._forms.get(node.name)
         if form is None or form.over_records is None or isinstance(found, RecordColumns):
             return ""
         return f" (the function is called for each record: {self._records.processor(node, form)})"
 
-    def _asked(self, node: ProcessorNode) -> Execution:
+    def _requested_execution(self, node: ProcessorNode) -> Execution:
         """Return the requested execution of a node."""
         form = self._forms.get(node.name)
         return "auto" if form is None else form.execution

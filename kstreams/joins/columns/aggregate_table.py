@@ -78,7 +78,7 @@ class _AggregateTable(ChangesProcessor):
 
 
 class AggregateChanges(_AggregateTable):
-    """Forwards the change of each record, in the order of the records."""
+    """The columnar form of an `AggregateTable` that forwards each change, in record order."""
 
     def _take(self, table: pa.Table, rows: KeyedRows, after: Columns) -> None:
         form, groups = self._states.form, rows.groups
@@ -94,7 +94,11 @@ class AggregateChanges(_AggregateTable):
 
 
 class AggregateRows(_AggregateTable):
-    """Only keeps the states, for joins that look up rows as of the position of each record."""
+    """The columnar form of an `AggregateTable` that only stream-table joins read.
+
+    It forwards nothing. It keeps the state after each record, because a joined record looks up the
+    state as of its own position.
+    """
 
     def init(self, context: BatchContext) -> None:
         """Open the store, and its rows that the joins look up."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Bools, Ints
-from kstreams.joins.columns.join_input import Came
+from kstreams.joins.columns.join_input import JoinInput
 from kstreams.joins.columns.stream_matching import NEVER, Arrivals, Known, Met, final_times, meet
 from kstreams.raw_batch import headers_array
 from kstreams.serde.objects import objects_of
@@ -100,7 +100,7 @@ class BatchJoin:
         tail: The tail of the store.
         setup: The time spans of the join.
         keeps: Whether unmatched records of the left and of the right side are forwarded.
-        came: The records of the batch.
+        inputs: The records of the batch.
         end: The stream time after the batch, ms.
 
     Attributes:
@@ -118,22 +118,26 @@ class BatchJoin:
         tail: JoinTail,
         setup: Setup,
         keeps: tuple[bool, bool],
-        came: Came,
+        inputs: JoinInput,
         end: int,
     ) -> None:
         self._rows, self._columns, self.setup = rows, columns, setup
-        self._came, self._tail, self._end = came, tail, end
+        self._inputs, self._tail, self._end = inputs, tail, end
         self._clocks = rows.clocks()
-        self._beside = tail.beside()
-        self._own = np.flatnonzero(came.codes >= 0)
-        self.arrivals = Arrivals.of(came.sides, came.codes, came.times, came.stream, self._clocks)
+        self._row_limits = tail.row_limits()
+        self._own = np.flatnonzero(inputs.codes >= 0)
+        self.arrivals = Arrivals.of(
+            inputs.sides, inputs.codes, inputs.times, inputs.stream, self._clocks
+        )
         self._kept = np.array(keeps)
         self._keeps = keeps
 
     def run(self) -> Outcome:
         """Join the batch, and return the results."""
-        came, own, end = self._came, self._own, self._end
-        due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
+        inputs, own, end = self._inputs, self._own, self._end
+        due = (
+            self._columns.take_open(end) if self._row_limits.has_rows and any(self._keeps) else None
+        )
         keys, codes = self._all_keys(due)
         stored = self._read(keys, due, codes)
         there = np.flatnonzero(~self._is_gone(stored.sides[stored.elements.rows], stored.elements))
@@ -143,22 +147,22 @@ class BatchJoin:
         count, rows = len(before.times), len(there)
         known = Known(
             np.concatenate(
-                (stored.sides[stored.elements.rows[there]], near.elements.sides, came.sides[own])
+                (stored.sides[stored.elements.rows[there]], near.elements.sides, inputs.sides[own])
             ),
             np.concatenate(
-                (stored.codes[stored.elements.rows[there]], near.codes, came.codes[own])
+                (stored.codes[stored.elements.rows[there]], near.codes, inputs.codes[own])
             ),
-            np.concatenate((before.times, came.times[own])),
+            np.concatenate((before.times, inputs.times[own])),
             np.concatenate((np.full(count, -1), own)),
             np.concatenate((before.fates == WAITING, np.zeros(len(own), bool))),
         )
         met = self.meet(known)
         settled = met.settled < NEVER
-        paired = np.zeros(len(came.codes), bool)
+        paired = np.zeros(len(inputs.codes), bool)
         paired[met.places] = True
         alone, waits, remembered, late = self._fates(paired[own])
         waits &= ~settled[count:]
-        closes = came.times[own] + self._delays(came.sides[own])
+        closes = inputs.times[own] + self._delays(inputs.sides[own])
         fresh = np.flatnonzero(waits & (closes < end))
         old, old_closes, old_headers = self._due(due, codes, stored, there, met)
         ended = near.ends & ~settled[rows:count]
@@ -187,8 +191,8 @@ class BatchJoin:
         The masks select records that are forwarded unmatched now, wait for a partner, and are
         stored. `paired` is the mask of the batch's records that have a partner.
         """
-        came, own, setup = self._came, self._own, self.setup
-        sides, times, stream = came.sides[own], came.times[own], came.stream[own]
+        inputs, own, setup = self._inputs, self._own, self.setup
+        sides, times, stream = inputs.sides[own], inputs.times[own], inputs.stream[own]
         kept = self._kept[sides] & ~paired
         final = times < final_times(stream, sides, setup, self._clocks)
         recent = times >= self.arrivals.newest_of(sides, own) - setup.memory
@@ -231,7 +235,7 @@ class BatchJoin:
         `due` contains the stored waiting records whose window closes in this batch, or is None. The
         key number of a record is the index of its key in the returned keys.
         """
-        stored = self._came.keys.stored
+        stored = self._inputs.keys.stored
         if due is None or not due.keys:
             return stored, np.zeros(0, np.int64)
         both = pa.concat_arrays([stored, pa.array(due.keys, pa.binary())]).dictionary_encode()
@@ -242,13 +246,13 @@ class BatchJoin:
 
         `keys` and `codes` are the two results of `_all_keys(due)`.
         """
-        came, setup, own, width = self._came, self.setup, self._own, self.setup.width
-        if not self._beside.has_rows:
+        inputs, setup, own, width = self._inputs, self.setup, self._own, self.setup.width
+        if not self._row_limits.has_rows:
             own = own[:0]
-        others = 1 - came.sides[own] if self.sides == 2 else came.sides[own]
-        times = came.times[own]
+        others = 1 - inputs.sides[own] if self.sides == 2 else inputs.sides[own]
+        times = inputs.times[own]
         memory = self.arrivals.newest_of(others, own) - setup.memory
-        newest = np.array(self._beside[:2])
+        newest = np.array(self._row_limits[:2])
         firsts = np.maximum(times - np.where(others, setup.before, setup.after), memory) // width
         ahead = times + np.where(others, setup.after, setup.before)
         lasts = np.minimum(ahead, newest[others]) // width
@@ -256,7 +260,7 @@ class BatchJoin:
         parts = [(none, none, none)]
         for step in range(int((lasts - firsts).max(initial=-1)) + 1):
             some = firsts + step <= lasts
-            parts.append((others[some], firsts[some] + step, came.codes[own][some]))
+            parts.append((others[some], firsts[some] + step, inputs.codes[own][some]))
         if due is not None and len(codes):
             parts.append((due.sides, due.times // width, codes))
         sides, buckets, all_codes = map(np.concatenate, zip(*parts, strict=True))
@@ -315,7 +319,7 @@ class BatchJoin:
         count = int(ended.sum())
         tail = [b""] * count if waited is None else objects_of(waited.filter(pa.array(ended)))
         known = headers_array([read_headers(data) for data in (*old, *tail)])
-        return pa.concat_arrays([known, self._came.headers(fresh)])
+        return pa.concat_arrays([known, self._inputs.headers(fresh)])
 
     def _settle(self, stored: Stored, there: Ints, settled: Bools) -> None:
         """Mark the `settled` records of `there` as matched, except in rows that have expired.
@@ -356,20 +360,20 @@ class BatchJoin:
             waits: The mask of the batch's records that wait for a partner.
             clocks: The join's `Clocks` after the batch.
         """
-        came, own = self._came, self._own
+        inputs, own = self._inputs, self._own
         numbers = np.cumsum(remembered) - 1 + self._clocks.number
-        lasting = self._tail.lasting(came.sides[own], came.times[own], waits, clocks)
+        lasting = self._tail.lasting(inputs.sides[own], inputs.times[own], waits, clocks)
         places = np.flatnonzero(remembered & lasting)
-        places = places[np.argsort(came.sides[own[places]], kind="stable")]
+        places = places[np.argsort(inputs.sides[own[places]], kind="stable")]
         rows = own[places]
         fresh = Elements(
-            came.sides[rows],
-            came.keys.stored.take(pa.array(came.codes[rows])),
-            came.times[rows],
+            inputs.sides[rows],
+            inputs.keys.stored.take(pa.array(inputs.codes[rows])),
+            inputs.times[rows],
             numbers[places],
             waits[places].astype(np.int64),
-            came.value_bytes(rows),
-            came.header_bytes(rows, waits[places]),
+            inputs.value_bytes(rows),
+            inputs.header_bytes(rows, waits[places]),
         )
         partnered = np.zeros(len(tail.elements), bool)
         partnered[near.places[settled & (near.elements.fates == WAITING)]] = True

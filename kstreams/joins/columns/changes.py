@@ -21,7 +21,7 @@ from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
-from kstreams.serde.held_objects import HeldObjects, parts_of
+from kstreams.serde.object_columns import ObjectColumns, lazy_parts
 from kstreams.serde.objects import object_column, objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Row
@@ -57,7 +57,7 @@ class Changes(NamedTuple):
     def of(cls, table: pa.Table) -> Changes:
         """Return the changes in a forwarded table, whose values are changes."""
         values = table.column("value")
-        parts = parts_of(values)
+        parts = lazy_parts(values)
         if parts is None:
             changes: list[Change[Any]] = objects_of(values)
             parts = [change.new for change in changes], [change.old for change in changes]
@@ -65,7 +65,7 @@ class Changes(NamedTuple):
         return cls(keys, parts[0], parts[1], table.column("timestamp").to_numpy())
 
     @classmethod
-    def joined(cls, some: Sequence[Changes], held: HeldObjects) -> Changes:
+    def joined(cls, some: Sequence[Changes], held: ObjectColumns) -> Changes:
         """Concatenate changes.
 
         Args:
@@ -74,7 +74,7 @@ class Changes(NamedTuple):
         """
         if len(some) == 1:
             return some[0]
-        keys = held.joined([each.keys for each in some])
+        keys = held.concatenated([each.keys for each in some])
         news = list(chain.from_iterable(each.news for each in some))
         olds = list(chain.from_iterable(each.olds for each in some))
         return cls(keys, news, olds, np.concatenate([_NO_TIMES, *(each.times for each in some)]))
@@ -132,9 +132,9 @@ class ChangesProcessor(ColumnProcessor):
         return True
 
     def init(self, context: BatchContext) -> None:
-        """Create `HeldObjects` for the batch's values that have no Arrow type."""
+        """Create `ObjectColumns` for the batch's values that have no Arrow type."""
         super().init(context)
-        self._objects = HeldObjects()
+        self._objects = ObjectColumns()
 
     def advance(self, stream_time_ms: int) -> None:
         """Release the batch's objects that have no Arrow type."""
@@ -146,7 +146,7 @@ class ChangesProcessor(ColumnProcessor):
 
     def _forward(self, table: pa.Table, news: list[Any], olds: list[Any]) -> None:
         """Forward a table, with changes of these new and old values as its values."""
-        self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
+        self.context.forward(replaced(table, value=self._objects.lazy_column(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
         """Return a table with its keys decoded to the `arrow_type` of the source's key serde."""

@@ -10,13 +10,13 @@ import pyarrow as pa
 from kstreams.joins.columns.changes import Changes
 from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.serde.base import Serde
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.serde.objects import object_column, objects_of
 
 __all__ = ("ends_of",)
 
 
-def ends_of(some: Sequence[Changes], key: Serde[Any], held: HeldObjects) -> Changes:
+def ends_of(some: Sequence[Changes], key: Serde[Any], held: ObjectColumns) -> Changes:
     """Return one change per key: its first old value, its last new value and its last time.
 
     The changes are in the order in which their keys first occurred.

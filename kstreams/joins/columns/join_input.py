@@ -14,13 +14,13 @@ from kstreams.processors.columns import PLACE, STREAM_TIME, ColumnSource
 from kstreams.raw_batch import HEADERS_TYPE, headers_of
 from kstreams.state.stores.join.coding import write_headers
 
-__all__ = ("NO_KEY", "NO_VALUE", "Came")
+__all__ = ("NO_KEY", "NO_VALUE", "JoinInput")
 
 NO_KEY, NO_VALUE = -1, -2
 """The codes of records without a key (but with a value), and of records without a value."""
 
 
-class Came:
+class JoinInput:
     """The records of both inputs in a batch, ordered by batch position.
 
     Args:
@@ -60,7 +60,7 @@ class Came:
         self.codes: Ints = codes[self._order]
 
     @classmethod
-    def none(cls, sources: tuple[ColumnSource, ColumnSource]) -> Came:
+    def none(cls, sources: tuple[ColumnSource, ColumnSource]) -> JoinInput:
         """Return an instance without records."""
         kinds = {
             "key": pa.binary(),

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.joins.columns.batch_join import Outcome
-from kstreams.joins.columns.join_input import NO_KEY, Came
+from kstreams.joins.columns.join_input import NO_KEY, JoinInput
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.each_row import each_row
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 
 __all__ = ("ended_results", "results_of")
 
@@ -24,11 +24,11 @@ _EXPIRED, _OWN = 0, 1
 
 
 def results_of(
-    came: Came,
+    inputs: JoinInput,
     outcome: Outcome,
     joiner: Joiner[Any, Any, Any, Any],
     sources: tuple[ColumnSource, ColumnSource],
-    held: HeldObjects,
+    held: ObjectColumns,
 ) -> pa.Table | None:
     """Return the results of a batch in the order of the records that cause them.
 
@@ -36,7 +36,7 @@ def results_of(
     Returns None if there is no result.
 
     Args:
-        came: The records of the batch.
+        inputs: The records of the batch.
         outcome: The outcome of the join.
         joiner: Creates results.
         sources: The inputs of the records.
@@ -44,9 +44,9 @@ def results_of(
     """
     known, met = outcome.known, outcome.met
     count = len(outcome.elements.times)
-    nulls = np.flatnonzero((came.codes == NO_KEY) & _kept(joiner)[came.sides])
-    null_sides = came.sides[nulls]
-    whens = np.searchsorted(came.stream, outcome.closes, "right")
+    nulls = np.flatnonzero((inputs.codes == NO_KEY) & _kept(joiner)[inputs.sides])
+    null_sides = inputs.sides[nulls]
+    whens = np.searchsorted(inputs.stream, outcome.closes, "right")
     alone, closed = outcome.alone, outcome.closed
     numbers = np.concatenate((outcome.elements.numbers, _after(outcome, known.places[count:])))
     none = np.zeros(len(alone) + len(nulls), np.int64)
@@ -84,10 +84,10 @@ def results_of(
         for side, pairs in ((0, met.left), (1, met.right))
     ]
     codes = np.append(np.concatenate((known.codes, np.full(len(nulls), _NONE))), _NONE)
-    times = np.concatenate((known.times, came.times[nulls]))
+    times = np.concatenate((known.times, inputs.times[nulls]))
     own = np.maximum(sides[0], sides[1])
     rows = rows[order]
-    headers = pa.concat_arrays([came.headers(own_rows), outcome.headers])
+    headers = pa.concat_arrays([inputs.headers(own_rows), outcome.headers])
     stamps = np.maximum(times[sides[0]], times[sides[1]])
     stamps = np.where(np.minimum(sides[0], sides[1]) == _NONE, times[own], stamps)
     all_keys = sources[0].key.ordered.to_arrow(outcome.keys)
@@ -97,10 +97,10 @@ def results_of(
             "key": all_keys.take(pa.array(np.maximum(of_keys, 0), mask=of_keys == _NONE)),
             "timestamp": pa.array(stamps),
             "headers": headers.take(pa.array(order)),
-            STREAM_TIME: pa.array(came.stream[rows]),
+            STREAM_TIME: pa.array(inputs.stream[rows]),
         }
     )
-    values = _Values(came, outcome, nulls, sources)
+    values = _Values(inputs, outcome, nulls, sources)
     results = each_row(joiner.function, table, *(values.of(places) for places in sides))
     return table.append_column("value", held.column(results))
 
@@ -109,7 +109,7 @@ def ended_results(
     outcome: Outcome,
     joiner: Joiner[Any, Any, Any, Any],
     sources: tuple[ColumnSource, ColumnSource],
-    held: HeldObjects,
+    held: ObjectColumns,
 ) -> pa.Table | None:
     """Return the results of windows that close without a new record, in closing order.
 
@@ -125,7 +125,7 @@ def ended_results(
     headers = outcome.headers.take(pa.array(order))
     times = pa.array(known.times[closed])
     table = pa.table({"key": keys, "timestamp": times, "headers": headers})
-    values = _Values(Came.none(sources), outcome, closed[:0], sources)
+    values = _Values(JoinInput.none(sources), outcome, closed[:0], sources)
     sides = known.sides[closed]
     arguments = (values.of(np.where(sides == side, closed, _NONE)) for side in (0, 1))
     return table.append_column("value", held.column(each_row(joiner.function, table, *arguments)))
@@ -137,20 +137,20 @@ class _Values:
     The first indexes are those of `Outcome.known`; the records with null keys follow.
 
     Args:
-        came: The records of the batch.
+        inputs: The records of the batch.
         outcome: The outcome of the join.
-        nulls: The row numbers, in `came`, of the records with null keys.
+        nulls: The row numbers, in `inputs`, of the records with null keys.
         sources: The inputs of the records.
     """
 
     def __init__(
         self,
-        came: Came,
+        inputs: JoinInput,
         outcome: Outcome,
         nulls: Ints,
         sources: tuple[ColumnSource, ColumnSource],
     ) -> None:
-        self._came = came
+        self._inputs = inputs
         self._outcome = outcome
         self._rows = np.concatenate((outcome.known.places, nulls))
         self._sources = sources
@@ -162,7 +162,7 @@ class _Values:
         count = len(self._outcome.elements.times)
         fresh = np.flatnonzero(wanted >= count)
         if len(fresh):
-            found[fresh] = self._came.objects(self._rows[wanted[fresh]])
+            found[fresh] = self._inputs.objects(self._rows[wanted[fresh]])
         old = np.flatnonzero((wanted >= 0) & (wanted < count))
         sides = self._outcome.known.sides[wanted[old]]
         for side in (0, 1):

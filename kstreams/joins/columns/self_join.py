@@ -7,7 +7,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from kstreams.joins.columns.batch_join import BatchJoin
-from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, Came
+from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, JoinInput
 from kstreams.joins.columns.pair_results import results_of
 from kstreams.joins.columns.remembering import RemembersStreams
 from kstreams.joins.columns.stream_matching import Known, Met, meet_itself
@@ -30,16 +30,16 @@ class SelfJoinColumns(RemembersStreams):
 
     def process_batch(self, table: pa.Table) -> None:
         """Join the records of a batch, in the order of their positions."""
-        came = Came([table, table.slice(0, 0)], self._sources)
+        inputs = JoinInput([table, table.slice(0, 0)], self._sources)
         for reason, code in (("null-value", NO_VALUE), ("null-key", NO_KEY)):
-            count = int((came.codes == code).sum())
+            count = int((inputs.codes == code).sum())
             if count:
                 self.context.drop(reason, count)
         tools = self._rows, self._columns, self._tail, self._setup
-        outcome = _SelfBatch(*tools, (False, False), came, int(came.stream[-1])).run()
+        outcome = _SelfBatch(*tools, (False, False), inputs, int(inputs.stream[-1])).run()
         if outcome.late:
             self.context.drop("late", outcome.late)
-        results = results_of(came, outcome, self._joiner, self._sources, self.held)
+        results = results_of(inputs, outcome, self._joiner, self._sources, self.held)
         if results is not None:
             self.context.forward(results)
 

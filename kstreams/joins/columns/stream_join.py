@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kstreams.joins.columns.batch_join import BatchJoin, Outcome
-from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, Came
+from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, JoinInput
 from kstreams.joins.columns.pair_results import ended_results, results_of
 from kstreams.joins.columns.remembering import RemembersStreams
 from kstreams.processors.columns import ColumnJoinProcessor
@@ -46,29 +46,29 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             parts.clear()
         if len(tables) == 1:
             tables.insert(1 - sides[0], tables[0].slice(0, 0))
-        came = Came(tables, self._sources)
-        self._drop(came)
-        outcome = self._run(came, int(came.stream[-1]))
+        inputs = JoinInput(tables, self._sources)
+        self._drop(inputs)
+        outcome = self._run(inputs, int(inputs.stream[-1]))
         if outcome.late:
             self.context.drop("late", outcome.late)
-        results = results_of(came, outcome, self._joiner, self._sources, self.held)
+        results = results_of(inputs, outcome, self._joiner, self._sources, self.held)
         if results is not None:
             self.context.forward(results)
 
-    def _run(self, came: Came, end: int) -> Outcome:
+    def _run(self, inputs: JoinInput, end: int) -> Outcome:
         """Join records, and close windows up to the stream time `end`, ms."""
         tools = self._rows, self._columns, self._tail
-        return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
+        return BatchJoin(*tools, self._setup, self._keeps, inputs, end).run()
 
-    def _drop(self, came: Came) -> None:
+    def _drop(self, inputs: JoinInput) -> None:
         """Count the dropped records: those without a value, and those without a key.
 
         A record without a key is not dropped if the join forwards unmatched records of its side.
         """
-        no_value = int((came.codes == NO_VALUE).sum())
+        no_value = int((inputs.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)
-        no_key = came.sides[came.codes == NO_KEY]
+        no_key = inputs.sides[inputs.codes == NO_KEY]
         dropped = sum(int((no_key == side).sum()) for side in (0, 1) if not self._keeps[side])
         if dropped:
             self.context.drop("null-key", dropped)
@@ -93,7 +93,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
 
     def _close(self, now: int) -> None:
         """Forward unmatched records whose join window has closed at a stream time, ms."""
-        outcome = self._run(Came.none(self._sources), now)
+        outcome = self._run(JoinInput.none(self._sources), now)
         results = ended_results(outcome, self._joiner, self._sources, self.held)
         if results is not None:
             self.context.forward(results)

@@ -14,7 +14,7 @@ from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import TableRows
 from kstreams.processors.columns import ColumnJoinProcessor
 from kstreams.processors.context import BatchContext
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_columns import PresentColumns
 
@@ -52,7 +52,7 @@ class TableJoinColumns(ColumnJoinProcessor):
     def init(self, context: BatchContext) -> None:
         """Open both tables and the store of results."""
         super().init(context)
-        self._held = HeldObjects()
+        self._held = ObjectColumns()
         self._read = [table.open_many(context) for table in self._tables]
         self._results: PresentColumns | None = None
         if self._spec is not None:
@@ -91,5 +91,5 @@ class TableJoinColumns(ColumnJoinProcessor):
         if self._results is not None:
             rows = put_rows(self._results, meeting.keys, news, meeting.times.tolist())
             olds, _ = parted(rows)
-        values = self._held.made(Change, news, olds)
+        values = self._held.lazy_column(Change, news, olds)
         self.context.forward(table.append_column("value", values))

@@ -16,7 +16,7 @@ from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.joins.columns.row_history import RowHistory
 from kstreams.joins.table_rows import RowsOf
 from kstreams.processors.columns import PLACE, STREAM_TIME
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.serde.objects import object_column, objects_of
 from kstreams.state.stores.table_access import Row
 
@@ -94,7 +94,7 @@ class TableMeeting:
     order: dict[str, Ints]
 
     @classmethod
-    def of(cls, left: TableSide, right: TableSide, held: HeldObjects) -> TableMeeting:
+    def of(cls, left: TableSide, right: TableSide, held: ObjectColumns) -> TableMeeting:
         """Match all buffered changes with their partners; left changes come first.
 
         Args:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.joins.columns.changes import Changes
-from kstreams.joins.foreign.foreign_answers import Came, Changed, ForeignAnswers
+from kstreams.joins.foreign.foreign_answers import ArrivedRows, Changed, ForeignAnswers
 from kstreams.joins.foreign.foreign_messages import ENTER, LEAVE, MOVE, opened_many
 from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
@@ -50,9 +50,9 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         """Open the stores."""
         super().init(context)
         self._rows = SubscriptionRows.of(context.store(self._entered))
-        self._came: dict[bytes, int] = {}
-        self._answers = self._make_answers(context, self._rows, self._came)
-        self._take: Callable[[Came | list[Changed]], None] = context.hold(self._send)
+        self._arrival_times: dict[bytes, int] = {}
+        self._answers = self._make_answers(context, self._rows, self._arrival_times)
+        self._take: Callable[[ArrivedRows | list[Changed]], None] = context.hold(self._send)
 
     def take_left(self, table: pa.Table) -> None:
         """Store or delete left rows, and buffer them for the end of the batch."""
@@ -66,8 +66,8 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         kept = zip(values, stays, strict=True)
         self._rows.put_many(rows, [value if stay else None for value, stay in kept])
         known = self._source.key.deserialize_many(keys.dictionary)
-        came = Came(known, says, objects_of(keys.indices), prefixes, rows, values, times)
-        self._take(came if all(stays) else came.kept([each != LEAVE for each in says]))
+        arrived = ArrivedRows(known, says, objects_of(keys.indices), prefixes, rows, values, times)
+        self._take(arrived if all(stays) else arrived.kept([each != LEAVE for each in says]))
 
     def take_right(self, table: pa.Table) -> None:
         """Buffer changed right rows for the end of the batch."""
@@ -77,15 +77,17 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
     def join(self) -> None:
         """Do nothing: responses are sent at the end of the batch."""
 
-    def _send(self, items: Sequence[Came | list[Changed]]) -> None:
-        came, changed = Came(), []
+    def _send(self, items: Sequence[ArrivedRows | list[Changed]]) -> None:
+        arrived, changed = ArrivedRows(), []
         for item in items:
-            if isinstance(item, Came):
-                came.add(item)
+            if isinstance(item, ArrivedRows):
+                arrived.add(item)
             else:
                 changed += item
         if changed:
-            stays = zip(came.row, came.time, came.says, strict=True)
-            self._came.update((row, time) for row, time, says in stays if says in (ENTER, MOVE))
-        self._answers.send(came, changed)
-        self._came.clear()
+            stays = zip(arrived.row, arrived.time, arrived.says, strict=True)
+            self._arrival_times.update(
+                (row, time) for row, time, says in stays if says in (ENTER, MOVE)
+            )
+        self._answers.send(arrived, changed)
+        self._arrival_times.clear()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kstreams.joins.change import Change
 from kstreams.joins.encoded_output import encoded_context
 from kstreams.joins.foreign.answer_columns import ForeignAnswerColumns
-from kstreams.joins.foreign.foreign_answers import Came, Changed, ForeignAnswers
+from kstreams.joins.foreign.foreign_answers import ArrivedRows, Changed, ForeignAnswers
 from kstreams.joins.foreign.foreign_messages import ENTER, LEAVE_RESULT, MOVE, opened
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
@@ -75,14 +75,14 @@ class ForeignAnswer:
         self,
         context: ProcessorContext[Any, Any] | BatchContext,
         rows: SubscriptionRows,
-        came: dict[bytes, int],
+        arrival_times: dict[bytes, int],
     ) -> ForeignAnswers:
         """Create the object that joins rows and sends responses.
 
         Args:
             context: The context of a processor.
             rows: The rows of the subscription store.
-            came: The row keys of the left rows that arrived in a batch, with their times.
+            arrival_times: The times of the left rows that arrived in a batch, by row key.
         """
         return ForeignAnswers(
             self.joiner,
@@ -92,7 +92,7 @@ class ForeignAnswer:
             context=encoded_context(context),
             rows=rows,
             rights=self.right.open_many(context),
-            came=came,
+            arrival_times=arrival_times,
         )
 
 
@@ -105,36 +105,38 @@ class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
     def init(self, context: ProcessorContext[Any, Any]) -> None:
         super().init(context)
         self._rows = SubscriptionRows.of(context.store(self._stage.entered))
-        self._came: dict[bytes, int] = {}
-        self._answers = self._stage.answers(context, self._rows, self._came)
+        self._arrival_times: dict[bytes, int] = {}
+        self._answers = self._stage.answers(context, self._rows, self._arrival_times)
         if encoded_context(context).may_skip:
-            self._take: Callable[[Came | Changed], None] = lambda item: self._send((item,))
+            self._take: Callable[[ArrivedRows | Changed], None] = lambda item: self._send((item,))
         else:
             self._take = context.hold(self._send)
-        self._at_end = context.hold(lambda _: self._came.clear())  # after the earlier held calls
+        self._at_end = context.hold(
+            lambda _: self._arrival_times.clear()
+        )  # after the earlier held calls
 
     def process_left(self, record: Record[Any, bytes]) -> None:
         """Store or delete a left row, and join it."""
         says, prefix, row, value = opened(record.value)
-        came = says in (ENTER, MOVE)
-        self._rows.put(row, value if came else None)
-        if came or says == LEAVE_RESULT:
+        has_arrived = says in (ENTER, MOVE)
+        self._rows.put(row, value if has_arrived else None)
+        if has_arrived or says == LEAVE_RESULT:
             self._take(
-                Came([record.key], [says], [0], [prefix], [row], [value], [record.timestamp])
+                ArrivedRows([record.key], [says], [0], [prefix], [row], [value], [record.timestamp])
             )
-        if came:
-            if not self._came:
+        if has_arrived:
+            if not self._arrival_times:
                 self._at_end(None)
-            self._came[row] = record.timestamp
+            self._arrival_times[row] = record.timestamp
 
     def process_right(self, record: Record[Any, Change[Any]]) -> None:
         """Join a changed right row with all left rows that refer to it."""
         if record.value.latest:
             self._take(Changed(record.key, record.value.new, record.timestamp))
 
-    def _send(self, items: Sequence[Came | Changed]) -> None:
-        came = Came()
+    def _send(self, items: Sequence[ArrivedRows | Changed]) -> None:
+        arrived = ArrivedRows()
         for item in items:
-            if isinstance(item, Came):
-                came.add(item)
-        self._answers.send(came, [item for item in items if isinstance(item, Changed)])
+            if isinstance(item, ArrivedRows):
+                arrived.add(item)
+        self._answers.send(arrived, [item for item in items if isinstance(item, Changed)])

@@ -21,7 +21,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.objects import object_column
 from kstreams.state.stores.subscription.rows import SubscriptionRows
 
-__all__ = ("Came", "Changed", "ForeignAnswers")
+__all__ = ("ArrivedRows", "Changed", "ForeignAnswers")
 
 _AT_ONCE = 8_192
 _BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -32,7 +32,7 @@ a change to which many left rows refer.
 
 
 @dataclass
-class Came:
+class ArrivedRows:
     """Left rows that have subscribed to a foreign key, or whose results are deleted, as columns.
 
     Attributes:
@@ -53,7 +53,7 @@ class Came:
     value: list[bytes] = field(default_factory=list)
     time: list[int] = field(default_factory=list)
 
-    def add(self, other: Came) -> None:
+    def add(self, other: ArrivedRows) -> None:
         """Append other left rows."""
         count = len(self.keys)
         self.keys += other.keys
@@ -64,15 +64,17 @@ class Came:
         self.value += other.value
         self.time += other.time
 
-    def kept(self, keep: Sequence[bool]) -> Came:
+    def kept(self, keep: Sequence[bool]) -> ArrivedRows:
         """Return the left rows for which `keep` is true."""
-        return Came(self.keys, *(list[Any](compress(column, keep)) for column in self._columns))
+        return ArrivedRows(
+            self.keys, *(list[Any](compress(column, keep)) for column in self._columns)
+        )
 
-    def pieces(self) -> Iterator[Came]:
+    def pieces(self) -> Iterator[ArrivedRows]:
         """Yield the left rows in batches of at most 8,192."""
         for start in range(0, len(self.row), _AT_ONCE):
             piece = slice(start, start + _AT_ONCE)
-            yield Came(self.keys, *(list[Any](column[piece]) for column in self._columns))
+            yield ArrivedRows(self.keys, *(list[Any](column[piece]) for column in self._columns))
 
     @property
     def _columns(self) -> tuple[list[Any], ...]:
@@ -98,7 +100,7 @@ class ForeignAnswers:
         context: The context that sends responses.
         rows: The subscription store.
         rights: The reader of the right table.
-        came: The row keys of the left rows that arrived in this batch, with their times.
+        arrival_times: The times of the left rows that arrived in this batch, by row key.
     """
 
     def __init__(
@@ -111,7 +113,7 @@ class ForeignAnswers:
         context: EncodedContext,
         rows: SubscriptionRows,
         rights: RowsOf,
-        came: Mapping[bytes, int],
+        arrival_times: Mapping[bytes, int],
     ) -> None:
         self._inner = joiner.how == "inner"
         self._function = joiner.function
@@ -121,13 +123,13 @@ class ForeignAnswers:
         self._context = context
         self._rows = rows
         self._rights = rights
-        self._came = came
+        self._arrival_times = arrival_times
 
-    def send(self, came: Came, changed: Sequence[Changed]) -> None:
+    def send(self, arrived: ArrivedRows, changed: Sequence[Changed]) -> None:
         """Send results: first for left rows of changed right rows, then for arrived left rows.
 
         Args:
-            came: Left rows, in the order of arrival.
+            arrived: Left rows, in the order of arrival.
             changed: Changed right rows, in the order of arrival; the last change of a row counts.
         """
         last = {self._rows.prefix(item.foreign): item for item in changed}
@@ -135,13 +137,13 @@ class ForeignAnswers:
         if last:
             alone = [
                 says == LEAVE_RESULT or row[:size] not in last
-                for says, row, size in zip(came.says, came.row, came.prefix, strict=True)
+                for says, row, size in zip(arrived.says, arrived.row, arrived.prefix, strict=True)
             ]
-            came = came.kept(alone)
-        if came.row:
-            values, times = parted(self._rights(came.keys))
+            arrived = arrived.kept(alone)
+        if arrived.row:
+            values, times = parted(self._rights(arrived.keys))
             rights = object_column(values), np.array(times, np.int64)
-            for piece in came.pieces():
+            for piece in arrived.pieces():
                 self._to_each(piece, *rights)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
@@ -157,7 +159,11 @@ class ForeignAnswers:
             times = [items[number].time for number in numbers]
             owns = [row[sizes[number] :] for number, row in zip(numbers, rows, strict=True)]
             results = self._joined(values, rights)
-            since = list(map(self._came.get, rows)) if self._came else [None] * len(rows)
+            since = (
+                list(map(self._arrival_times.get, rows))
+                if self._arrival_times
+                else [None] * len(rows)
+            )
             now = np.array([each is not None for each in since])
             times = [
                 time if each is None or each < time else each
@@ -174,7 +180,7 @@ class ForeignAnswers:
         lefts = iter(self._lefts(list(compress(values, there))))
         return [None if right is None else function(next(lefts), right) for right in rights]
 
-    def _to_each(self, items: Came, by_key: Objects, times_by_key: Ints) -> None:
+    def _to_each(self, items: ArrivedRows, by_key: Objects, times_by_key: Ints) -> None:
         """Send results for left rows that have arrived, or whose results are deleted.
 
         Args:

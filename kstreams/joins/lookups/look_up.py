@@ -22,7 +22,7 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = ("look_up",)
 
 _Held = tuple[Record[Any, Any], Any, Origin]
-"""A record, its question (None for none), and its origin."""
+"""A record, its question to the service (None if it needs no answer), and its origin."""
 
 
 def look_up(

@@ -49,7 +49,7 @@ async def _ask_all(service: Service[Q, A], questions: Sequence[Q], answers: Answ
     async def ask(some: Sequence[Q]) -> None:
         async with free:
             try:
-                found = await _asked(service, some)
+                found = await _answers(service, some)
             except Exception as exc:  # noqa: BLE001  # user code; it is the records' failure
                 error = _gave_up(service, some, exc)
                 answers.failed.update(dict.fromkeys(some, error))
@@ -60,7 +60,7 @@ async def _ask_all(service: Service[Q, A], questions: Sequence[Q], answers: Answ
     await asyncio.gather(*(ask(questions[start : start + service.batch]) for start in starts))
 
 
-async def _asked(service: Service[Q, A], questions: Sequence[Q]) -> Mapping[Q, A]:
+async def _answers(service: Service[Q, A], questions: Sequence[Q]) -> Mapping[Q, A]:
     """Call the service, with retries."""
     delay, left = service.backoff, service.retries
     retry_on: tuple[type[Exception], ...] = (*service.retry_on, asyncio.TimeoutError)

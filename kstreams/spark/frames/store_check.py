@@ -53,11 +53,11 @@ def check_library(session: SparkSession, width: int) -> None:
                 found = metadata.version(package)
             except metadata.PackageNotFoundError:
                 found = "none"
-            said = {"host": [socket.gethostname()], "found": [found]}
-            yield pyarrow.RecordBatch.from_pydict(said)
+            columns = {"host": [socket.gethostname()], "found": [found]}
+            yield pyarrow.RecordBatch.from_pydict(columns)
 
     here = version(_PACKAGE)
-    rows = _asked(session, width, look, "host string, found string")
+    rows = _probed(session, width, look, "host string, found string")
     for host, found in sorted({(row["host"], row["found"]) for row in rows}):
         if found != here:
             raise CompileError(
@@ -84,9 +84,9 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
     errors = ErrorChannel()
     name = f"{_PROBES}{uuid4().hex}"
     try:
-        _asked(session, 1, _Probe(log, name, "write", errors), _SAID)
-        looks = _asked(session, width, _Probe(log, name, "read", errors), _SAID)
-        _asked(session, 1, _Probe(log, name, "delete", errors), _SAID)
+        _probed(session, 1, _Probe(log, name, "write", errors), _SEEN_SCHEMA)
+        looks = _probed(session, width, _Probe(log, name, "read", errors), _SEEN_SCHEMA)
+        _probed(session, 1, _Probe(log, name, "delete", errors), _SEEN_SCHEMA)
     except Exception as exc:
         found = errors.find(exc)
         if found is None:
@@ -102,7 +102,7 @@ def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width:
         )
 
 
-_SAID = "host string, seen boolean"
+_SEEN_SCHEMA = "host string, seen boolean"
 
 
 @dataclass(frozen=True)
@@ -165,11 +165,11 @@ _TRIES: dict[str, Callable[[ObjectStore, str], bool]] = {
 }
 
 
-def _asked(
+def _probed(
     session: SparkSession,
     width: int,
     ask: Callable[[_Batches], Iterator[pa.RecordBatch]],
-    said: str,
+    schema: str,
 ) -> list[Any]:
     """Run a `mapInArrow` function once in each of several Spark partitions; return its rows.
 
@@ -177,6 +177,6 @@ def _asked(
         session: The session that runs the job.
         width: The number of partitions.
         ask: The function, as for `mapInArrow`.
-        said: The schema of its rows, as DDL text.
+        schema: The schema of its rows, as DDL text.
     """
-    return session.range(0, width, 1, width).mapInArrow(ask, said).collect()
+    return session.range(0, width, 1, width).mapInArrow(ask, schema).collect()

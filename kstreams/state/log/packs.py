@@ -76,7 +76,7 @@ class Packs:
 
 
 class _Pack:
-    """One pack, and its upload."""
+    """A pack that is being filled or uploaded: the bytes of its parts, and its upload."""
 
     def __init__(self, log: ObjectStore, name: str) -> None:
         self.name = name

@@ -34,11 +34,16 @@ class Link:
 
 
 def link_of(header: DeltaHeader, data: bytes) -> Link:
-    """Return the link of an object, given its header and its undamaged bytes."""
+    """Return the versions that a delta, merged delta or chunk connects; see `Link`.
+
+    Args:
+        header: The header of the object.
+        data: The complete, undamaged bytes of the object.
+    """
     if header.kind == "delta":
         version_id = version_id_after(header.parent, data[-DIGEST_BYTES:])
         return Link(header.version, header.version, header.parent, version_id)
-    if not header.version_id:  # a chunk, or a merger from before they said
+    if not header.version_id:  # a chunk, or a merged delta of an older release
         return Link(0, header.version, "", "")
     return Link(header.first, header.version, header.parent, header.version_id)
 

@@ -26,11 +26,11 @@ class TimedColumns:
     Args:
         overlay: The store's write-back cache, which is switched from objects to bytes.
         value: Serde of the values.
-        layout: The layout of the items (sessions or slices) in a row's payload; None if values
-            have no fixed width.
+        layout: The layout of the items (sessions or slices) in a row's payload; None, which is
+            rejected, if values have no fixed width.
 
     Raises:
-        TypeError: The layout is None.
+        TypeError: The layout is None: columns need values of fixed width.
     """
 
     def __init__(

@@ -271,11 +271,11 @@ class _Snapshot:
     held: Mapping[ObjectRef, bytes]
 
     def is_in(self, pointer: Pointer) -> bool:
-        """See `_Result`."""
+        """Return whether a pointer has this snapshot or a newer one."""
         return pointer.base >= self.version.version
 
     def added(self, pointer: Pointer, put: _Put) -> Pointer:
-        """See `_Result`."""
+        """Return a pointer with this snapshot, whose held chunks are passed to `put`."""
         final = {ref: put(ref, data) for ref, data in self.held.items()}
         chunks = tuple(final.get(ref, ref) for ref in self.version.snapshot)
         return pointer.with_snapshot(chunks, self.version.version, self.version.version_id)
@@ -290,11 +290,11 @@ class _Merger:
     held: Mapping[ObjectRef, bytes]
 
     def is_in(self, pointer: Pointer) -> bool:
-        """See `_Result`."""
+        """Return whether a pointer has the merged delta, or lacks the merged parts."""
         return pointer.with_merged(self.parts, self.merged) == pointer
 
     def added(self, pointer: Pointer, put: _Put) -> Pointer:
-        """See `_Result`."""
+        """Return a pointer with the merged delta in place of its parts; `put` gets a held one."""
         data = self.held.get(self.merged)
         merged = self.merged if data is None else put(self.merged, data)
         return pointer.with_merged(self.parts, merged)

@@ -43,7 +43,7 @@ class BufferedStore(WorkingStore):
             found = buffer.values.get(key, _UNKNOWN)
             if found is not _UNKNOWN:
                 return found  # type: ignore[return-value]  # bytes or None: not the mark
-            if buffer.hides(key):
+            if buffer.is_in_deleted_range(key):
                 return None
         try:
             return base.get(store, key)
@@ -59,7 +59,9 @@ class BufferedStore(WorkingStore):
             if buffer is None:
                 return base.multi_get(store, keys)
             values = buffer.values
-            left = [key for key in keys if key not in values and not buffer.hides(key)]
+            left = [
+                key for key in keys if key not in values and not buffer.is_in_deleted_range(key)
+            ]
             found = dict(zip(left, base.multi_get(store, left), strict=True))
         except Exception:
             self.failed = True

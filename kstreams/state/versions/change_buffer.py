@@ -34,7 +34,7 @@ class ChangeBuffer:
         self.rows = 0
         self._index = SortedKeys()
 
-    def take_in(self, changes: StoreChanges) -> None:
+    def apply(self, changes: StoreChanges) -> None:
         """Apply the changes of a batch."""
         for start, end in changes.ranges:
             for keys in self._index.chunks(start, end):
@@ -56,7 +56,7 @@ class ChangeBuffer:
             self.rows += -1 if value is None else 1
             values[key] = value
 
-    def hides(self, key: bytes) -> bool:
+    def is_in_deleted_range(self, key: bytes) -> bool:
         """Return whether a key that is not in `values` is in a deleted range."""
         return bool(self.ranges) and covers(self.ranges, key)
 
@@ -72,7 +72,7 @@ class ChangeBuffer:
         pairs = [
             (key, value)
             for key, value in self.scan(None, None, reverse=False)
-            if value is not None or not self.hides(key)
+            if value is not None or not self.is_in_deleted_range(key)
         ]
         return StoreChanges(pairs, self.ranges)
 

@@ -21,13 +21,13 @@ from kstreams.state.versions.background import BackgroundUpkeep, VersionCopy
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
 from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
 
-__all__ = ("Checkout", "Place")
+__all__ = ("AttemptResources", "Checkout")
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Place:
+class AttemptResources:
     """The resources of an attempt: its directory, its task's local versions, and the durable log.
 
     Attributes:
@@ -65,7 +65,7 @@ class Checkout:
 
     def __init__(
         self,
-        place: Place,
+        resources: AttemptResources,
         store: WorkingStore,
         pointer: Pointer,
         attempt: Attempt,
@@ -78,17 +78,17 @@ class Checkout:
         self.pointer = pointer
         self.attempt = attempt
         self.warm = warm
-        self._place = place
+        self._resources = resources
         self._base = store
         self._kept = kept  # None where it is closed in any case
-        can_copy = isinstance(place.backend, CopiesVersions)  # else commits do the upkeep
-        self._beside = place.background if can_copy else None
+        can_copy = isinstance(resources.backend, CopiesVersions)  # else commits do the upkeep
+        self._background = resources.background if can_copy else None
         self._ended = False
         self._uploads: list[Upload] = []  # of the delta, and of the results of upkeep
         self._snapshot_due = False  # whether to write a snapshot in the background
         self._merger_due: tuple[ObjectRef, ...] = ()
         self._copy: VersionCopy | None = None  # of a version that stays open, for the snapshot
-        self._begin_beside: Callable[[], None] | None = None  # upkeep that needs a durable delta
+        self._begin_durable_upkeep: Callable[[], None] | None = None  # needs a durable delta
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
         """Commit changes and return the new version when it is durable; see `begin_commit`.
@@ -130,7 +130,7 @@ class Checkout:
         except BaseException:
             self._discard()
             raise
-        self._begin_beside = partial(self._begin_upkeep, pointer, keeps=keeps)
+        self._begin_durable_upkeep = partial(self._begin_upkeep, pointer, keeps=keeps)
         return pointer.with_meta(meta)
 
     def settle(self) -> None:
@@ -139,7 +139,7 @@ class Checkout:
         Raises:
             StoreError: The write failed; the version of the checkout stays valid.
         """
-        begin, self._begin_beside = self._begin_beside, None
+        begin, self._begin_durable_upkeep = self._begin_durable_upkeep, None
         self._await_uploads()
         if begin is not None:
             begin()
@@ -160,7 +160,7 @@ class Checkout:
             self._discard()
             raise
         if not used_up:
-            self._place.versions.discard(self._place.directory)
+            self._resources.versions.discard(self._resources.directory)
 
     def __enter__(self) -> Checkout:
         return self
@@ -179,19 +179,20 @@ class Checkout:
         Returns:
             The new version, and whether it stays open with the changes in memory.
         """
-        base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
+        base, attempt = self.pointer, self.attempt
+        log, upkeep = self._resources.log, self._resources.upkeep
         data = log.encode(changes, base.version + 1, attempt, base.version_id)
         ref = self._put(log.ref(data, base.version + 1, attempt, "delta"), data)
         pointer = base.with_delta(ref, data[-DIGEST_BYTES:], tuple(changes))
-        beside = self._beside
-        if beside is not None:
-            beside.committed(log.task, base)
-            pointer = beside.published(log.task, base, pointer, self._put)
-            if beside.wants(log.task):
-                self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
+        background = self._background
+        if background is not None:
+            background.committed(log.task, base)
+            pointer = background.published(log.task, base, pointer, self._put)
+            if background.wants(log.task):
+                self._snapshot_due = upkeep.snapshot_due(pointer) or background.to_mend(log.task)
                 self._merger_due = upkeep.merger_due(pointer)
         try:
-            due = beside is None and upkeep.due(pointer)
+            due = background is None and upkeep.due(pointer)
             keeps = not due and self._stay_open(pointer, changes)
             if not keeps:
                 if self._kept is not None:
@@ -213,15 +214,15 @@ class Checkout:
 
     def _put(self, ref: ObjectRef, data: bytes) -> ObjectRef:
         """Begin to store an object, in a pack if it is small; return its final reference."""
-        packs, log = self._place.packs, self._place.log
+        packs, log = self._resources.packs, self._resources.log
         packed = None if packs is None else packs.add(data, ref.version, ref.level)
         if packed is None:
             self._uploads.append(ObjectUpload(partial(log.put, ref, data)))
             return ref
         found, pack = packed
         self._uploads.append(pack)
-        if (beside := self._beside) is not None:
-            beside.recent.add(found, data)
+        if (background := self._background) is not None:
+            background.recent.add(found, data)
         return found
 
     def _await_uploads(self) -> None:
@@ -242,16 +243,17 @@ class Checkout:
         return True
 
     def _may_keep(self, kept: OpenVersion) -> bool:
-        opened, reads = self._place.open_versions, self._reads
+        opened, reads = self._resources.open_versions, self._reads
         failed = reads is not None and reads.failed
         if opened is None or failed:
             return False
-        home, size_bytes = self._place.versions.home, kept.size_bytes
+        opened.close_idle()
+        home, size_bytes = self._resources.versions.home, kept.size_bytes
         return opened.has_room(home, size_bytes, database=kept.resident is None)
 
     def _hand_over(self, kept: OpenVersion) -> None:
         """Keep an open version for the next batch, or close it."""
-        opened = self._place.open_versions
+        opened = self._resources.open_versions
         if opened is not None and self._may_keep(kept):
             opened.keep(kept)
         else:
@@ -259,40 +261,40 @@ class Checkout:
 
     def _publish(self, pointer: Pointer) -> None:
         """Publish the closed working store as local version."""
-        versions = self._place.versions
+        versions = self._resources.versions
         with versions.exclusive():
-            versions.publish(pointer.version, pointer.version_id, self._place.directory)
+            versions.publish(pointer.version, pointer.version_id, self._resources.directory)
 
     def _begin_upkeep(self, pointer: Pointer, *, keeps: bool) -> None:
         """Start background upkeep of a durable version, which stays open if `keeps`."""
-        beside, log = self._beside, self._place.log
-        if beside is None:
+        background, log = self._background, self._resources.log
+        if background is None:
             return
-        hold = self._place.packs is not None
+        hold = self._resources.packs is not None
         copy = self._copy if keeps else self._copy_to_snapshot(pointer)
         if copy is not None:
-            chunk_bytes = self._place.upkeep.chunk_bytes
-            beside.begin_snapshot(log, pointer, copy, chunk_bytes=chunk_bytes, hold=hold)
+            chunk_bytes = self._resources.upkeep.chunk_bytes
+            background.begin_snapshot(log, pointer, copy, chunk_bytes=chunk_bytes, hold=hold)
         elif self._merger_due:
-            beside.begin_merger(log, pointer, self._merger_due, hold=hold)
+            background.begin_merger(log, pointer, self._merger_due, hold=hold)
 
     def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:
         """Copy the published version if a snapshot of it is due; return None if it is gone."""
-        place, backend = self._place, self._place.backend
+        resources, backend = self._resources, self._resources.backend
         if not isinstance(backend, CopiesVersions) or not self._snapshot_due:
             return None
         taken: LocalAttempt | None = None
         try:
-            with place.versions.exclusive():
-                taken = place.versions.begin(f"{self.attempt.name}-snapshot")
-                made = backend.copy(place.directory.directory, taken.directory)
+            with resources.versions.exclusive():
+                taken = resources.versions.begin(f"{self.attempt.name}-snapshot")
+                made = backend.copy(resources.directory.directory, taken.directory)
             if made:
                 opened = partial(backend.open, taken.directory, pointer.stores)
-                return VersionCopy(opened, partial(place.versions.discard, taken))
+                return VersionCopy(opened, partial(resources.versions.discard, taken))
         except StoreError as error:
-            _LOG.warning("task %s: no snapshot this time: %s", place.log.task, error)
+            _LOG.warning("task %s: no snapshot this time: %s", resources.log.task, error)
         if taken is not None:
-            place.versions.discard(taken)
+            resources.versions.discard(taken)
         return None
 
     def _hand_back(self) -> bool:
@@ -301,11 +303,11 @@ class Checkout:
         Returns whether the copy was published.
         """
         version, version_id = self.pointer.version, self.pointer.version_id
-        versions = self._place.versions
+        versions = self._resources.versions
         with versions.exclusive():
             if version == 0 or versions.find(version, version_id) is not None:
                 return False
-            versions.publish(version, version_id, self._place.directory)
+            versions.publish(version, version_id, self._resources.directory)
             return True
 
     def _discard(self) -> None:
@@ -315,4 +317,4 @@ class Checkout:
         except StoreError:
             pass  # the error that led here says more
         finally:
-            self._place.versions.discard(self._place.directory)
+            self._resources.versions.discard(self._resources.directory)

@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Next:
+class _NextVersion:
     """A recorded next version, with its changes and their memory; it may not be committed."""
 
     version_id: str
@@ -75,7 +75,7 @@ class OpenVersion:
     version_id: str
     most_bytes: int
     _buffers: dict[str, ChangeBuffer] = field(default_factory=dict)
-    _next: _Next | None = None
+    _next: _NextVersion | None = None
 
     @property
     def resident(self) -> ResidentStore | None:
@@ -118,7 +118,7 @@ class OpenVersion:
             StoreError: The disk is full or cannot be written.
         """
         version, version_id = pointer.version, pointer.version_id
-        following = _Next(version_id, changes, memory_of(changes))
+        following = _NextVersion(version_id, changes, memory_of(changes))
         if self.resident is not None:
             self._next = following
             return
@@ -149,12 +149,12 @@ class OpenVersion:
             self._add(following)
         return self.version_id == version_id
 
-    def _add(self, following: _Next) -> None:
+    def _add(self, following: _NextVersion) -> None:
         if (resident := self.resident) is not None:
             resident.apply(following.changes, following.size_bytes)
             return
         for store, changed in following.changes.items():
-            self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
+            self._buffers.setdefault(store, ChangeBuffer()).apply(changed)
 
     def write(self) -> None:
         """Write the buffers to the base, which then has the current version.
@@ -189,7 +189,7 @@ class OpenVersion:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _UnusedVersion:
     """An open version that no attempt uses, with its memory and the start of its idle time."""
 
     version: OpenVersion
@@ -207,7 +207,8 @@ class OpenVersions:
         most_bytes: The approximate maximum bytes of all buffers and resident rows.
         resident_bytes: The maximum memory of a task's rows without a database; 0: no state is
             resident.
-        idle: The time after which an unused version may be closed, because its task runs elsewhere.
+        idle: The time after which `close_idle` closes an unused version, because its task probably
+            runs elsewhere.
     """
 
     def __init__(
@@ -225,11 +226,11 @@ class OpenVersions:
         self._most_bytes = most_bytes
         self._idle_ms = to_ms(idle)
         self._lock = threading.Lock()
-        self._kept: dict[Path, _Kept] = {}
+        self._kept: dict[Path, _UnusedVersion] = {}
         self._size_bytes = 0
         self._databases = 0
         self._process = os.getpid()
-        self._of_parents: list[dict[Path, _Kept]] = []
+        self._of_parents: list[dict[Path, _UnusedVersion]] = []
         finalize(self, _close_all, self._kept, self._process)
 
     def take(
@@ -256,6 +257,14 @@ class OpenVersions:
         version.close()
         return None
 
+    def close_idle(self) -> None:
+        """Close the versions that no attempt has used for longer than the idle time."""
+        with self._lock:
+            idle = list(self._idle_homes())
+            gone = [version for version in map(self._remove, idle) if version is not None]
+        for version in gone:
+            version.close()
+
     def has_room(self, home: Path, size_bytes: int, *, database: bool) -> bool:
         """Return whether the version of a task can be kept, in place of its kept version, if any.
 
@@ -265,30 +274,26 @@ class OpenVersions:
             database: Whether the version has an open database.
         """
         with self._lock:
-            idle = list(self._idle_homes())
-            gone = [version for version in map(self._remove, idle) if version is not None]
-            own = self._own().get(home)
+            replaced = self._own_versions().get(home)
             size, databases = self._size_bytes + size_bytes, self._databases
-        if own is not None:
-            size, databases = size - own.size_bytes, databases - own.database
-        for version in gone:
-            version.close()
+        if replaced is not None:
+            size, databases = size - replaced.size_bytes, databases - replaced.database
         return size <= self._most_bytes and not (database and databases >= self._most_open)
 
     def keep(self, version: OpenVersion) -> None:
         """Keep a version for its task's next batch; closes another open version of the task."""
         database = version.resident is None
-        kept = _Kept(version, steady_ms(self._clock), version.size_bytes, database)
+        kept = _UnusedVersion(version, steady_ms(self._clock), version.size_bytes, database)
         with self._lock:
             before = self._remove(version.versions.home)
-            self._own()[version.versions.home] = kept  # the last: kept versions are in order of age
+            self._own_versions()[version.versions.home] = kept  # the last: versions are by age
             self._size_bytes += kept.size_bytes
             self._databases += kept.database
         if before is not None:
             before.close()
 
     def _remove(self, home: Path) -> OpenVersion | None:
-        found = self._own().pop(home, None)
+        found = self._own_versions().pop(home, None)
         if found is None:
             return None
         self._size_bytes -= found.size_bytes
@@ -297,7 +302,7 @@ class OpenVersions:
 
     def _idle_homes(self) -> Iterator[Path]:
         now = steady_ms(self._clock)
-        for home, each in self._own().items():
+        for home, each in self._own_versions().items():
             if now - each.since_ms <= self._idle_ms:
                 return
             yield home
@@ -305,10 +310,10 @@ class OpenVersions:
     def close(self) -> None:
         """Close all versions; this also happens when the object is deleted."""
         with self._lock:
-            _close_all(self._own(), self._process)
+            _close_all(self._own_versions(), self._process)
             self._size_bytes = self._databases = 0
 
-    def _own(self) -> dict[Path, _Kept]:
+    def _own_versions(self) -> dict[Path, _UnusedVersion]:
         """Return the versions that this process has opened, not those of its parent process."""
         if self._process != os.getpid():
             self._process = os.getpid()
@@ -319,7 +324,7 @@ class OpenVersions:
         return self._kept
 
 
-def _close_all(kept: dict[Path, _Kept], process: int) -> None:
+def _close_all(kept: dict[Path, _UnusedVersion], process: int) -> None:
     """Close versions in the process that opened them, whose id is `process`; else do nothing."""
     while kept and process == os.getpid():
         kept.popitem()[1].version.close()

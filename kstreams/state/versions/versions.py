@@ -27,7 +27,7 @@ from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
-from kstreams.state.versions.checkout import Checkout, Place
+from kstreams.state.versions.checkout import AttemptResources, Checkout
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
 from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
 from kstreams.state.versions.resident_store import ResidentStore
@@ -104,23 +104,23 @@ class TaskVersions:
             StoreOpenError: The local disk is full or cannot be written.
         """
         stores = sorted({*self._stores, *pointer.stores})
-        kept = self._kept(pointer, stores)
+        kept = self._left_open(pointer, stores)
         if kept is not None:
-            place = self._place(kept.directory)
-            return Checkout(place, kept.base, pointer, attempt, warm=True, kept=kept)
+            resources = self._resources(kept.directory)
+            return Checkout(resources, kept.base, pointer, attempt, warm=True, kept=kept)
         self._local.sweep(pointer.version - 1, pointer.version + 1)
         if (resident := self._resident(pointer, attempt.name, stores)) is not None:
             version, local = resident
-            place = self._place(version.directory)
-            return Checkout(place, version.base, pointer, attempt, warm=local, kept=version)
+            resources = self._resources(version.directory)
+            return Checkout(resources, version.base, pointer, attempt, warm=local, kept=version)
         warm = self._branch(pointer, attempt.name, stores)
         opened = warm or self._restored(pointer, attempt.name, stores)
-        kept = self._to_keep(pointer, opened, stores)
-        place = self._place(opened.directory)
-        return Checkout(place, opened.store, pointer, attempt, warm=warm is not None, kept=kept)
+        kept = self._keepable_version(pointer, opened, stores)
+        resources = self._resources(opened.directory)
+        return Checkout(resources, opened.store, pointer, attempt, warm=warm is not None, kept=kept)
 
-    def _place(self, directory: LocalAttempt) -> Place:
-        return Place(
+    def _resources(self, directory: LocalAttempt) -> AttemptResources:
+        return AttemptResources(
             self._local,
             directory,
             self._log,
@@ -131,7 +131,7 @@ class TaskVersions:
             self._packs,
         )
 
-    def _kept(self, pointer: Pointer, stores: Sequence[str]) -> OpenVersion | None:
+    def _left_open(self, pointer: Pointer, stores: Sequence[str]) -> OpenVersion | None:
         """Return the version of a pointer if an earlier batch has left it open, or None."""
         if self._open_versions is None:
             return None
@@ -170,6 +170,7 @@ class TaskVersions:
             return False
         if self._local.find_base(pointer.version, pointer.version_id) is not None:
             return False  # another process had too many rows
+        opened.close_idle()
         return opened.has_room(self._local.home, opened.resident_bytes, database=False)
 
     def _load(self, pointer: Pointer, name: str, rows: MemoryStore, stores: Sequence[str]) -> bool:
@@ -194,7 +195,7 @@ class TaskVersions:
             self._local.lock(attempt)
         return self._backend.open(attempt.directory, stores)
 
-    def _to_keep(
+    def _keepable_version(
         self, pointer: Pointer, opened: _Branched, stores: Sequence[str]
     ) -> OpenVersion | None:
         """Return an `OpenVersion` of the opened copy; None if the version must not stay open."""

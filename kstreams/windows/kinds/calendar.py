@@ -22,7 +22,7 @@ CalendarUnit = Literal["day", "week", "month", "quarter", "year"]
 """The unit of a calendar window."""
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-"""The first day of a week."""
+"""A day of the week, as `week_start` takes it."""
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS = {"day": 1, "week": 7}

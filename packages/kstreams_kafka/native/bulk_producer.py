@@ -76,7 +76,7 @@ class NativeBulkProducer(TableProducer):
                 library,
                 PRODUCER,
                 given,
-                said=self._errors.said,
+                client_errors=self._errors.client_errors,
                 log=ClientLog(options),
                 on_delivery=_REPORT(report),
             )

@@ -41,7 +41,7 @@ class NativeClient:
         library: The compiled loops and librdkafka.
         kind: `PRODUCER` or `CONSUMER`.
         options: librdkafka's options, as text.
-        said: Receives the client's own errors.
+        client_errors: Receives the client's own errors.
         log: Receives the client's log lines.
         on_delivery: A ctypes callback for records that were not delivered.
 
@@ -55,7 +55,7 @@ class NativeClient:
         kind: int,
         options: Mapping[str, str],
         *,
-        said: deque[KafkaError],
+        client_errors: deque[KafkaError],
         log: ClientLog,
         on_delivery: Any = None,  # noqa: ANN401  # a ctypes callback
     ) -> None:
@@ -63,7 +63,7 @@ class NativeClient:
         self._log = log
         # Kept as long as librdkafka may call them. They hold no owner, which would not be freed.
         self._callbacks = (
-            _SAY(lambda _, code, text, __: said.append(KafkaError(code, _text(text)))),
+            _SAY(lambda _, code, text, __: client_errors.append(KafkaError(code, _text(text)))),
             on_delivery,
         )
         self.address = self._new(kind, {"log.queue": "true", **options})

@@ -29,13 +29,13 @@ class NativeMessage(ctypes.Structure):
     partition: int
     offset: int
 
-    def error(self, *, said: bool = False) -> KafkaError:
+    def error(self, *, has_text: bool = False) -> KafkaError:
         """Return the error of the message.
 
         Args:
-            said: Whether to take the error's text from the payload, as for errors of consumers.
+            has_text: Whether the payload is the text of the error, as for errors of consumers.
         """
-        text = ctypes.string_at(self.payload, self.len) if said and self.payload else b""
+        text = ctypes.string_at(self.payload, self.len) if has_text and self.payload else b""
         if not text:
             return KafkaError(self.err)
         return KafkaError(self.err, text.decode(errors="replace"))

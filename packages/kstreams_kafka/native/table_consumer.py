@@ -36,7 +36,7 @@ class NativeTableConsumer(TableConsumer):
     Args:
         library: The compiled loops and librdkafka.
         options: All options of the consumer.
-        said: Receives the client's own errors.
+        client_errors: Receives the client's own errors.
         log: Receives the client's log lines.
 
     Raises:
@@ -48,12 +48,14 @@ class NativeTableConsumer(TableConsumer):
         library: Library,
         options: Mapping[str, str],
         *,
-        said: deque[KafkaError],
+        client_errors: deque[KafkaError],
         log: ClientLog,
     ) -> None:
         self._library = library
         self._rk = library.rk
-        self._client = NativeClient(library, CONSUMER, options, said=said, log=log)
+        self._client = NativeClient(
+            library, CONSUMER, options, client_errors=client_errors, log=log
+        )
         self._rk.poll_set_consumer(self._client.address)
         self._queue: int = self._rk.queue_get_consumer(self._client.address)
         self._got, self._failed = (ctypes.c_void_p * _MOST)(), (ctypes.c_void_p * _MOST)()
@@ -156,7 +158,7 @@ class NativeTableConsumer(TableConsumer):
         """Return the error of a message, and free the message."""
         message = NativeMessage.from_address(address)
         place = message.topic_name(self._rk), message.partition
-        found = ReadError(message.error(said=True), place, message.offset)
+        found = ReadError(message.error(has_text=True), place, message.offset)
         self._rk.message_destroy(address)
         return found
 

@@ -13,7 +13,7 @@ from kstreams_admin.row_text import RowText, json_text
 from kstreams_serve.grpc import state_pb2 as pb
 from kstreams_serve.paging import Make, Row
 from kstreams_serve.parameters import Parameters, key_of
-from kstreams_serve.pinned_version import Standing
+from kstreams_serve.pinned_version import PinnedStores
 from kstreams_serve.problems import Problem
 from kstreams_serve.version_parameters import AsOf, as_of_in
 
@@ -91,9 +91,9 @@ def parameters(request: pb.RowsRequest, serde: Serde[Any], limit: int) -> Parame
     return Parameters(found)
 
 
-def committed(standing: Standing) -> pb.Committed:
+def committed(pinned: PinnedStores) -> pb.Committed:
     """Return the message that describes the version of a reply."""
-    return pb.Committed(batch=standing.batch, wall_ms=standing.wall_ms, tag=standing.tag.strip('"'))
+    return pb.Committed(batch=pinned.batch, wall_ms=pinned.wall_ms, tag=pinned.tag.strip('"'))
 
 
 def page_rows(reads: StoreReads[Any], *, as_json: bool) -> Make[pb.Row]:
@@ -101,7 +101,7 @@ def page_rows(reads: StoreReads[Any], *, as_json: bool) -> Make[pb.Row]:
 
     With `as_json`, a message also has the row as JSON text.
     """
-    return _Rows(reads, columns_of(reads), as_json=as_json).made
+    return _Rows(reads, columns_of(reads), as_json=as_json).sized_message
 
 
 def key_rows(
@@ -115,7 +115,7 @@ def key_rows(
     rows = _Rows(reads, ("key", *reads.spec.kind.columns_of_key), as_json=as_json)
 
     def made(found: list[Row]) -> tuple[list[pb.Row], int]:
-        messages = [rows.made_of_key(row) for row in found]
+        messages = [rows.message_of_key(row) for row in found]
         return messages, sum(message.ByteSize() for message in messages)
 
     return made
@@ -130,14 +130,14 @@ class _Rows:
         self._value = reads.spec.value
         self._text = RowText(reads.spec, self._key, columns) if as_json else None
 
-    def made(self, row: Row) -> tuple[pb.Row, int]:
+    def sized_message(self, row: Row) -> tuple[pb.Row, int]:
         message = self._message(row[1:])
         message.key = self._key.serialize(row[0])
         if self._text is not None:
-            message.json = self._text.made(row)[0]
+            message.json = self._text.text(row)
         return message, message.ByteSize()
 
-    def made_of_key(self, row: Row) -> pb.Row:
+    def message_of_key(self, row: Row) -> pb.Row:
         message = self._message(row)
         if self._text is not None:
             message.json = json_text(self._text.row(row, key=False))

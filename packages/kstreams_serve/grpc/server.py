@@ -12,7 +12,7 @@ from kstreams_serve.grpc.calls import handlers_of
 from kstreams_serve.grpc.service import Service
 from kstreams_serve.settings import Listening, ServeError
 
-__all__ = ("grpc_beside",)
+__all__ = ("grpc_protocol",)
 
 _CALLS = 100  # of one connection at once
 _GRACE_SECONDS = 1.0
@@ -20,7 +20,7 @@ _IDLE_MS = 10 * 60 * 1000
 _PROBE_MS = 60 * 1000  # a client that is gone holds no connection for longer
 
 
-def grpc_beside(
+def grpc_protocol(
     settings: Listening, port: int, told: Callable[[int], object]
 ) -> Callable[[Context], AbstractAsyncContextManager[None]]:
     """Return a function that runs gRPC for as long as a `Server` runs.
@@ -35,7 +35,7 @@ def grpc_beside(
     """
 
     @asynccontextmanager
-    async def beside(context: Context) -> AsyncIterator[None]:
+    async def serving(context: Context) -> AsyncIterator[None]:
         limits = settings.limits
         server = grpc.aio.server(
             handlers=handlers_of(Service(context).calls(), context.authenticator, settings),
@@ -65,7 +65,7 @@ def grpc_beside(
         finally:
             await server.stop(_GRACE_SECONDS)
 
-    return beside
+    return serving
 
 
 def _bind(server: grpc.aio.Server, settings: Listening, address: str) -> int:

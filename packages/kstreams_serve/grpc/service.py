@@ -92,7 +92,7 @@ class Service:
         make = partial(key_rows, as_json=request.json)
         answered = await self._queries.keys(app, wanted, as_of(request.version), make)
         return pb.ReadReply(
-            version=committed(answered.standing),
+            version=committed(answered.pinned),
             found=[pb.ReadReply.Found(rows=rows) for rows in answered.rows],
         )
 
@@ -112,7 +112,7 @@ class Service:
         make = partial(page_rows, as_json=request.json)
         page = await self._queries.page(app, store, query, limit, make)
         return pb.RowsReply(
-            version=committed(page.standing), rows=page.rows, cursor=page.cursor or ""
+            version=committed(page.pinned), rows=page.rows, cursor=page.cursor or ""
         )
 
     async def follow(self, request: pb.FollowRequest) -> AsyncIterator[pb.FollowReply]:
@@ -133,7 +133,7 @@ class Service:
                 change = app.change()
                 news = await changes.look()
                 if news is not None:
-                    yield pb.FollowReply(version=committed(news.standing), rows=news.rows)
+                    yield pb.FollowReply(version=committed(news.pinned), rows=news.rows)
                 await _either(change, min(left, _PULSE_SECONDS))
         finally:
             self._context.streams.leave()

@@ -17,14 +17,14 @@ from kstreams_serve.metrics import LagWatch
 from kstreams_serve.pages.recordings import Recording, Recordings
 from kstreams_serve.served_app import ServedApp
 
-__all__ = ("AppFacts", "Standing", "Tone", "facts_of")
+__all__ = ("AppFacts", "AppStatus", "Tone", "facts_of")
 
 Tone = Literal["good", "warn", "bad", "quiet"]
 """The severity of a text, shown by an icon and a color."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class AppStatus:
     """The status of an app in a few words.
 
     Attributes:
@@ -51,7 +51,7 @@ class AppFacts:
     """
 
     name: str
-    state: Standing
+    state: AppStatus
     statuses: Sequence[QueryStatus] = ()
     pause: Pause | None = None
     lag: Mapping[TopicPartition, Unread] | None = None
@@ -121,10 +121,10 @@ def facts_of(
         statuses, pause = app.statuses(), present_pause(app.home)
         recording = recordings.of(app)
     except (KStreamsError, OSError) as exc:
-        return AppFacts(app.name, Standing("unreadable", "bad"), problem=type(exc).__name__)
+        return AppFacts(app.name, AppStatus("unreadable", "bad"), problem=type(exc).__name__)
     return AppFacts(
         app.name,
-        _standing(statuses, pause, recording.live, now_ms),
+        _status_of(statuses, pause, recording.live, now_ms),
         statuses,
         pause,
         _lag(watch, app.name, recording.live),
@@ -147,25 +147,25 @@ def _lag(
     return {**said, **(asked or {})}
 
 
-def _standing(
+def _status_of(
     statuses: Sequence[QueryStatus], pause: Pause | None, live: Live | None, now_ms: int
-) -> Standing:
+) -> AppStatus:
     if live is not None and live.state in _ENDED:
         return _ENDED[live.state]
     if live is not None and not live.is_current(now_ms):
-        return Standing("not responding", "bad")
+        return AppStatus("not responding", "bad")
     if pause is not None:
-        return Standing("paused", "warn")
+        return AppStatus("paused", "warn")
     if live is not None:
-        return Standing(live.state, "good" if live.state == AppState.RUNNING.value else "quiet")
+        return AppStatus(live.state, "good" if live.state == AppState.RUNNING.value else "quiet")
     latest = max((each.wall_ms or 0 for each in statuses), default=0)
     if now_ms - latest < _RECENT_MS:
-        return Standing("committing", "good")
-    return Standing("not recorded", "quiet")
+        return AppStatus("committing", "good")
+    return AppStatus("not recorded", "quiet")
 
 
 _RECENT_MS = 10_000
 _ENDED = {
-    AppState.STOPPED.value: Standing("stopped", "quiet"),
-    AppState.FAILED.value: Standing("failed", "bad"),
+    AppState.STOPPED.value: AppStatus("stopped", "quiet"),
+    AppState.FAILED.value: AppStatus("failed", "bad"),
 }

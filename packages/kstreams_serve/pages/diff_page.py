@@ -20,7 +20,7 @@ from kstreams_serve.pages.store_versions import versions_of
 from kstreams_serve.pages.visits import Page, Visit
 from kstreams_serve.paging import Make, OpenRows, OpenScans, Row, take_page
 from kstreams_serve.parameters import Parameters
-from kstreams_serve.pinned_version import Standing, stand
+from kstreams_serve.pinned_version import PinnedStores, pinned_stores
 from kstreams_serve.problems import Problem
 from kstreams_serve.served_app import ServedApp, ServedStore
 from kstreams_serve.version_parameters import AsOf, as_of_in
@@ -107,8 +107,8 @@ class DiffPage:
         self, app: ServedApp, store: ServedStore, wanted: _Wanted
     ) -> Mapping[str, object]:
         limits, name = self._context.limits, store.spec.name
-        before = await stand(app, (store,), wanted.before, limits)
-        after = await stand(app, (store,), wanted.after, limits)
+        before = await pinned_stores(app, (store,), wanted.before, limits)
+        after = await pinned_stores(app, (store,), wanted.after, limits)
         if before.epoch != after.epoch or wanted.epoch not in (None, before.epoch):
             raise Problem(
                 410,
@@ -141,7 +141,7 @@ class DiffPage:
         }
 
 
-def _version(asked: AsOf, found: Standing) -> int | str | None:
+def _version(asked: AsOf, found: PinnedStores) -> int | str | None:
     return asked.version if isinstance(asked.version, str) else found.batch
 
 

@@ -55,8 +55,8 @@ async def failures(visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
         "problem": problem,
         "is_recorded": live is not None,
         "has_failed": facts.state.word == "failed",
-        "not_heard": facts.state.word == "not responding",
+        "is_unresponsive": facts.state.word == "not responding",
         "live_run": None if live is None else live.run,
-        "heard_ms": None if live is None else live.heard_ms,
+        "written_ms": None if live is None else live.written_ms,
     }
     return Page("failures.html", "Errors", content, tab="Errors")

@@ -27,7 +27,7 @@ from kstreams_serve.pages.time_fields import time_field, with_times
 from kstreams_serve.pages.visits import Page, Visit
 from kstreams_serve.paging import Row
 from kstreams_serve.parameters import key_of
-from kstreams_serve.pinned_version import stand
+from kstreams_serve.pinned_version import pinned_stores
 from kstreams_serve.problems import Problem
 from kstreams_serve.queries import Queries, Wanted
 from kstreams_serve.served_app import ServedApp
@@ -93,7 +93,7 @@ class KeyPages:
         near: list[_KeyRow] = []
         if not rows:
             with suppress(Problem):  # other partitions are being restored
-                every = await stand(app, (store,), as_of_in(given), self._context.limits)
+                every = await pinned_stores(app, (store,), as_of_in(given), self._context.limits)
                 near = list(_nearest(every.reads(store.spec.name), key))
         parameters = {"key": text, "key_format": given.get("key_format")}
         content = {
@@ -105,7 +105,7 @@ class KeyPages:
             "since": time_field(given, "from"),
             "until": time_field(given, "to"),
             "versions": await versions_of(app, store, given.get("as_of")),
-            "standing": found.standing,
+            "pinned": found.pinned,
             "columns": store.spec.kind.columns_of_key,
             "rows": rows,
             "near": near,

@@ -135,7 +135,7 @@ def _commands(topic: str) -> Sequence[str]:
 
 
 def _line(letter: Letter, is_done: bool) -> _LetterLine:
-    said, row = letter.said, letter.row
+    failure, row = letter.failure, letter.row
     record: dict[str, str | int] | None = None
     source = letter.topic
     if letter.topic and letter.partition is not None:
@@ -146,18 +146,18 @@ def _line(letter: Letter, is_done: bool) -> _LetterLine:
                 "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
             }  # fmt: skip
     elif not letter.topic:
-        source = " ".join(said[name] for name in ("file", "record") if name in said)
+        source = " ".join(failure[name] for name in ("file", "record") if name in failure)
     return _LetterLine(
         f"{row.partition}@{row.offset}",
         source,
         record,
         letter.timestamp,
-        said.get("node", ""),
-        said.get("class", ""),
-        said.get("message", ""),
+        failure.get("node", ""),
+        failure.get("class", ""),
+        failure.get("message", ""),
         bytes_cell(row.key),
         bytes_cell(row.value),
         letter.attempts,
-        said.get("left-out", ""),
+        failure.get("left-out", ""),
         is_done,
     )

@@ -38,7 +38,7 @@ class Box:
         id: The id.
         name: The name.
         kind: The kind of node, or `store`.
-        said: A short description.
+        description: A short description.
         label: Name, kind and description in a sentence.
         href: The path of its page, relative to the app's pages.
         share: The share of the processing time, 0 to 1; None if unknown.
@@ -48,7 +48,7 @@ class Box:
     id: str
     name: str
     kind: str
-    said: str
+    description: str
     label: str
     href: str
     share: float | None = None
@@ -144,7 +144,7 @@ def _node_box(node: NodeOutline, counts: NodeCounts, activity: Activity) -> Box:
     else:
         figure = f"{texts.amount(counts.records_in)} in total"
     about = node.topic or ("" if node.kind == "processor" else kind)
-    said = f"{about} · {figure}" if about else figure
+    description = f"{about} · {figure}" if about else figure
     share = activity.shares.get(node.name) if activity.shares else None
     parts = [f"{kind} {node.name}", f"{node.topic}" if node.topic else "", figure]
     if share is not None:
@@ -154,7 +154,7 @@ def _node_box(node: NodeOutline, counts: NodeCounts, activity: Activity) -> Box:
     href = f"/node?name={quote(node.name, safe='')}"
     label = ", ".join(part for part in parts if part)
     shown = share if node.kind in ("processor", "join") else None
-    return Box(node.name, node.name, node.kind, said, label, href, shown, counts.lost)
+    return Box(node.name, node.name, node.kind, description, label, href, shown, counts.lost)
 
 
 def _store_box(store: StoreOutline) -> Box:

@@ -68,7 +68,7 @@ def _silence(facts: AppFacts, now_ms: int) -> Iterator[Finding]:
         live = facts.recording.live
         said = f"The app is {facts.state.word}"
         if live is not None:
-            said += f"; its last telemetry was written {texts.age(live.heard_ms, now_ms)}"
+            said += f"; its last telemetry was written {texts.age(live.written_ms, now_ms)}"
         yield Finding(said, "bad", "/errors", "Errors", 100)
     if facts.pause is not None or not facts.behind or facts.wall_ms is None:
         return

@@ -109,7 +109,7 @@ class StorePages:
         kept = {name: text for name, text in given.items() if name != "cursor"}
         return {
             "found": found,
-            "columns": columns_of(found.standing.reads(store.spec.name)),
+            "columns": columns_of(found.pinned.reads(store.spec.name)),
             "next": None if found.cursor is None else {"cursor": found.cursor},
             "first": kept if "cursor" not in given else dict(query.choices),
         }

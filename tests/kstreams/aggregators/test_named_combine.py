@@ -121,7 +121,9 @@ def _joined(text: str, record: Record[Any, int]) -> str:
     "windows", [TumblingWindows(milliseconds(5)), SessionWindows(milliseconds(2))]
 )
 @pytest.mark.parametrize("how", [STATS, combine(count=count(), mean=mean(), largest=max_(INT64))])
-def test_columns_and_records_give_same_named_results(how: Any, windows: Any, emit: Any) -> None:
+def test_named_combine_gives_same_results_by_columns_and_records(
+    how: Any, windows: Any, emit: Any
+) -> None:
     found = []
     for execution in ("records", "columns"):
         builder = TopologyBuilder("named")

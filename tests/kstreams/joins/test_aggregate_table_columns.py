@@ -203,7 +203,9 @@ def cases(draw: st.DrawFn) -> tuple[str, str, bool, list[Batch]]:
 
 @settings(max_examples=100)
 @given(case=cases())
-def test_columns_and_records_give_same_results(case: tuple[str, str, bool, list[Batch]]) -> None:
+def test_aggregate_table_gives_same_results_by_columns_and_records(
+    case: tuple[str, str, bool, list[Batch]],
+) -> None:
     name, how, two, batches = case
     value = AGGREGATORS[name][0]
     by_columns, by_records = (

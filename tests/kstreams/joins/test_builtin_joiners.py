@@ -24,7 +24,7 @@ ROWS = timestamped_store("users", key=TEXT, value=TEXT)
 @pytest.mark.parametrize("how", [inner, left])
 @settings(max_examples=15)
 @given(batches=BATCHES)
-def test_columns_and_records_give_same_results(
+def test_builtin_joiners_give_same_results_by_columns_and_records(
     value: Any, function: Any, how: Any, batches: Any
 ) -> None:
     found = []
@@ -44,7 +44,7 @@ def test_columns_and_records_give_same_results(
     assert found[0] == found[1]
 
 
-def test_ready_made_joiners_return_expected_results() -> None:
+def test_builtin_joiners_combine_left_and_right_value() -> None:
     assert pair(1, None) == (1, None)
     assert left_value(1, 2) == 1
     assert right_value(1, 2) == 2
@@ -53,7 +53,7 @@ def test_ready_made_joiners_return_expected_results() -> None:
     assert merged(None, {"b": 2}) == {"b": 2}
 
 
-def test_ready_made_joiners_join_tables_and_streams() -> None:
+def test_builtin_joiners_join_tables_and_streams() -> None:
     builder: Any = TopologyBuilder("tables")
     some: Any = json_serde(dict[str, int])
     tables = [

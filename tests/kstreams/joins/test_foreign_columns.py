@@ -87,7 +87,7 @@ def test_foreign_key_join_runs_entirely_by_columns() -> None:
 @pytest.mark.long
 @settings(max_examples=120)
 @given(BATCHES, st.sampled_from(["inner", "left"]), st.booleans())
-def test_columns_and_records_give_same_results(
+def test_foreign_join_gives_same_results_by_columns_and_records(
     batches: list[list[tuple[tuple[str, str | None, Any], int]]], how: str, derived: bool
 ) -> None:
     found = []

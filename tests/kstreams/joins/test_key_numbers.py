@@ -15,7 +15,7 @@ from kstreams.joins.columns.changes import Changes
 from kstreams.joins.columns.ends import ends_of
 from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.serde.base import Serde
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.object_columns import ObjectColumns
 from kstreams.serde.objects import objects_of
 from kstreams.windows.keys.windowed_type import WindowedType
 
@@ -41,7 +41,7 @@ def test_key_numbers_of_windowed_keys_differ_exactly_for_different_keys(keys: li
 @given(data=st.data())
 def test_key_numbers_are_equal_exactly_for_equal_keys(kind: str, data: st.DataObject) -> None:
     keys = data.draw(st.lists(KEYS[kind][1], min_size=1))
-    held = HeldObjects()
+    held = ObjectColumns()
     numbers = KeyNumbers.of(held.column(keys))
     different = list(dict.fromkeys(keys))
     assert [different[code] for code in numbers.codes] == keys
@@ -60,7 +60,7 @@ def test_key_numbers_are_equal_exactly_for_equal_keys(kind: str, data: st.DataOb
 def test_batch_changes_keep_first_old_value_and_last_new_value_of_each_key(
     batches: list[str],
 ) -> None:
-    held, some, number = HeldObjects(), [], 0
+    held, some, number = ObjectColumns(), [], 0
     expected: dict[str, tuple[int, int]] = {}
     for keys in batches:
         rows = range(number, number + len(keys))
@@ -77,7 +77,7 @@ def test_batch_changes_keep_first_old_value_and_last_new_value_of_each_key(
 
 
 def test_key_numbers_differ_for_equal_floats_of_different_bytes() -> None:
-    held = HeldObjects()
+    held = ObjectColumns()
     changes = Changes(held.column([0.0, -0.0, 0.0]), [1, 2, 3], [4, 5, 6], np.array([7, 8, 9]))
     found = ends_of([changes], DOUBLE, held)
     assert list(map(str, objects_of(found.keys))) == ["0.0", "-0.0"]

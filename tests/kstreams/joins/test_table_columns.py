@@ -125,7 +125,7 @@ def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None
     st.booleans(),
     st.sampled_from([(STORE, False), (STORE, True), (HISTORY, False), (HISTORY, True)]),
 )
-def test_columns_and_records_give_same_results(
+def test_table_lookups_give_same_results_by_columns_and_records(
     batches: list[Batch],
     joiner: Joiner,
     ticks: bool,

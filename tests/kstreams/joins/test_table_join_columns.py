@@ -135,7 +135,7 @@ def results(
     st.booleans(),
     st.booleans(),
 )
-def test_columns_and_records_give_same_results(
+def test_table_join_gives_same_results_by_columns_and_records(
     batches: list[Batch], how: str, derived: bool, stored: bool, ticks: bool
 ) -> None:
     made = topology(how, derived=derived, stored=stored, ticks=ticks)

@@ -124,7 +124,7 @@ LABELS = st.lists(st.sampled_from(list(TESTS)), min_size=1, unique=True)
     st.booleans(),
     st.booleans(),
 )
-def test_columns_and_records_give_same_results(
+def test_branches_give_same_results_by_columns_and_records(
     batches: list[list[tuple[str, int]]],
     labels: list[str],
     default: str | None,

@@ -95,7 +95,9 @@ BATCHES = st.lists(st.lists(st.tuples(ONES | OTHERS, st.integers(0, 30)), max_si
 @pytest.mark.long
 @settings(max_examples=60)
 @given(BATCHES, st.sampled_from(["tables", "foreign"]))
-def test_columns_and_records_give_same_results(batches: list[list[Any]], joins: str) -> None:
+def test_operators_after_sources_give_same_results_by_columns_and_records(
+    batches: list[list[Any]], joins: str
+) -> None:
     made, found = topology(joins), []
     assert "execution: records" not in made.describe()
     for interceptors in ((), (ByRecord(),)):
@@ -199,7 +201,9 @@ TO_PRICES = st.lists(
 
 @settings(max_examples=80)
 @given(TO_PRICES)
-def test_columns_and_records_write_same_records_and_error_texts(batches: list[list[Any]]) -> None:
+def test_operators_after_sources_give_same_error_texts_by_columns_and_records(
+    batches: list[list[Any]],
+) -> None:
     made = to_topic(WORDS)
     assert made.describe().count("execution: columns") == 2
     assert read_of(made, batches, ()) == read_of(made, batches, (ByRecord(),))

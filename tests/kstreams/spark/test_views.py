@@ -138,7 +138,7 @@ def next_topology() -> Topology:
     return builder.build()
 
 
-def test_changed_topology_is_rejected_and_accepted_with_migration(bench: Bench) -> None:
+def test_app_with_changed_value_serde_starts_only_with_a_migration(bench: Bench) -> None:
     bench.create(WORDS, MORE)
     bench.emit(WORDS, LINES)
     bench.run(counting())

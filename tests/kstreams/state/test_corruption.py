@@ -152,6 +152,6 @@ def test_damage_found_during_merge_is_repaired_by_snapshot(
         '{"f":1,"v":1,"l":"","b":""}',
     ],
 )
-def test_restore_from_text_that_is_no_pointer_is_rejected(text: str) -> None:
+def test_restore_from_malformed_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError):
         Pointer.from_json(text)

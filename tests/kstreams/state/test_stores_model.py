@@ -181,7 +181,7 @@ class StoresMachine(RuleBasedStateMachine):
         self._do(self.models, steps)
         self.background.drain()
         self.checkout.store.close()
-        self.checkout._place.directory.release()
+        self.checkout._resources.directory.release()
         if disk:
             shutil.rmtree(self.root / "local", ignore_errors=True)
         self._new_process()

@@ -85,7 +85,7 @@ class VersionsMachine(RuleBasedStateMachine):
 
     backend: StateBackend
     new_log: Callable[[], ObjectStore] = ObjectDict
-    beside: bool
+    in_background: bool
     resident_bytes: int = 0
     packed: bool = False
 
@@ -94,7 +94,7 @@ class VersionsMachine(RuleBasedStateMachine):
         self.root = Path(tempfile.mkdtemp(prefix="versions-model-"))
         self.log = type(self).new_log()
         self.clock = FakeClock()
-        self.background = BackgroundUpkeep(clock=self.clock) if self.beside else None
+        self.background = BackgroundUpkeep(clock=self.clock) if self.in_background else None
         self.processes: list[OpenVersions | None] = [None]
         if isinstance(self.backend, StaysOpen):
             self.processes += [self.new_process(), self.new_process()]
@@ -153,7 +153,7 @@ class VersionsMachine(RuleBasedStateMachine):
         pointer = attempt.checkout.commit(changes, {"n": number})
         pointer = Pointer.from_json(pointer.to_json())
         assert pointer.meta == {"n": number}
-        assert self.beside or len(pointer.deltas) <= _UPKEEP.max_deltas
+        assert self.in_background or len(pointer.deltas) <= _UPKEEP.max_deltas
         self.offered.append((pointer, _applied(attempt.model, changes)))
 
     @precondition(lambda self: self.open)
@@ -189,7 +189,7 @@ class VersionsMachine(RuleBasedStateMachine):
         process = self.processes[number]
         for attempt in [each for each in self.open if each.process is process]:
             attempt.checkout._base.close()
-            attempt.checkout._place.directory.release()
+            attempt.checkout._resources.directory.release()
             self.open.remove(attempt)
         if process is not None:
             for kept in process._kept.values():
@@ -278,7 +278,7 @@ def _looked_up(store: WorkingStore, model: Model) -> Model:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
+@pytest.mark.parametrize("in_background", [False, True], ids=["in commits", "in_background"])
 @pytest.mark.parametrize(
     ("backend", "examples", "steps", "resident_bytes", "packed"),
     [
@@ -298,9 +298,16 @@ def test_each_pointer_restores_its_own_state(
     steps: int,
     resident_bytes: int,
     packed: bool,
-    beside: bool,
+    in_background: bool,
 ) -> None:
-    check(backend, examples, steps, beside=beside, resident_bytes=resident_bytes, packed=packed)
+    check(
+        backend,
+        examples,
+        steps,
+        in_background=in_background,
+        resident_bytes=resident_bytes,
+        packed=packed,
+    )
 
 
 @pytest.mark.slow
@@ -316,7 +323,7 @@ def test_each_pointer_restores_its_own_state_from_s3(bucket: Bucket) -> None:
         opened._made = store._made  # one client for all examples
         return opened
 
-    check(RocksDB(), 3, 25, new_log, beside=True, packed=True)
+    check(RocksDB(), 3, 25, new_log, in_background=True, packed=True)
 
 
 def check(
@@ -325,14 +332,14 @@ def check(
     steps: int,
     new_log: Callable[[], ObjectStore] = ObjectDict,
     *,
-    beside: bool,
+    in_background: bool,
     resident_bytes: int = 0,
     packed: bool = False,
 ) -> None:
     members = {
         "backend": backend,
         "new_log": staticmethod(new_log),
-        "beside": beside,
+        "in_background": in_background,
         "resident_bytes": resident_bytes,
         "packed": packed,
     }

@@ -54,7 +54,7 @@ def test_time_is_attributed_to_innermost_node() -> None:
     assert found["inner"] > 0
 
 
-def test_failed_task_is_no_longer_sampled() -> None:
+def test_sampler_stops_sampling_a_failed_task() -> None:
     sampler = NodeSampler(1_000)
 
     def fails() -> TaskOutput:

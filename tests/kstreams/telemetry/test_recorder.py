@@ -67,7 +67,7 @@ def test_recorder_writes_reports_minutes_counters_and_failures(
     reader = TelemetryReader(home)
     live, counters = reader.live(), reader.counters()
     assert live is not None
-    assert (live.state, live.heard_ms, live.lost) == ("failed", 120_000, 0)
+    assert (live.state, live.written_ms, live.lost) == ("failed", 120_000, 0)
     assert reader.reports("lines") == [report(batch) for batch in (1, 2, 3)]
     assert [minute.batches for minute in reader.minutes()] == [3]
     assert counters is not None

@@ -45,7 +45,7 @@ def _advancing_reader(path: Path, log: Any = None, *, kept: int = 0) -> Reader[A
         None,
         None,
         SystemClock(),
-        beside=True,
+        in_background=True,
         kept=kept,
     )
     return Reader(COUNTS, settings_)
@@ -72,8 +72,8 @@ class _Slow(ObjectDict):
         self.asked = threading.Event()
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        beside = threading.current_thread().name == "kstreams-view"
-        if beside and name.endswith(".delta") and not self.go.is_set():
+        in_background = threading.current_thread().name == "kstreams-view"
+        if in_background and name.endswith(".delta") and not self.go.is_set():
             self.asked.set()
             assert self.go.wait(20)
         return super().get(name, start, length)

@@ -89,7 +89,7 @@ def test_window_closed_by_close_windows_is_never_updated(
 @pytest.mark.long
 @settings(max_examples=60)
 @given(any_windows, rows_of, rows_of, st.data())
-def test_columns_and_records_give_same_results_after_close_windows(
+def test_close_windows_gives_same_results_by_columns_and_records(
     windows: Any, rows: list[Row], more: list[Row], data: st.DataObject
 ) -> None:
     emit = data.draw(st.sampled_from([on_close(), once_per_batch(), each_update()]))

@@ -63,7 +63,7 @@ from tests.support.windows.windowed_runs import Row, run
     rows_of,
     st.data(),
 )
-def test_columns_and_records_give_same_results(
+def test_windowed_aggregation_gives_same_results_by_columns_and_records(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     aggregator, result = AGGREGATORS[how]

@@ -208,7 +208,7 @@ def test_emission_every_interval_equals_model_that_forwards_last_update_at_its_e
 @pytest.mark.long
 @settings(max_examples=100)
 @given(time_windows(), intervals, rows_of, st.data())
-def test_columns_and_records_forward_same_results_every_interval(
+def test_every_interval_forwards_same_results_by_columns_and_records(
     windows: Any, interval: int, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, FAR[0]]

@@ -62,7 +62,7 @@ def within(rows: list[Row]) -> list[Row]:
 @pytest.mark.long
 @settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_records_and_columns_give_same_results_at_limits_of_time(
+def test_windows_at_limits_of_time_give_same_results_by_columns_and_records(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = within(rows)

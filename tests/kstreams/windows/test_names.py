@@ -120,7 +120,7 @@ def test_names_of_all_time_zones_are_distinct() -> None:
     assert len({CalendarWindows("day", tz=zone).name for zone in zones}) == len(zones)
 
 
-def test_names_of_all_examples_are_distinct() -> None:
+def test_windows_with_different_definitions_have_different_names() -> None:
     assert all(windows_name(a) != windows_name(b) for a, b in combinations(NAMES.values(), 2))
 
 

@@ -131,7 +131,7 @@ def run(
     rows_of,
     st.data(),
 )
-def test_columns_and_records_give_same_results(
+def test_results_in_pieces_are_same_by_columns_and_records(
     windows: Any, emit: Any, how: str, edge: bool, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.kstreams.workers.puppets import Stand
+from tests.kstreams.workers.fake_workers import PoolWithFakes
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[[int], Stand]]:
-    made: list[Stand] = []
+def make(tmp_path: Path) -> Iterator[Callable[[int], PoolWithFakes]]:
+    made: list[PoolWithFakes] = []
 
-    def make(size: int) -> Stand:
-        made.append(Stand(tmp_path, size))
+    def make(size: int) -> PoolWithFakes:
+        made.append(PoolWithFakes(tmp_path, size))
         return made[-1]
 
     yield make
-    for stand in made:
-        stand.close()
+    for fakes in made:
+        fakes.close()

@@ -41,7 +41,7 @@ LIVING = Live(
     "9f0c",
     "running",
     started_ms=1,
-    heard_ms=5_000,
+    written_ms=5_000,
     every_ms=1_000,
     paused=Pause(7, "a move"),
     spark_ui="http://x:4040",

@@ -89,10 +89,10 @@ def test_paused_app_is_healthy_and_shows_the_reason(app: Committing) -> None:
 
 def report_waiting(*, waiting: int, seconds_ago: int = 0) -> None:
     """Write a report of the app about its position in a log, and the records that wait in it."""
-    heard_ms = SystemClock().now_ms() - 1_000 * seconds_ago
+    written_ms = SystemClock().now_ms() - 1_000 * seconds_ago
     unread = {TopicPartition("in", 1): Unread(READ, READ + waiting)}
-    query = LiveQuery(0, "job", 5, 0, unread, heard_ms, {"in": RetainedSize(3_000, 500)})
-    live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
+    query = LiveQuery(0, "job", 5, 0, unread, written_ms, {"in": RetainedSize(3_000, 500)})
+    live = Live("viewed", "run", "running", 5, written_ms, 1_000, queries={"in": query})
     node = NodeOutline("in", "source", "in", log="changes of a table")
     outline = Outline("viewed", "", (GroupOutline("in", "in", PARTITIONS, (node,)),))
     files = home_of(Path("c").absolute()).telemetry()

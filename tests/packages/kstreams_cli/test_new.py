@@ -107,7 +107,7 @@ def test_run_commands_of_the_readme_print_the_shown_lines(
             assert steady(reader.type(step.line)) == steady(step.shown), step.line
 
 
-def test_yaml_files_have_a_broker_and_the_checks(project: Path) -> None:
+def test_new_project_has_compose_file_with_kafka_and_workflow_with_checks(project: Path) -> None:
     compose: Any = yaml.safe_load((project / "compose.yaml").read_text())
     assert compose["services"]["kafka"]["ports"] == ["127.0.0.1:9092:9092"]
     workflow: Any = yaml.safe_load((project / ".github/workflows/test.yml").read_text())

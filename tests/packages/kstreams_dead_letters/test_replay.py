@@ -70,8 +70,8 @@ def test_replay_dry_run_changes_no_topic(topics: Embedded, tmp_path: Path) -> No
 
 def test_dead_letter_with_too_many_attempts_is_not_replayed(topics: Embedded) -> None:
     for attempt in range(4):
-        said = (("kstreams-replay", b"%d" % attempt),) if attempt else ()
-        add(topics, DLQ, (b"k", b"v", (*said, *headers_of())))
+        replayed = (("kstreams-replay", b"%d" % attempt),) if attempt else ()
+        add(topics, DLQ, (b"k", b"v", (*replayed, *headers_of())))
         replay_letters(topics, DLQ)
         if attempt < 3:
             assert records(topics)[-1].headers == (("kstreams-replay", b"%d" % (attempt + 1)),)

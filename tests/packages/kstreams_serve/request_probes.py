@@ -84,7 +84,7 @@ def stores_are_looked_up(path: Path) -> None:
             assert ask(f"/v1/apps/viewed/stores/{name}").status in (400, 404)
 
 
-@holds(action, "answer_of", lambda problem, **_: answer_of(problem, tells=True))
+@holds(action, "answer_of", lambda problem, **_: answer_of(problem, shows_details=True))
 def texts_of_errors_need_the_role(path: Path) -> None:
     with visiting(path) as ask:
         (path / "c").rename(path / "gone")

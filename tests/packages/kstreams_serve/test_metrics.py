@@ -114,16 +114,16 @@ def test_metrics_show_the_counts_of_the_last_commit(tmp_path: Path) -> None:
     assert shown(watched(tmp_path))['kstreams_paused{app="viewed"}'] == 1
 
 
-def with_telemetry(path: Path, *, heard_ms: int) -> None:
+def with_telemetry(path: Path, *, written_ms: int) -> None:
     """Write the telemetry of an app."""
     counters = Counters("run", 5)
     for batch in (1, 2):
         counters.add(report(batch, query="in"))
-    unread = {TopicPartition("in", 2): Unread(4, 9, heard_ms - 1_500)}
+    unread = {TopicPartition("in", 2): Unread(4, 9, written_ms - 1_500)}
     unread[TABLE] = Unread(3, 5)
     kept = {"table": RetainedSize(3_000, 500), "other": RetainedSize(70)}
-    query = LiveQuery(2, "job", 5, 1, unread, heard_ms, kept)
-    live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
+    query = LiveQuery(2, "job", 5, 1, unread, written_ms, kept)
+    live = Live("viewed", "run", "running", 5, written_ms, 1_000, queries={"in": query})
     nodes = (
         NodeOutline("keep", "sink", "out"),
         NodeOutline("rows", "source", "table", log="changes of a table"),
@@ -137,7 +137,7 @@ def with_telemetry(path: Path, *, heard_ms: int) -> None:
 
 def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
     committed(tmp_path)
-    with_telemetry(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, written_ms=60_000)
     found = shown(watched(tmp_path, now_ms=61_000))
     own = 'app="viewed",query="in"'
     assert found['kstreams_app_state{app="viewed",state="running"}'] == 1
@@ -167,7 +167,7 @@ def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
 def test_lag_of_a_log_that_is_not_a_topic_comes_from_telemetry(tmp_path: Path) -> None:
     """Topics are read, and the app has reported the state of a slot."""
     committed(tmp_path / "c")
-    with_telemetry(tmp_path / "c", heard_ms=60_000)
+    with_telemetry(tmp_path / "c", written_ms=60_000)
     topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
     topics.log().ensure("in", 3)
     found = shown(watched(tmp_path / "c", topics, now_ms=61_000))
@@ -181,7 +181,7 @@ def test_lag_of_a_log_that_is_not_a_topic_comes_from_telemetry(tmp_path: Path) -
 
 def test_lag_reported_by_a_dead_app_is_ignored(tmp_path: Path) -> None:
     committed(tmp_path)
-    with_telemetry(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, written_ms=60_000)
     found = shown(watched(tmp_path, now_ms=66_000))
     assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
     assert not [name for name in found if "lag" in name or "kept" in name]

@@ -297,7 +297,7 @@ class ByRecord:
 @pytest.mark.parametrize("chain", [True, False])
 @pytest.mark.parametrize("keeps_all", [True, False])
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_columns_and_records_give_same_results(
+def test_global_table_joins_by_columns_equal_those_by_records(
     partitions: int, keeps_all: bool, chain: bool
 ) -> None:
     topology = joining(TABLE, keeps_all=keeps_all, chain=chain)

@@ -168,10 +168,10 @@ class LakeContract(SinkContract):
     @pytest.mark.parametrize(
         ("receipt", "text"),
         [
-            ("", "has no record of staged files, but the text ''"),
-            ("[]", "has no record of staged files"),
-            ("{}", "has no record of staged files"),
-            ('["a", 5]', "has no record of staged files"),
+            ("", "where a list of staged files was expected"),
+            ("[]", "where a list of staged files was expected"),
+            ("{}", "where a list of staged files was expected"),
+            ('["a", 5]', "where a list of staged files was expected"),
             ('["a", "{}"]', "a file of a committed batch is missing: a"),
         ],
     )

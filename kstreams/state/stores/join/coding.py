@@ -40,11 +40,11 @@ records in the order of closing, and for blocks.
 """
 
 SETUP: Final = (0, 0)
-"""The key of the `Setup`."""
+"""The key of the row that holds the `Setup` of the store."""
 CLOCKS: Final = (0, 1)
-"""The key of the `Clocks`."""
+"""The key of the row that holds the `Clocks` of the store."""
 BLOCKS: Final = (0, 2)
-"""The key of the `Beside`, which exists if the store may have blocks."""
+"""The key of the row that holds the `RowLimits`; it exists if the store may have blocks."""
 
 Element = tuple[int, int, int, Any]
 """Time (ms), number, fate (1 for waiting, 0 for settled) and value of a record."""

@@ -354,9 +354,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield Remembered(side, bucket, key, element)
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
-        """Rewrite rows for the new bucket width, and the index of waiting records for new closes.
+        """Rewrite the rows for a new bucket width, and the index of waiting records by close time.
 
-        `had` is the previous setup, `setup` the new setup.
+        `had` is the setup of the stored rows, `setup` the new setup.
         """
         self._has_moved = True
         self.unpack()

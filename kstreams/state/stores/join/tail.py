@@ -31,7 +31,7 @@ from kstreams.state.stores.join.rows import JoinRows
 from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.times import FAR_MS
 
-__all__ = ("TAIL_BYTES", "Beside", "Elements", "JoinTail", "Tail")
+__all__ = ("TAIL_BYTES", "Elements", "JoinTail", "RowLimits", "Tail")
 
 TAIL_BYTES: Final = 16 * 1024 * 1024
 """The maximum bytes of a tail; above it, the older half moves to rows, which are read by key."""
@@ -133,7 +133,7 @@ class Tail:
         return int(content) + _ELEMENT_BYTES * len(self.elements) + 50 * len(self.handles)
 
 
-class Beside(NamedTuple):
+class RowLimits(NamedTuple):
     """Limits for the times of records in rows, for a join store with rows and blocks.
 
     Attributes:
@@ -169,13 +169,13 @@ class JoinTail:
         self._encoded: EncodedRows = columns.rows
         self._slot = slot_width(setup.width)
 
-    def beside(self) -> Beside:
+    def row_limits(self) -> RowLimits:
         """Return the limits for the times of records in the store's rows."""
         found = self._rows.overlay.get(BLOCKS)
         if found is not None:
-            return Beside(*found)
+            return RowLimits(*found)
         clocks = self._rows.clocks()
-        return Beside(clocks.newest_left, clocks.newest_right, 0)
+        return RowLimits(clocks.newest_left, clocks.newest_right, 0)
 
     def read(self) -> Tail:
         """Return the tail, read from the store if needed; only `advance` may change the tail."""
@@ -206,17 +206,17 @@ class JoinTail:
         fates = np.where(settled, 0, tail.elements.fates)
         old = replace(tail.elements, fates=fates)
         lasting = np.flatnonzero(self._lasting(old, clocks))
-        beside = self.beside()
+        limits = self.row_limits()
         handles = self._forget(tail.handles, clocks)
         noted = lasting[settled[lasting]]
-        made = self._write(fresh, old.sides[noted], old.times[noted], old.numbers[noted], beside)
+        made = self._write(fresh, old.sides[noted], old.times[noted], old.numbers[noted], limits)
         elements = old if len(lasting) == len(old) else old.take(lasting)
         whole = Elements.of([part for part in (elements, fresh) if len(part)])
         found = Tail(whole, tuple(sorted((*handles, *made))))
-        beside = self._forget_rows(beside, clocks)._replace(next=beside.next + 1)
+        limits = self._forget_rows(limits, clocks)._replace(next=limits.next + 1)
         if len(whole) and found.size_bytes > TAIL_BYTES:
-            found, beside = self._spread(found, beside)
-        self._rows.overlay.put(BLOCKS, tuple(beside))
+            found, limits = self._spread(found, limits)
+        self._rows.overlay.put(BLOCKS, tuple(limits))
         self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
@@ -252,7 +252,7 @@ class JoinTail:
         return kept
 
     def _write(
-        self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, beside: Beside
+        self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, limits: RowLimits
     ) -> list[bytes]:
         """Write new elements, and the numbers of newly settled elements, as blocks.
 
@@ -288,12 +288,12 @@ class JoinTail:
                     np.array(noted.pop(place, []), np.int64),
                     None if headers is None else headers[own],
                 )
-                made[block_handle(*place, (beside.next << 32) + part)] = write_block(block)
+                made[block_handle(*place, (limits.next << 32) + part)] = write_block(block)
                 part += 1
         none = Elements.of([])
         for place, numbers in noted.items():
             block = Block(none.keys, _NONE, _NONE, _NONE, none.values, np.array(numbers))
-            made[block_handle(*place, (beside.next << 32) + part)] = write_block(block)
+            made[block_handle(*place, (limits.next << 32) + part)] = write_block(block)
             part += 1
         self._encoded.put_many(list(made), list(made.values()))
         return list(made)
@@ -318,18 +318,18 @@ class JoinTail:
             found = found.take(np.flatnonzero(self._lasting(found, self._rows.clocks())))
         return Tail(found, tuple(handles))
 
-    def _forget_rows(self, beside: Beside, clocks: Clocks) -> Beside:
+    def _forget_rows(self, limits: RowLimits, clocks: Clocks) -> RowLimits:
         """Delete the expired buckets of rows; return the new limits for the times in rows."""
-        newest = [beside.newest_left, beside.newest_right]
+        newest = [limits.newest_left, limits.newest_right]
         for side in (0, 1):
             end = (clocks.newest(side) - self._setup.memory) // self._setup.width
             if newest[side] > -FAR_MS:
                 self._rows.drop_buckets(side, end)
                 if newest[side] // self._setup.width < end:
                     newest[side] = -FAR_MS
-        return Beside(newest[0], newest[1], beside.next)
+        return RowLimits(newest[0], newest[1], limits.next)
 
-    def _spread(self, tail: Tail, beside: Beside) -> tuple[Tail, Beside]:
+    def _spread(self, tail: Tail, limits: RowLimits) -> tuple[Tail, RowLimits]:
         """Move the records of the oldest slots, about half of all records, from blocks to rows."""
         elements, setup = tail.elements, self._setup
         slots = elements.times // self._slot
@@ -350,10 +350,10 @@ class JoinTail:
             )
         gone = [handle for handle in tail.handles if block_place(handle)[1] < end]
         self._encoded.put_many(gone, [None] * len(gone))
-        newest = [beside.newest_left, beside.newest_right]
+        newest = [limits.newest_left, limits.newest_right]
         for side in (0, 1):
             own = old.times[old.sides == side]
             newest[side] = max(newest[side], int(own.max(initial=-FAR_MS)))
         left = set(gone)
         handles = tuple(handle for handle in tail.handles if handle not in left)
-        return Tail(elements.take(rest), handles), Beside(newest[0], newest[1], beside.next)
+        return Tail(elements.take(rest), handles), RowLimits(newest[0], newest[1], limits.next)

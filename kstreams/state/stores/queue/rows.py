@@ -25,7 +25,7 @@ QUEUED = b"\x01"
 """The first byte of the row keys and values of records."""
 
 _NUMBERS: Final = (0,)
-"""The key of the `Progress`."""
+"""The key of the row that holds the queue's `Progress`."""
 _THREE = struct.Struct(">qqq")
 
 

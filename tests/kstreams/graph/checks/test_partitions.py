@@ -142,7 +142,7 @@ def test_driver_reads_each_partition_of_topics_of_unequal_counts() -> None:
     assert found == [("s", 0), ("s", 1), *(("l", n) for n in range(5))]
 
 
-def test_driver_counts_keys_of_smaller_of_two_topics_in_its_partitions() -> None:
+def test_driver_counts_keys_of_a_topic_merged_with_a_topic_of_more_partitions() -> None:
     builder = TopologyBuilder("t")
     totals = builder.add_processor("count", Count, builder.add_source("w", WORDS), stores=[COUNTS])
     builder.add_sink("out", OUT, totals, builder.add_source("l", LARGE))

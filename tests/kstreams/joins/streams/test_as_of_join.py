@@ -171,7 +171,7 @@ def test_as_of_join_equals_model(
     cuts=st.sets(st.integers(0, 30)),
     derived=st.booleans(),
 )
-def test_columns_and_records_give_same_results(
+def test_as_of_join_gives_same_results_by_columns_and_records(
     how: str, grace: int, records: list[InputRecord], cuts: set[int], derived: bool
 ) -> None:
     found = []

@@ -207,7 +207,7 @@ def test_results_do_not_depend_on_batch_boundaries(
 @pytest.mark.parametrize("kept", ["in memory", "in blocks", "in rows", "in both"])
 @settings(max_examples=30)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
-def test_columns_and_records_give_same_results(
+def test_stream_join_gives_same_results_by_columns_and_records(
     kept: str, itself: Itself, spans: Spans, records: list[InputRecord], cuts: list[int]
 ) -> None:
     if itself == "one node":

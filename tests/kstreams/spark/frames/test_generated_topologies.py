@@ -69,7 +69,7 @@ def has_wall_clock_work(case: Case) -> bool:
 @pytest.mark.long
 @given(cases(), _OPERATORS, _DEATHS)
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
-def test_generated_topologies_give_same_results(
+def test_generated_topologies_on_frames_equal_the_test_driver(
     case: Case, operator: Operator, deaths: list[Death]
 ) -> None:
     assume(not has_wall_clock_work(case))
@@ -79,7 +79,7 @@ def test_generated_topologies_give_same_results(
 @pytest.mark.long
 @given(join_cases(most_steps=4), _OPERATORS, _DEATHS, st.sampled_from(["auto", "records"]))
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
-def test_generated_joins_give_same_results(
+def test_generated_joins_on_frames_equal_the_test_driver(
     case: Case, operator: Operator, deaths: list[Death], execution: Literal["auto", "records"]
 ) -> None:
     plan = case.plan

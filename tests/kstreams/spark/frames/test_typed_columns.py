@@ -102,7 +102,7 @@ def shown(reading: Reading) -> str:
     return f"{reading.place.name} {reading.place.floor}: {reading.celsius}"
 
 
-def test_columns_and_records_give_same_results(stream_session: SparkSession) -> None:
+def test_typed_columns_give_same_results_as_records(stream_session: SparkSession) -> None:
     builder = TopologyBuilder("climate")
     climate = builder.add_source("climate", CLIMATE)
     builder.add_sink("shown", SHOWN, builder.add_processor("show", map_values(shown), climate))

@@ -73,7 +73,7 @@ def test_delete_range_is_one_change_and_hides_earlier_rows() -> None:
     assert overlay.changes() == {"s": changed}
 
 
-def test_deleted_range_without_keys_is_no_change() -> None:
+def test_deletion_of_empty_range_adds_no_change() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"a", b"1"), (b"x", b"1")])})
     overlay = Overlay(base)

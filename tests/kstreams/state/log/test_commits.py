@@ -176,6 +176,6 @@ def test_forged_pointer_is_rejected(forge: Callable[[dict[str, Any]], object]) -
 
 
 @pytest.mark.parametrize("text", ["", "[]", "7", "{", '"x"', "[" * 100_000], ids=lambda t: t[:5])
-def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
+def test_malformed_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError, match="cannot read the state pointer"):
         Pointer.from_json(text)

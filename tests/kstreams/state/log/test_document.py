@@ -90,7 +90,7 @@ def test_document_without_checksum_is_read_only_if_allowed() -> None:
     ],
     ids=lambda data: repr(data[:12]),
 )  # fmt: skip
-def test_error_names_file_that_is_no_document(data: bytes) -> None:
+def test_malformed_document_raises_error_that_names_its_file(data: bytes) -> None:
     with pytest.raises(StateCorruptError, match="thing 7 cannot be read") as caught:
         _read(data)
     assert caught.value.hint == "bring it back"

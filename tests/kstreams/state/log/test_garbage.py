@@ -122,7 +122,7 @@ def test_number_of_garbage_notes_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("name", ["readme", "-unnamed", "x1-unnamed", "1" * 30 + "-unnamed"])
-def test_garbage_note_whose_name_is_no_number_is_ignored_and_kept(name: str) -> None:
+def test_garbage_note_with_invalid_name_is_ignored_and_kept(name: str) -> None:
     log, keep, child = _orphan()
     log.put_if_absent(f"{garbage_prefix('app')}{name}", b'["stray"]')
     clock = FakeClock()

@@ -192,7 +192,7 @@ def test_failed_upload_fails_each_task_and_leaves_the_last_version(
     assert worker.rows(0) == {b"a": b"x", b"c": b"x"}
 
 
-def test_reply_of_a_pack_that_was_lost_is_no_error(
+def test_pack_is_uploaded_although_the_reply_was_lost(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = ObjectDict.put_if_absent

@@ -57,7 +57,7 @@ class Line:
         self.upkeep = upkeep
         self.objects = GatedObjects()
         self.clock = FakeClock()
-        self.beside = BackgroundUpkeep(clock=self.clock)
+        self.background = BackgroundUpkeep(clock=self.clock)
         self.pointer = Pointer.empty()
         self.model: dict[bytes, bytes] = {}
 
@@ -69,7 +69,7 @@ class Line:
             _TASK,
             ["s"],
             upkeep=self.upkeep,
-            background=self.beside,
+            background=self.background,
         )
         with versions.checkout(pointer, Attempt(new_attempt(), number)) as checkout:
             gone = [(b"%04d" % (number - 5), b"%04d" % (number - 3))] if number % 4 == 3 else []
@@ -85,17 +85,17 @@ class Line:
                     self.model.pop(b"%04d" % gone, None)
 
     def until_begun(self) -> None:
-        while self.beside.wants(_TASK):
+        while self.background.wants(_TASK):
             self.commit()
 
     def loses_a_version(self) -> Pointer:
         """Start upkeep from a version that is not committed, and continue without that version."""
         before, model = self.pointer, dict(self.model)
-        while self.beside.wants(_TASK):
+        while self.background.wants(_TASK):
             before, model = self.pointer, dict(self.model)
             self.commit()
         lost = self.pointer
-        self.beside.drain()
+        self.background.drain()
         self.pointer, self.model = before, model
         self.commit()
         return lost
@@ -111,7 +111,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
     made = Line(tmp_path, Memory())
     yield made
     made.objects.gate.set()
-    made.beside.drain()
+    made.background.drain()
 
 
 @pytest.mark.long
@@ -127,18 +127,18 @@ def test_commit_does_not_wait_for_snapshot_and_later_commit_publishes_it(
     assert line.pointer.base == 0
     assert line.restored() == line.model
     line.objects.gate.set()
-    line.beside.drain()
+    line.background.drain()
     line.commit()
     assert line.pointer.base == begun
     assert len(line.pointer.snapshot) == len(line.objects.made())
     assert all(ref.version > begun for ref in line.pointer.deltas)
     assert line.restored() == line.model
     line.commit(40)
-    line.beside.drain()
+    line.background.drain()
     line.commit(2)
     assert line.pointer.base > begun
     assert line.restored() == line.model
-    line.beside.drain()  # of a snapshot begun by the last commit
+    line.background.drain()  # of a snapshot begun by the last commit
     assert list((tmp_path / "local").rglob("*-snapshot")) == []
 
 
@@ -146,7 +146,7 @@ def test_task_has_at_most_one_snapshot_in_progress(line: Line) -> None:
     line.until_begun()
     line.commit(30)
     line.objects.gate.set()
-    line.beside.drain()
+    line.background.drain()
     versions = {name.rpartition("/")[2].partition("-")[0] for name in line.objects.made()}
     assert len(versions) == 1
 
@@ -164,12 +164,12 @@ def test_background_snapshot_not_published_in_time_is_made_again(line: Line) -> 
     line.objects.gate.set()
     line.until_begun()
     begun = line.pointer.version
-    line.beside.drain()
+    line.background.drain()
     line.clock.advance(timedelta(minutes=31))
     line.commit()
     assert line.pointer.base == 0
     line.until_begun()
-    line.beside.drain()
+    line.background.drain()
     line.commit()
     assert line.pointer.base > begun
     assert line.restored() == line.model
@@ -179,12 +179,12 @@ def test_failed_snapshot_is_made_again(line: Line, caplog: pytest.LogCaptureFixt
     line.objects.refuse = True
     line.objects.gate.set()
     line.until_begun()
-    line.beside.drain()
+    line.background.drain()
     assert "no snapshot this time: no room" in caplog.text
     line.objects.refuse = False
     line.commit()
     line.until_begun()
-    line.beside.drain()
+    line.background.drain()
     line.commit()
     assert line.pointer.base > 0
     assert line.restored() == line.model
@@ -212,7 +212,7 @@ def test_backend_without_copy_makes_snapshots_within_commits(tmp_path: Path) -> 
     line.objects.gate.set()
     line.commit(12)
     assert line.pointer.base > 0
-    assert line.beside.wants(_TASK)
+    assert line.background.wants(_TASK)
     assert line.restored() == line.model
 
 
@@ -221,7 +221,7 @@ def merging(tmp_path: Path) -> Iterator[Line]:
     made = Line(tmp_path, Memory(), _MERGERS)
     yield made
     made.objects.gate.set()
-    made.beside.drain()
+    made.background.drain()
 
 
 def test_deltas_are_merged_in_background_and_later_commit_publishes_result(merging: Line) -> None:
@@ -231,7 +231,7 @@ def test_deltas_are_merged_in_background_and_later_commit_publishes_result(mergi
     assert merging.objects.made() == []
     assert {ref.level for ref in merging.pointer.deltas} == {0}
     merging.objects.gate.set()
-    merging.beside.drain()
+    merging.background.drain()
     merging.commit()
     assert [ref.level for ref in merging.pointer.deltas] == [1, 0, 0, 0]
     assert merging.pointer.deltas[0].version == parts[-1].version
@@ -242,7 +242,7 @@ def test_merged_deltas_are_merged_again(merging: Line) -> None:
     merging.objects.gate.set()
     for _ in range(60):
         merging.commit()
-        merging.beside.drain()
+        merging.background.drain()
         assert merging.restored() == merging.model
     assert max(ref.level for ref in merging.pointer.deltas) == 3
     assert len(merging.pointer.deltas) <= 12
@@ -254,7 +254,7 @@ def test_merged_delta_of_abandoned_version_is_never_published(merging: Line) -> 
     (run,) = merging.objects.made()
     for _ in range(9):
         merging.commit()
-        merging.beside.drain()
+        merging.background.drain()
         assert lost.deltas[-1] not in merging.pointer.deltas
         assert run not in [ref.name for ref in merging.pointer.deltas]
         assert merging.restored() == merging.model
@@ -268,13 +268,13 @@ def test_damage_found_by_background_merge_is_repaired_by_snapshot(
     merging.commit(2)
     merging.objects.refuse = True
     merging.objects.gate.set()
-    merging.beside.drain()
+    merging.background.drain()
     assert "no merger this time: no room" in caplog.text
     merging.objects.refuse = False
     del merging.objects.objects[merging.pointer.deltas[1].name]
     while not merging.pointer.base:
         merging.commit()
-        merging.beside.drain()
+        merging.background.drain()
     assert "mending the log with a snapshot" in caplog.text
     assert merging.restored() == merging.model
 
@@ -284,7 +284,7 @@ def test_small_state_gets_snapshot_instead_of_second_merge(tmp_path: Path) -> No
     line.objects.gate.set()
     while not line.pointer.base:
         line.commit()
-        line.beside.drain()
+        line.background.drain()
         assert {ref.level for ref in line.pointer.deltas} <= {0, 1}
         assert len(line.pointer.deltas) < 10
     assert line.restored() == line.model

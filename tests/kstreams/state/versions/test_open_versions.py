@@ -69,7 +69,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
+@pytest.mark.parametrize("in_background", [False, True], ids=["in commits", "in_background"])
 @pytest.mark.parametrize(
     ("backend", "examples", "resident_bytes"),
     [
@@ -82,7 +82,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
     ],
 )
 def test_each_pointer_restores_its_own_state(
-    backend: StateBackend, examples: int, resident_bytes: int, beside: bool
+    backend: StateBackend, examples: int, resident_bytes: int, in_background: bool
 ) -> None:
     @settings(max_examples=examples, deadline=None, derandomize=True)
     @given(history=_HISTORY)
@@ -90,7 +90,7 @@ def test_each_pointer_restores_its_own_state(
         members = {
             "backend": backend,
             "new_log": staticmethod(ObjectDict),
-            "beside": beside,
+            "in_background": in_background,
             "resident_bytes": resident_bytes,
         }
         machine: VersionsMachine = type("Machine", (VersionsMachine,), members)()

@@ -115,7 +115,7 @@ def test_files_of_dead_attempt_are_removed(worker: _Worker) -> None:
     assert "dead" in worker.left_over()
     worker.read(base)
     assert "dead" in worker.left_over(), "its process lives"
-    checkout._place.directory.release()  # like the operating system when the process ends
+    checkout._resources.directory.release()  # like the operating system when the process ends
     worker.read(base)
     assert "dead" not in worker.left_over()
 

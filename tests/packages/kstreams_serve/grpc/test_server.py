@@ -26,7 +26,7 @@ from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
 from kstreams_serve.grpc import calls
 from kstreams_serve.grpc import state_pb2 as pb
-from kstreams_serve.grpc.server import grpc_beside
+from kstreams_serve.grpc.server import grpc_protocol
 from kstreams_serve.grpc.service import STATE, Service
 from kstreams_serve.roles import Role
 from kstreams_serve.served_app import AppSource
@@ -107,7 +107,7 @@ def calling(
         known.set()
 
     source = AppSource(checkpoint_of(path), lambda _, __: spec)
-    server = Server(settings, [source], beside=[grpc_beside(settings, 0, told)])
+    server = Server(settings, [source], protocols=[grpc_protocol(settings, 0, told)])
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
     thread.start()

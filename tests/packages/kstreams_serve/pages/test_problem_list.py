@@ -13,7 +13,7 @@ from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.unread import Unread
 from kstreams_admin.status import QueryStatus
-from kstreams_serve.pages.app_facts import AppFacts, Standing
+from kstreams_serve.pages.app_facts import AppFacts, AppStatus
 from kstreams_serve.pages.ranking import worst_first
 
 NOW = 10_000_000
@@ -39,7 +39,7 @@ def _facts(
         metas={TaskId("g", p): TaskMeta(time) for p, time in (times or {}).items()},
     )
     found = {TopicPartition("t", p): Unread(0, left) for p, left in (lag or {}).items()}
-    return AppFacts("app", Standing("running", "good"), [status], lag=found, **more)
+    return AppFacts("app", AppStatus("running", "good"), [status], lag=found, **more)
 
 
 def _problem_texts(facts: AppFacts, shares: Mapping[str, float] | None = None) -> list[str]:
@@ -104,5 +104,5 @@ def test_paused_app_has_no_problem_of_missing_commits() -> None:
 
 
 def test_missing_heartbeat_is_the_first_problem() -> None:
-    facts = AppFacts("app", Standing("not responding", "bad"))
+    facts = AppFacts("app", AppStatus("not responding", "bad"))
     assert _problem_texts(facts) == ["The app is not responding"]

@@ -37,7 +37,7 @@ def test_mirror_of_self_join_store_copies_left_side_once(packed: bool) -> None:
         assert rows.clocks().newest_right == rows.clocks().newest_left == 12
 
 
-def test_mirror_leaves_store_with_right_records_unchanged() -> None:
+def test_mirror_of_store_that_already_has_right_records_changes_nothing() -> None:
     overlay = Overlay(MemoryStore([SPEC.name]))
     put(overlay, [(0, "a", 10, 0, 1), (1, "a", 11, 0, 1)])
     rows: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))

@@ -71,7 +71,7 @@ def test_find_sessions_returns_sessions_within_bounds(
 
 
 @given(changes_of)
-def test_next_timer_of_session_store_is_no_later_than_first_session_end(changes: list[Any]) -> None:
+def test_next_timer_of_session_store_is_at_or_before_first_session_end(changes: list[Any]) -> None:
     store, model = filled(changes)
     timer = SessionRows.of(store).next_timer()
     ends = [end for _, _, end in model]

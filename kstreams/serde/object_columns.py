@@ -12,12 +12,12 @@ from typing_extensions import override
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
-__all__ = ("HeldObjects", "is_held", "parts_of")
+__all__ = ("ObjectColumns", "lazy_parts", "refers_to_objects")
 
 _PLAIN: dict[type, pa.DataType] = {str: pa.string(), bytes: pa.binary(), bool: pa.bool_()}
 
 
-class HeldObjects:
+class ObjectColumns:
     """Creates columns of any objects, and keeps references to objects that Arrow has no type for.
 
     The columns are valid until `clear`.
@@ -50,16 +50,16 @@ class HeldObjects:
         missing = np.array([value is None for value in values]) if has_none else None
         return self._held(_HeldType(values), pa.array(np.arange(len(values)), mask=missing))
 
-    def made(self, make: Callable[..., Any], *parts: list[Any]) -> pa.Array:
+    def lazy_column(self, make: Callable[..., Any], *parts: list[Any]) -> pa.Array:
         """Return a column of objects that are created only when `objects_of` reads the column.
 
         Args:
             make: Creates an object; called with one element of each part.
-            parts: Lists of equal length; `parts_of` returns them without creating objects.
+            parts: Lists of equal length; `lazy_parts` returns them without creating objects.
         """
         return self._held(_MadeType(make, parts), pa.array(np.arange(len(parts[0]))))
 
-    def joined(self, columns: Sequence[pa.Array]) -> pa.Array:
+    def concatenated(self, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the concatenation of several columns."""
         if columns and all(each.type == columns[0].type for each in columns):
             return pa.concat_arrays(columns)
@@ -116,13 +116,13 @@ class _MadeType(_HeldType):
         return list(map(self._make, *self.parts(storage)))
 
 
-def is_held(kind: pa.DataType) -> bool:
-    """Return whether a column's type refers to objects of a `HeldObjects`."""
+def refers_to_objects(kind: pa.DataType) -> bool:
+    """Return whether a column's type refers to objects of a `ObjectColumns`."""
     return isinstance(kind, _HeldType)
 
 
-def parts_of(column: pa.ChunkedArray) -> tuple[list[Any], ...] | None:
-    """Return the parts of a column that `HeldObjects.made` returned; None for any other column."""
+def lazy_parts(column: pa.ChunkedArray) -> tuple[list[Any], ...] | None:
+    """Return the parts of a column from `ObjectColumns.lazy_column`; None for any other column."""
     kind = column.type
     return kind.parts(column.combine_chunks().storage) if isinstance(kind, _MadeType) else None
 

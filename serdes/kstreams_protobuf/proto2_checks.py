@@ -10,12 +10,12 @@ from google.protobuf.message import Message
 
 from kstreams_protobuf.kinds import kinds_within, syntax_of
 
-__all__ = ("Promises",)
+__all__ = ("Proto2Checks",)
 
 
 @dataclass(frozen=True)
-class Promises:
-    """The checks of parsed messages.
+class Proto2Checks:
+    """The checks of a parsed message that the parser itself does not make for proto2.
 
     Attributes:
         required: Whether the message or its parts have required fields.
@@ -27,7 +27,7 @@ class Promises:
     texts: bool
 
     @classmethod
-    def of(cls, message: Descriptor) -> Promises | None:
+    def of(cls, message: Descriptor) -> Proto2Checks | None:
         """Return the checks for a kind of message; None if none are needed."""
         kinds = [kind for kind in kinds_within(message) if syntax_of(kind.file) == "proto2"]
         fields = [field for kind in kinds for field in kind.fields]
@@ -37,7 +37,7 @@ class Promises:
         )
         return found if found.required or found.texts else None
 
-    def broken(self, message: Message) -> str | None:
+    def problem_of(self, message: Message) -> str | None:
         """Return the problem of a message; None if it is valid."""
         if self.required and not message.IsInitialized():
             missing: Iterable[str] = message.FindInitializationErrors()  # type: ignore[attr-defined]

@@ -29,13 +29,13 @@ from kstreams.workers.slow_workers import Speculation
 STAGES = (LoadStage("one", b"1"), LoadStage("two", b"2"))
 
 
-class Puppet:
+class FakeWorker:
     """A worker whose answers a test gives."""
 
     def __init__(self, endpoint: DriverEndpoint, wanted: int, process: str = "") -> None:
         self.channel = connect(endpoint.address, endpoint.secret)
         process = process or f"p{wanted}"
-        self.tell(
+        self.report(
             "hello",
             wanted=wanted,
             process=process,
@@ -43,7 +43,7 @@ class Puppet:
             generation=endpoint.generation,
         )
 
-    def tell(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
+    def report(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
         self.channel.send(WorkerReport(kind, fields, payloads).pack())
 
     def order(self) -> Order:
@@ -71,8 +71,8 @@ class Puppet:
         self.channel.close()
 
 
-class Puppets:
-    """A launcher of puppets: it counts its calls, and starts nothing."""
+class FakeLauncher:
+    """A launcher that starts nothing: it counts its calls."""
 
     patience_s = 0.2
 
@@ -94,23 +94,27 @@ class Puppets:
         self.stopped = True
 
 
-class Stand:
-    """A pool with puppets."""
+class PoolWithFakes:
+    """A pool to which fake workers connect."""
 
     def __init__(self, folder: Path, size: int, *, speculation: Speculation | None = None) -> None:
-        self.launcher = Puppets()
+        self.launcher = FakeLauncher()
         self.pool = WorkerPool(
-            self.launcher, size, address=str(folder / "d"), own="", speculation=speculation
+            self.launcher,
+            size,
+            address=str(folder / "d"),
+            worker_prefix="",
+            speculation=speculation,
         )
-        self.puppets: list[Puppet] = []
+        self.connected: list[FakeWorker] = []
 
-    def puppet(self, wanted: int, process: str = "") -> Puppet:
-        self.puppets.append(Puppet(self.pool.members.endpoint, wanted, process))
-        return self.puppets[-1]
+    def connect(self, wanted: int, process: str = "") -> FakeWorker:
+        self.connected.append(FakeWorker(self.pool.members.endpoint, wanted, process))
+        return self.connected[-1]
 
     def close(self) -> None:
-        for puppet in self.puppets:
-            puppet.close()
+        for worker in self.connected:
+            worker.close()
         self.pool.close()
 
 
@@ -146,7 +150,7 @@ class Running:
 
 
 def answer(name: str) -> bytes:
-    """Return a packed result with a name, for `Puppet.tell`."""
+    """Return a packed result with a name, for `FakeWorker.report`."""
     return Envelope(DRIVER, 0, Refusal((), arrived={name: {0: 1}})).pack()
 
 

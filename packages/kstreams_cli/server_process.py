@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from kstreams_cli.serve import needs_extra
 from kstreams_cli.serve_tokens import ACT_TOKEN, TOKEN
 
-__all__ = ("ServeBeside",)
+__all__ = ("ServerProcess",)
 
 _PROGRAM = "from kstreams_cli import main; main()"
 _END_SECONDS = 5
 
 
-class ServeBeside:
+class ServerProcess:
     """Serves one app on this machine in a separate process, so the driver opens no port.
 
     The server accepts no actions. Its token, and a token for actions, are removed from this

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.serde.held_objects import HeldObjects, is_held, parts_of
+from kstreams.serde.object_columns import ObjectColumns, lazy_parts, refers_to_objects
 from kstreams.serde.objects import object_column, objects_of
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -38,7 +38,7 @@ def test_take_of_object_column_selects_rows_without_touching_objects(
 ) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind]))
     rows = data.draw(rows_of(len(values)))
-    held = HeldObjects()
+    held = ObjectColumns()
     column = held.column(values)
     assert objects_of(column) == values
     assert objects_of(column.take(pa.array(rows, pa.int64()))) == [values[row] for row in rows]
@@ -54,20 +54,20 @@ def test_objects_of_column_are_created_on_access(data: st.DataObject) -> None:
         made.append(one)
         return f"{one}+{other}"
 
-    held = HeldObjects()
-    column = held.made(make, [one for one, _ in pairs], [other for _, other in pairs])
+    held = ObjectColumns()
+    column = held.lazy_column(make, [one for one, _ in pairs], [other for _, other in pairs])
     taken = pa.chunked_array([column.take(pa.array(rows, pa.int64()))], column.type)
-    assert is_held(taken.type)
+    assert refers_to_objects(taken.type)
     some = [pairs[row] for row in rows]
-    assert parts_of(taken) == ([one for one, _ in some], [other for _, other in some])
+    assert lazy_parts(taken) == ([one for one, _ in some], [other for _, other in some])
     assert not made
     assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
 
 
 def test_object_column_that_was_not_made_of_parts_has_no_parts() -> None:
-    held = HeldObjects()
+    held = ObjectColumns()
     for values in (["a"], [["a"]], [None]):
-        assert parts_of(pa.chunked_array([held.column(values)])) is None
+        assert lazy_parts(pa.chunked_array([held.column(values)])) is None
 
 
 def test_object_column_of_sequences_has_one_object_per_row() -> None:
