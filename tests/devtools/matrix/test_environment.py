@@ -19,7 +19,7 @@ SERIES = ".".join(locked_pyspark().split(".")[:2])
 
 
 class Programs:
-    """Records programs instead of running them; those that contain a text fail."""
+    """Records programs instead of running them; a program fails if its command has a text."""
 
     def __init__(self) -> None:
         self.commands: list[str] = []

@@ -17,7 +17,7 @@ SERIES = ".".join(locked_pyspark().split(".")[:2])
 
 
 class Machine:
-    """A machine with Python 3.12 only, whose tests end as told.
+    """A machine with Python 3.12 only, on which all tests end in the same manner.
 
     Attributes:
         ended: The end of all tests.

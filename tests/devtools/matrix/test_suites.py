@@ -46,7 +46,7 @@ def test_each_suite_has_markers() -> None:
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Record commands instead of running them; `spark_classes` fails if it is told to."""
+    """Record commands instead of running them; those of an environment `broken` fail."""
     recorded: list[list[str]] = []
 
     def run(command: list[str | Path], *_: object, **options: object) -> Ended:
