@@ -98,17 +98,17 @@ def _result(cell: Cell, options: argparse.Namespace) -> Result:
         return Result(**cell._asdict(), outcome="not available", date=today, reason=str(exc))
     say(f"  Python {environment.python_version}, pyspark {environment.pyspark_version}")
     ended = run_suite(cell, environment, options.tests, options.jobs, options.timeout * 60)
-    return result_of(cell, environment, ended, options.tests, today)
+    return _result_of(cell, environment, ended, options.tests, today)
 
 
-def result_of(
+def _result_of(
     cell: Cell, environment: Environment, ended: Ended, selection: Sequence[str], today: str
 ) -> Result:
     """Return the result of a cell whose tests have ended.
 
     Args:
         cell: The cell.
-        environment: Its environment.
+        environment: The environment of the tests.
         ended: The end of the tests.
         selection: The paths of the tests; empty for the complete suite.
         today: The day of the run.

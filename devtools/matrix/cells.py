@@ -15,7 +15,7 @@ PYTHONS = (*VERSIONS, "3.14")
 """The supported versions, and the next one."""
 
 PYSPARKS = ("4.1", "4.2", "4.3")
-"""The supported series, and those that are tried."""
+"""The supported series, and later ones for trials."""
 
 SUITES = ("fast", "engine", "types")
 

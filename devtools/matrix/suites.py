@@ -51,7 +51,7 @@ def run_suite(
 
     Args:
         cell: The cell.
-        environment: Its environment; for types, that of the repository.
+        environment: The environment of the cell; for types, the environment of the repository.
         selection: The paths of the tests; empty for the complete suite.
         jobs: The number of test processes.
         timeout_s: Maximum time, in seconds.
