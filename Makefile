@@ -129,6 +129,10 @@ test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cl
 	@$(RUN_PYTHON) -m devtools.spark_classes
 	@$(PYTEST) -v -s -m cluster tests/cluster $(ARGS)
 
+.PHONY: test-matrix
+test-matrix: setup ## the tests on each Python and PySpark, as far as they are available (ARGS='--python 3.12 --only fast')
+	@$(RUN_PYTHON) -m devtools.matrix run $(ARGS)
+
 .PHONY: conformance
 conformance: setup ## all conformance cases on RocksDB, at each cut into batches (ARGS: --engine frames-played)
 	@for cut in 1 3 all; do \

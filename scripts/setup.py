@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Callable, Iterator, NoReturn, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+VENV = Path(os.environ.get("KSTREAMS_VENV") or ROOT / ".venv").absolute()
 STAMPS = VENV / ".setup"
 LOG = STAMPS / "log.txt"
 LOCK = ROOT / "requirements" / "lock.txt"

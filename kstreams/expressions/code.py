@@ -36,6 +36,7 @@ _KNOWN = (
     *("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"),
     *("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "BINARY_MULTIPLY", "BINARY_TRUE_DIVIDE"),
     *("BINARY_FLOOR_DIVIDE", "BINARY_MODULO", "BINARY_AND", "BINARY_OR", "BINARY_XOR"),
+    *("BINARY_POWER", "BINARY_LSHIFT", "BINARY_RSHIFT", "BINARY_MATRIX_MULTIPLY"),
 )
 """The names of instructions that placeholders notice, in Python 3.10 to 3.14."""
 _PREFIXES = ("LOAD_FAST_", "STORE_FAST_", "INPLACE_")
@@ -85,6 +86,8 @@ def checked(function: object, allowed: tuple[object, ...]) -> tuple[FunctionType
         raise Unreadable(f"it takes {signature}, expected a value, or a key and a value")
     instructions = list(dis.get_instructions(function.__code__))
     for each in instructions:
+        if each.opname == "GET_ITER":  # before the jumps, which are part of a loop
+            raise Unreadable(_REASONS["GET_ITER"])
         if "JUMP" in each.opname:
             raise Unreadable(_REASONS["IS_OP"] if "NONE" in each.opname else _BRANCH)
     for each in instructions:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from kstreams.graph.nodes import AnyNode, ProcessorNode
 
 __all__ = ("MAX_DEPTH", "deepest")
 
-MAX_DEPTH = 2_500
+MAX_DEPTH = 375 if (3, 12) <= sys.version_info < (3, 12, 2) else 2_500
 """Maximum number of record processors in one chain of a group.
 
 Each processor forwards a record by calling the next processor. CPython 3.12 and 3.13 allow 10,000
 nested calls through C, regardless of the recursion limit, and one forward may need three such
-calls.
+calls. CPython 3.12.0 and 3.12.1 allow 1,500.
 """
 
 

@@ -42,7 +42,9 @@ class WholeWrites(asyncio.Transport):
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         """Write the buffered data and all of this data."""
         held, self._held = self._held, b""
-        self._inner.writelines([held, *list_of_data])
+        # From Python 3.12 on, a transport never finishes writing an empty last part.
+        if parts := [part for part in (held, *list_of_data) if len(part)]:
+            self._inner.writelines(parts)
 
     def _flush(self) -> None:
         if self._held:

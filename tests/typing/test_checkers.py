@@ -1,8 +1,12 @@
-"""Both type checkers accept the typed files, and refuse exactly the marked lines of the others."""
+"""Both type checkers accept the typed files, and refuse exactly the marked lines of the others.
+
+`KSTREAMS_TYPES_PYTHON=3.14` checks them for that Python instead of the oldest one.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TYPED = sorted(HERE.glob("typed_*.py"))
 WRONG = sorted(HERE.glob("wrong_*.py"))
+FOR_PYTHON = os.environ.get("KSTREAMS_TYPES_PYTHON", "3.10")
 ERROR_OF_MYPY = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)$")
 
 Errors = dict[tuple[str, int], str]
@@ -32,7 +37,7 @@ def run(*command: str) -> str:
 
 def mypy(cache: Path) -> Errors:
     files = [str(path) for path in (*TYPED, *WRONG)]
-    text = run("mypy", "--cache-dir", str(cache), *files)
+    text = run("mypy", "--python-version", FOR_PYTHON, "--cache-dir", str(cache), *files)
     found = (ERROR_OF_MYPY.match(line) for line in text.splitlines())
     return {
         (Path(error["file"]).name, int(error["line"])): error["text"] for error in found if error
@@ -40,7 +45,8 @@ def mypy(cache: Path) -> Errors:
 
 
 def pyright(_: Path) -> Errors:
-    where = ("--project", str(HERE), "--pythonpath", sys.executable)
+    where = ["--project", str(HERE), "--pythonpath", sys.executable]
+    where += ["--pythonversion", FOR_PYTHON]
     report = json.loads(run("basedpyright", "--outputjson", *where))
     assert report["summary"]["filesAnalyzed"] == len(TYPED) + len(WRONG)
     return {

@@ -91,8 +91,9 @@ def results(builder: TopologyBuilder, *values: int) -> tuple[list[int], dict[str
 @pytest.mark.long
 @pytest.mark.parametrize("on_error", ["skip", "fail"])
 def test_record_passes_through_a_thousand_processors(on_error: OnError) -> None:
-    builder = chain(1_000, each=map_values(lambda v: v + 1), on_error=on_error)
-    assert results(builder, 1, 2) == ([1_001, 1_002], {})
+    depth = min(1_000, MAX_DEPTH - 2)
+    builder = chain(depth, each=map_values(lambda v: v + 1), on_error=on_error)
+    assert results(builder, 1, 2) == ([depth + 1, depth + 2], {})
 
 
 def test_processors_may_call_python_and_c_functions_at_largest_depth() -> None:
@@ -100,7 +101,7 @@ def test_processors_may_call_python_and_c_functions_at_largest_depth() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("depth", [0, 40, 1_500])
+@pytest.mark.parametrize("depth", [0, 40, min(1_500, MAX_DEPTH - 3)])
 def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
     enough = sys.getrecursionlimit() - 150
     builder = chain(depth, Nested, each=PassThrough)
@@ -109,7 +110,7 @@ def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
 
 def test_chain_without_stack_left_is_not_reported_as_failed_record() -> None:
     with pytest.raises(LimitError, match="exceed the reserved call stack") as caught:
-        results(chain(500, each=Wasteful), 1)
+        results(chain(min(500, MAX_DEPTH - 2), each=Wasteful), 1)
     assert caught.value.where.node is not None
     assert "setrecursionlimit" in caught.value.hint
 
@@ -133,7 +134,7 @@ def test_repartition_starts_new_chain() -> None:
     node: Any = builder.add_source("in", IN)
     for number in range(MAX_DEPTH + 100):
         node = builder.add_processor(f"p{number}", map_values(lambda v: v), node)
-        if number == 1_000:
+        if number == MAX_DEPTH // 2:
             node = builder.repartition("edge", node, key=TEXT, value=INT64)
     builder.add_sink("out", OUT, node)
     assert results(builder, 5) == ([5], {})
@@ -156,7 +157,9 @@ class OwnConnection(FixedKeyProcessor[str, int, int]):
 
 def test_processor_of_deep_chain_is_created_run_and_closed_in_one_thread() -> None:
     before = threading.active_count()
-    builder = chain(400, OwnConnection, each=map_values(lambda v: v), on_error="fail")
+    builder = chain(
+        min(400, MAX_DEPTH - 3), OwnConnection, each=map_values(lambda v: v), on_error="fail"
+    )
     assert results(builder, 1, 2) == ([2, 3], {})
     assert threading.active_count() == before
 
@@ -164,7 +167,7 @@ def test_processor_of_deep_chain_is_created_run_and_closed_in_one_thread() -> No
 @pytest.mark.long
 def test_recursion_limit_is_restored_after_batch() -> None:
     before = sys.getrecursionlimit()
-    builder = chain(400, Nested, each=map_values(lambda v: v))
+    builder = chain(min(400, MAX_DEPTH - 3), Nested, each=map_values(lambda v: v))
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe(IN, "a", 10**6)
         assert sys.getrecursionlimit() == before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -116,3 +116,22 @@ def test_close_aborts_connection_after_timeout_if_client_reads_nothing(
         return inner.said
 
     assert asyncio.run(run()) == expected
+
+
+@pytest.mark.parametrize("written", [(b"head", b""), (b"", b"head", b"", b""), (b"", b"")])
+def test_empty_parts_are_not_passed_to_the_transport(written: tuple[bytes, ...]) -> None:
+    passed: list[bytes] = []
+
+    class Parts(_Inner):
+        def writelines(self, list_of_data: Iterable[Any]) -> None:
+            passed.extend(bytes(data) for data in list_of_data)
+
+    async def run() -> None:
+        transport = WholeWrites(Parts(), asyncio.get_running_loop(), 1.0)
+        _each(*written)(transport)
+        transport.writelines([b"", *written])
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+
+    assert passed == 2 * [data for data in written if data]
