@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kstreams.batch.messages.task_status import TaskStatus
@@ -28,14 +29,15 @@ def totals_after(
         loops: The records in loops after the batch.
     """
     sources = {node: dict(places) for node, places in before.sources.items()}
-    waiting: list[dict[str, NodeCounts]] = []
+    more: Counter[str] = Counter()  # the change of the number of held records, by source
     for each in (each for status in statuses for each in status.reads):
         places = sources.setdefault(each.node, {})
         taken, held = places.get(each.place, PartitionCounts())
         # A batch may read fewer records than are held back, or more.
         waits = max(held, each.rows) - each.taken
         places[each.place] = PartitionCounts(taken + each.taken, waits)
-        waiting.append({each.node: NodeCounts(waits - held, held=waits - held)})
+        more[each.node] += waits - held
+    waiting = [{source: NodeCounts(count, held=count)} for source, count in more.items()]
     waiting += [{loop: NodeCounts(held=rows)} for loop, rows in rows_by_loop(loops).items()]
     waiting += [{loop: NodeCounts(held=-n)} for loop, n in rows_by_loop(loops_before).items()]
     nodes = summed([before.nodes, *(status.counts for status in statuses), *waiting])
