@@ -17,11 +17,13 @@ from kstreams.checkpoint.new_epochs import (
     rewritten,
 )
 from kstreams.checkpoint.parameter_notes import recorded_parameters
-from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChange, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.start.divided_group import GroupDivision
+from kstreams.checkpoint.start.divided_loops import divided_loops
 from kstreams.checkpoint.start.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.start.migration import migrate_store
+from kstreams.checkpoint.start.rescaling import Rescaling, TopicSpan, lowest_positions
 from kstreams.checkpoint.start.waiting_records import waiting_records
 from kstreams.checkpoint.start.window_moves import windows_of_store
 from kstreams.checkpoint.takeover import take_over
@@ -32,8 +34,10 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.scratch import scratch_directory
 from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("RUN_COMMAND", "Upgrade", "upgrade", "upgrade_plan")
@@ -57,6 +61,7 @@ class Upgrade:
         records: Returns the number of records of a topic; None if it is not known.
         publish: Publishes unpublished output of a commit when a query is taken over.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
+        span: Returns the offsets that a topic has, for a division of state; None if not known.
     """
 
     settings: AppSettings
@@ -67,6 +72,12 @@ class Upgrade:
     records: Callable[[str], int] | None = None
     publish: Callable[[Commit], None] = lambda _: None
     uneven: Uneven = field(default_factory=Uneven)
+    span: Callable[[str], TopicSpan] | None = None
+
+    def rescaling(self, checkpoint: Checkpoint, commits: Sequence[Commit]) -> Rescaling:
+        """Return the division of the state in a checkpoint with these last commits."""
+        counts = self.tasks, self.uneven
+        return Rescaling(checkpoint, self.topology, *counts, commits, self.span)
 
 
 def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
@@ -110,8 +121,16 @@ def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> Up
         records=wanted.records,
         uneven=wanted.uneven,
     )
-    loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks, wanted.uneven)
-    return replace(plan, problems=(*plan.problems, *loops))
+    rescale = wanted.settings.rescale
+    divides = rescale is not None
+    loops = loop_problems(
+        checkpoint, lasts, wanted.topology, wanted.tasks, wanted.uneven, divides=divides
+    )
+    problems = [*plan.problems, *loops]
+    if rescale is not None:
+        changes = {change.store: change for change in plan.stores}
+        problems += wanted.rescaling(checkpoint, lasts).problems(changes, rescale)
+    return replace(plan, problems=tuple(problems))
 
 
 def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
@@ -154,6 +173,10 @@ class _Upgrader:
         self._wanted = wanted
         self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
         self._commits = dict(commits)
+
+    @property
+    def _rescaling(self) -> Rescaling:
+        return self._wanted.rescaling(self._old, list(self._commits.values()))
 
     def run(self) -> Checkpoint:
         topology = self._wanted.topology
@@ -258,6 +281,9 @@ class _Upgrader:
     ) -> Commit | None:
         tasks: dict[TaskId, str] = {}
         for group in groups:
+            if division := self._division(made, group):
+                tasks |= {task: found.to_json() for task, found in division.run().items()}
+                continue
             origin = self._origin(group)
             if origin is None:
                 continue
@@ -281,10 +307,33 @@ class _Upgrader:
                 for topic, topic_id in commit.topics.items()
                 if topic in topics
             },
-            loops=loops_of(groups, self._commits.values()),
+            loops=self._loops(made, query, groups),
             totals=carried_totals(groups, self._commits.values()),
         )
         return seed if tasks or seed.positions or seed.loops else None
+
+    def _division(self, made: Checkpoint, group: PartitionGroup) -> GroupDivision | None:
+        """Return the division of a group's state; None if its stores stay, or have no state."""
+        divided = self._rescaling.divided(group, self._changes)
+        count = self._old.tasks.get(group.name, 0)
+        found = {number: self._pointer(group.name, number) for number in range(count)}
+        olds = {number: old for number, old in found.items() if old is not None}
+        if not divided or not olds:
+            return None
+        kept = {spec.name for spec in group.stores if self._changes[spec.name].action == "keep"}
+        backend = self._wanted.settings.state
+        return GroupDivision(
+            self._old, made, group, olds, divided, kept, self._wanted.objects, backend
+        )
+
+    def _loops(
+        self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]
+    ) -> tuple[LoopPart, ...]:
+        """Return the records in loops; if the number of tasks changes, by their new tasks."""
+        parts = loops_of(groups, self._commits.values())
+        prefix = loops_prefix(made.state_name(query), made.epoch(query))
+        divided = self._rescaling.loops(groups, {part.loop for part in parts})
+        return divided_loops(self._wanted.objects, prefix, parts, divided) if divided else parts
 
     def _origin(self, group: PartitionGroup) -> str | None:
         """Return the name of the old group whose state a group starts with; None without one."""
@@ -305,12 +354,12 @@ class _Upgrader:
         return None if text is None else Pointer.from_json(text)
 
     def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
-        found: dict[TopicPartition, int] = {}
-        for commit in self._commits.values():
-            for place, offset in positions_after(commit).items():
-                if place.topic in topics:
-                    found[place] = min(offset, found.get(place, offset))
-        return found
+        known = lowest_positions(self._commits.values())
+        found = {place: offset for place, offset in known.items() if place.topic in topics}
+        if self._wanted.settings.rescale is None:
+            return found
+        new = self._rescaling.new_positions(found)
+        return found | {place: offset for place, offset in new.items() if place.topic in topics}
 
     def _carried(self, log: DurableLog, group: PartitionGroup, pointer: Pointer) -> Pointer:
         """Return the pointer of a task's state with exactly the stores of the new group."""
