@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
 from kstreams.checkpoint.log_headers import begin_log
@@ -15,6 +14,7 @@ from kstreams.checkpoint.new_epochs import (
     first_epoch_number,
     next_epoch_number,
     rewritten,
+    with_changelogs_of,
 )
 from kstreams.checkpoint.parameter_notes import recorded_parameters
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -386,19 +386,10 @@ class _Upgrader:
                         windows = windows_of_store(group, spec, recorded)
                         migrate_store(change, spec, source, target, windows=windows)
                 made = rewritten(log, pointer, target, tuple(sorted(names)))
-                return made.with_meta(_with_changelogs_of(made.meta, kept))
+                return made.with_meta(with_changelogs_of(made.meta, kept))
             finally:
                 for store in (source, target):
                     if store is not None:
                         store.close()
                 for part in ("old", "new"):
                     backend.remove(home / part)
-
-
-def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
-    """Return a task's metadata with the changelog positions of kept stores only."""
-    found = dict(meta)
-    for part in ("logs", "log_ids"):
-        ours = {name: of for name, of in found.pop(part, {}).items() if name in kept}
-        found.update({part: ours} if ours else {})
-    return found
