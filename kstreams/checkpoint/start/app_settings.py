@@ -103,7 +103,9 @@ class AppSettings:
 
         Migrations run on the driver and may not be picklable; `config` may hold secrets.
         """
-        return replace(self, packages=(), config={}, migrate={}, reset=frozenset(), fork=None)
+        return replace(
+            self, packages=(), config={}, migrate={}, reset=frozenset(), rescale=None, fork=None
+        )
 
 
 def store_names(reset: Collection[str]) -> frozenset[str]:

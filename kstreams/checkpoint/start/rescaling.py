@@ -9,13 +9,15 @@ from typing import Any
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.changes import RESCALE_COMMAND, StoreChange, StoreChangeKind
-from kstreams.checkpoint.start.divided_group import DividedStore
+from kstreams.checkpoint.start.divided_group import DividedStore, GroupDivision
 from kstreams.checkpoint.start.key_routes import KeyRoute, is_known_by_key, key_route
 from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.graph.checks.partitions import Uneven
 from kstreams.graph.nodes import LoopNode, SourceNode
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TopicPartition
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import Commit
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.progress.task_meta import TaskMeta
@@ -73,10 +75,38 @@ class Rescaling:
     commits: Sequence[Commit]
     span: Callable[[str], TopicSpan] | None = None
 
-    def divided(
+    def division(
+        self,
+        group: PartitionGroup,
+        changes: Mapping[str, StoreChange],
+        made: Checkpoint,
+        objects: ObjectStore,
+        backend: StateBackend,
+    ) -> GroupDivision | None:
+        """Return the division of a group's state; None if its stores stay, or have no state.
+
+        Args:
+            group: The group.
+            changes: The planned change of each store, without problems.
+            made: The checkpoint with the new number of tasks.
+            objects: The durable log.
+            backend: The backend of temporary working copies.
+        """
+        divided = self._divided(group, changes)
+        olds = {
+            task.partition: pointer
+            for commit in self.commits
+            for task, pointer in commit.pointers().items()
+            if task.group == group.name
+        }
+        if not divided or not olds:
+            return None
+        kept = {spec.name for spec in group.stores if changes[spec.name].action == "keep"}
+        return GroupDivision(self.checkpoint, made, group, olds, divided, kept, objects, backend)
+
+    def _divided(
         self, group: PartitionGroup, changes: Mapping[str, StoreChange]
     ) -> tuple[DividedStore, ...]:
-        """Return the stores of a group that are divided; call it if there are no problems."""
         found: list[DividedStore] = []
         for spec in self._rescaled(group, changes):
             route = key_route(group, spec)

@@ -19,7 +19,6 @@ from kstreams.checkpoint.new_epochs import (
 from kstreams.checkpoint.parameter_notes import recorded_parameters
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChange, UpgradePlan, plan_upgrade
-from kstreams.checkpoint.start.divided_group import GroupDivision
 from kstreams.checkpoint.start.divided_loops import divided_loops
 from kstreams.checkpoint.start.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.start.migration import migrate_store
@@ -40,7 +39,7 @@ from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 
-__all__ = ("RUN_COMMAND", "Upgrade", "upgrade", "upgrade_plan")
+__all__ = ("RUN_COMMAND", "Upgrade", "last_commits", "upgrade", "upgrade_plan")
 
 _LOG = logging.getLogger(__name__)
 
@@ -97,7 +96,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     counts = dict(wanted.tasks), wanted.uneven
     if shape == checkpoint.shape and counts == (dict(checkpoint.tasks), checkpoint.uneven):
         return checkpoint
-    commits = _commits(checkpoint, wanted.objects)
+    commits = last_commits(checkpoint, wanted.objects)
     plan = _planned(checkpoint, wanted, list(commits.values()))
     _refuse(checkpoint, plan)
     for line in plan.lines():
@@ -107,7 +106,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
 
 def upgrade_plan(checkpoint: Checkpoint, wanted: Upgrade) -> UpgradePlan:
     """Return the plan of `upgrade`, with problems that would stop it; changes nothing."""
-    return _planned(checkpoint, wanted, list(_commits(checkpoint, wanted.objects).values()))
+    return _planned(checkpoint, wanted, list(last_commits(checkpoint, wanted.objects).values()))
 
 
 def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> UpgradePlan:
@@ -133,7 +132,7 @@ def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> Up
     return replace(plan, problems=tuple(problems))
 
 
-def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
+def last_commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
     """Return the last commit of each query that has a commit."""
     return {
         query: commit
@@ -281,7 +280,9 @@ class _Upgrader:
     ) -> Commit | None:
         tasks: dict[TaskId, str] = {}
         for group in groups:
-            if division := self._division(made, group):
+            if division := self._rescaling.division(
+                group, self._changes, made, self._wanted.objects, self._wanted.settings.state
+            ):
                 tasks |= {task: found.to_json() for task, found in division.run().items()}
                 continue
             origin = self._origin(group)
@@ -311,20 +312,6 @@ class _Upgrader:
             totals=carried_totals(groups, self._commits.values()),
         )
         return seed if tasks or seed.positions or seed.loops else None
-
-    def _division(self, made: Checkpoint, group: PartitionGroup) -> GroupDivision | None:
-        """Return the division of a group's state; None if its stores stay, or have no state."""
-        divided = self._rescaling.divided(group, self._changes)
-        count = self._old.tasks.get(group.name, 0)
-        found = {number: self._pointer(group.name, number) for number in range(count)}
-        olds = {number: old for number, old in found.items() if old is not None}
-        if not divided or not olds:
-            return None
-        kept = {spec.name for spec in group.stores if self._changes[spec.name].action == "keep"}
-        backend = self._wanted.settings.state
-        return GroupDivision(
-            self._old, made, group, olds, divided, kept, self._wanted.objects, backend
-        )
 
     def _loops(
         self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]

@@ -140,15 +140,15 @@ class ByHand:
             state=state or Memory(directory=str(home / "local")),
             **given,
         )
-        counts = count_partitions(self.topics, topology)
-        self.tasks = counts.tasks
+        found = count_partitions(self.topics, topology)
+        self.tasks = found.tasks
         opened = open_for_running(
             self.settings,
             topology,
             self.tasks,
             run="run",
             publish=lambda *_: None,
-            uneven=counts.uneven,
+            uneven=found.uneven,
             span=partial(topic_span, self.topics, topology),
         )
         tables = open_global_tables(self.settings, topology, opened)

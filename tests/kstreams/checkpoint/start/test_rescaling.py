@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support.apps.rescaled_app import TOPOLOGIES, Event, RescaledApp
@@ -31,7 +31,12 @@ def inputs(draw: st.DrawFn) -> tuple[list[list[Event]], int, int]:
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-@settings(max_examples=12, deadline=None)
+@pytest.mark.timeout(300)
+@settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],  # an example takes seconds
+)
 @given(drawn=inputs())
 def test_divided_state_gives_results_of_app_that_always_had_the_partitions(
     name: str, drawn: tuple[list[list[Event]], int, int]
