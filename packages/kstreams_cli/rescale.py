@@ -67,9 +67,10 @@ def rescale(
         bool,
         typer.Option(
             "--allow-unread",
-            help="Continue although the old partitions have unread records. A record whose key "
-            "now belongs to another partition stops the app with a MisplacedKeyError, or is "
-            "counted with Topic(misplaced='count').",
+            help="Continue although the old partitions have unread records. The task of the old "
+            "partition processes a record without the state of its key, if the key now belongs "
+            "to another partition; joins stop with a MisplacedKeyError, unless the topic has "
+            "misplaced='count'.",
         ),
     ] = False,
     dry_run: Annotated[

@@ -14,8 +14,9 @@ class RescaleSettings:
     Attributes:
         by_key: Stores of custom processors whose keys are the keys of the records. The library
             does not know the keys of these stores, so they are divided only if they are named.
-        allow_unread: Whether old partitions may have unread records. Their keys may belong to other
-            tasks afterward; see `MisplacedKeyError`.
+        allow_unread: Whether old partitions may have unread records. The task of the old partition
+            processes such a record without the state of its key, if the key belongs to another
+            task; a join raises `MisplacedKeyError`.
         only_more: Whether only stores that get more partitions are divided.
     """
 

@@ -133,11 +133,10 @@ class Rescaling:
             for unread in self.unread(changes):
                 yield (
                     f"topic {unread.topic!r} has {unread.records:,} unread records in the "
-                    f"{unread.before} partitions that it had before; their keys may belong to "
-                    f"other tasks of {unread.now}, where a sum or a join would miss them (let the "
-                    "app read them before partitions are added; to continue nevertheless, pass "
-                    f"--allow-unread to `{RESCALE_COMMAND}`: a misplaced key then stops the app "
-                    "with a MisplacedKeyError, or is counted with Topic(misplaced='count'))"
+                    f"{unread.before} partitions that it had before; tasks of {unread.now} "
+                    "partitions would process them without the state of keys that move (let the "
+                    "app read all records before partitions are added; to give up the exact "
+                    f"results of these records, pass --allow-unread to `{RESCALE_COMMAND}`)"
                 )
 
     def unread(self, changes: Mapping[str, StoreChange]) -> list[Unread]:

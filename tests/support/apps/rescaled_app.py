@@ -15,7 +15,7 @@ from kstreams.emit import at_most_every, every, on_close
 from kstreams.partitioner import partition_of
 from kstreams.processors import ProcessorContext
 from kstreams.state.backend.working import StateBackend
-from kstreams.stores import key_value_store, list_store
+from kstreams.stores import key_value_store, list_store, timestamped_store
 from kstreams.streams import Streams
 from kstreams.windows import SessionWindows, SlidingWindows, TumblingWindows
 from tests.support.apps.stepped_app import ByHand
@@ -31,6 +31,8 @@ __all__ = (
     "add_partitions",
     "counting",
     "keeping",
+    "keeping_by_value",
+    "regrouping",
 )
 
 EVENTS = Topic("events", key=TEXT, value=INT64)
@@ -63,6 +65,20 @@ class Keep(FixedKeyProcessor[str, Any, Any]):
         self.context.forward(record.with_value(text))
 
 
+class KeepValues(Keep):
+    """Counts the values."""
+
+    def init(self, context: ProcessorContext[str, Any]) -> None:
+        """Open the store."""
+        self.context, self.seen = context, context.store(SEEN)
+
+    def process(self, record: Record[str, Any]) -> None:
+        """Count the value of a record."""
+        value = f"value {record.value}"
+        self.seen.put(value, (self.seen.get(value) or 0) + 1)
+        self.context.forward(record.with_value(value))
+
+
 def _shown(name: str, results: Any) -> None:
     """Send results to the topic of results, as text with the name of the operator."""
     stream = results.to_stream() if hasattr(results, "to_stream") else results
@@ -78,9 +94,29 @@ def _built(build: Callable[..., Mapping[str, Any]], *topics: Topic[str, int]) ->
     return streams.build()
 
 
-def counting() -> Topology:
+def counting(changelog: str | None = None, start: Any = "earliest") -> Topology:
     """Build a count by key."""
-    return _built(lambda events: {"count": events.group_by_key().count()}, EVENTS)
+    store = timestamped_store("count", key=TEXT, value=INT64)
+    streams = Streams("app")
+    events = streams.stream(EVENTS, start=start)
+    named = store if changelog is None else store.with_changelog(changelog)
+    _shown("count", events.group_by_key().count(store=named))
+    return streams.build()
+
+
+def regrouping(partitions: int) -> Topology:
+    """Build a count by key below an edge with this number of partitions."""
+    streams = Streams("app")
+    moved = streams.stream(EVENTS).repartition(partitions=partitions)
+    _shown("count", moved.group_by_key().count())
+    return streams.build()
+
+
+def keeping_by_value() -> Topology:
+    """Build a custom processor whose store has the values of records as keys."""
+    return _built(
+        lambda events: {"keep": events.process(KeepValues, value=TEXT, stores=[SEEN])}, EVENTS
+    )
 
 
 def keeping() -> Topology:
@@ -178,6 +214,11 @@ class RescaledApp:
 
     def run(self, records: Sequence[Event]) -> None:
         """Write records to the partitions of their keys, and run the app to the end."""
+        self.write(records)
+        self.app.run()
+
+    def write(self, records: Sequence[Event]) -> None:
+        """Write records to the partitions of their keys."""
         writer = self.app.connection.writer()
         known = {node.topic.name for node in self.topology.sources}
         for topic, key, value, time in records:
@@ -187,14 +228,17 @@ class RescaledApp:
             writer.write(topic, partition, key.encode(), INT64.serialize(value), time, ())
         writer.flush()
         writer.close()
-        self.app.run()
 
     def rescale(self, partitions: int, settings: RescaleSettings | None = None) -> None:
-        """Add partitions to both topics, and start the app with them."""
+        """Add partitions to the source topics, and start the app with them."""
+        self.grow(partitions)
+        self.start(settings or RescaleSettings(by_key=frozenset({"kept", "seen"})))
+
+    def grow(self, partitions: int) -> None:
+        """Add partitions to the source topics of the stopped app."""
         for topic in {node.topic.name for node in self.topology.sources}:
             add_partitions(self.home / "topics", topic, partitions)
         self.partitions = partitions
-        self.start(settings or RescaleSettings(by_key=frozenset({"kept", "seen"})))
 
     def close_windows(self) -> None:
         """Write a record with a late time to each partition, so that all windows close."""
