@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kstreams import INT64, TEXT, FixedKeyProcessor, Record, Topic, Topology
+from kstreams import INT64, TEXT, FixedKeyProcessor, Record, Topic, Topology, TopologyBuilder
 from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.durations import milliseconds
-from kstreams.emit import at_most_every, every, on_close
+from kstreams.emit import at_most_every, every, on_close, suppress, until_time_limit
+from kstreams.operators import map_
 from kstreams.partitioner import partition_of
 from kstreams.processors import ProcessorContext
 from kstreams.state.backend.working import StateBackend
-from kstreams.stores import key_value_store, list_store, timestamped_store
+from kstreams.stores import buffer_store, key_value_store, list_store, timestamped_store
 from kstreams.streams import Streams
-from kstreams.windows import SessionWindows, SlidingWindows, TumblingWindows
+from kstreams.windows import (
+    SessionWindows,
+    SlidingWindows,
+    TumblingWindows,
+)
 from tests.support.apps.stepped_app import ByHand
 
 __all__ = (
@@ -30,6 +36,7 @@ __all__ = (
     "RescaledApp",
     "add_partitions",
     "counting",
+    "hopping",
     "keeping",
     "keeping_by_value",
     "regrouping",
@@ -77,6 +84,20 @@ class KeepValues(Keep):
         value = f"value {record.value}"
         self.seen.put(value, (self.seen.get(value) or 0) + 1)
         self.context.forward(record.with_value(value))
+
+
+class Expiring(FixedKeyProcessor[str, Any, Any]):
+    """Counts the records of each key, until the count expires."""
+
+    def init(self, context: ProcessorContext[str, Any]) -> None:
+        """Open the store."""
+        super().init(context)
+        self.seen = context.store(key_value_store("seen", key=TEXT, value=INT64, ttl=_MS(40)))
+
+    def process(self, record: Record[str, Any]) -> None:
+        """Count a record."""
+        self.seen.put(record.key, (self.seen.get(record.key) or 0) + 1)
+        self.context.forward(record.with_value(self.seen.get(record.key)))
 
 
 def _shown(name: str, results: Any) -> None:
@@ -166,6 +187,60 @@ def _tables(events: Any, numbers: Any) -> Mapping[str, Any]:
     }
 
 
+def _as_of() -> Topology:
+    """Build a join with the row at the time of the record: a queue and a versioned table."""
+    streams = Streams("app")
+    events = streams.stream(EVENTS)
+    rates = streams.versioned_table(NUMBERS, history=_MS(100_000))
+    joined = events.left_join(
+        rates.as_of(grace=_MS(50)), lambda one, rate: f"{one} {rate}", value=TEXT
+    )
+    _shown("as-of", joined)
+    return streams.build()
+
+
+def _foreign() -> Topology:
+    """Build a foreign-key join: subscriptions."""
+    streams = Streams("app")
+    left, right = streams.table(EVENTS), streams.table(NUMBERS)
+    joined = left.join_by(
+        right, lambda _, value: f"k{value}", lambda one, other: f"{one} {other}", value=TEXT
+    )
+    _shown("foreign", joined)
+    return streams.build()
+
+
+def _held() -> Topology:
+    """Build operators that hold records back, or values that expire."""
+    builder = TopologyBuilder("app")
+    events = builder.add_source("events", EVENTS)
+    held = buffer_store("held", key=TEXT, value=INT64)
+    limit = until_time_limit(_MS(60))
+    last = builder.add_processor("last", suppress(limit, store=held), events)
+    expiring = key_value_store("seen", key=TEXT, value=INT64, ttl=_MS(40))
+    once = builder.add_processor("once", Expiring, events, stores=[expiring])
+    for name, node in (("last", last), ("once", once)):
+        text = builder.add_processor(f"{name}-text", map_(partial(_text, name)), node)
+        builder.add_sink(f"{name}-results", RESULTS, text)
+    return builder.build()
+
+
+def _text(name: str, key: str, value: object) -> tuple[str, str]:
+    return key, f"{name} {key} {value}"
+
+
+def hopping(hops: int) -> Topology:
+    """Build a loop in which each record makes hops from key to key, one in each batch."""
+    streams = Streams("app")
+    again = streams.loop("again", key=TEXT, value=INT64)
+    merged = streams.stream(EVENTS).merge(again)
+    merged.filter(lambda _, left: left > 0).map(
+        lambda key, left: (f"k{int(key[1:]) + 1}", left - 1), key=TEXT, value=INT64
+    ).to(again)
+    _shown("hop", merged.group_by_key().count())
+    return streams.build()
+
+
 TOPOLOGIES: Mapping[str, Callable[[], Topology]] = {
     "count": counting,
     "keep": keeping,
@@ -173,6 +248,9 @@ TOPOLOGIES: Mapping[str, Callable[[], Topology]] = {
     "emissions": lambda: _built(_emissions, EVENTS),
     "joins": lambda: _built(_joins, EVENTS, NUMBERS),
     "tables": lambda: _built(_tables, EVENTS, NUMBERS),
+    "as-of": _as_of,
+    "foreign": _foreign,
+    "held": _held,
 }
 
 

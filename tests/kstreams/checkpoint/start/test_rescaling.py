@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.clock import FakeClock
 from kstreams.errors import CheckpointMismatchError, MisplacedKeyError
 from kstreams.partitioner import partition_of
+from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams_cli.verification import Verification
 from tests.support.apps.rescaled_app import (
     TOPOLOGIES,
     Event,
     RescaledApp,
     counting,
+    hopping,
     keeping,
     keeping_by_value,
     regrouping,
@@ -80,6 +83,22 @@ def test_division_places_each_key_once_and_keeps_its_count(tmp_path: Path) -> No
     app.run(FIRST)
     expected = [f"count {key} {number}" for key in KEYS for number in (1, 2)]
     assert sorted(app.results().elements()) == sorted(expected)
+
+
+def test_records_in_loop_move_to_tasks_of_their_keys(tmp_path: Path) -> None:
+    app = RescaledApp(tmp_path, hopping(3), 2)
+    app.write([("events", key, 3, 0) for key in KEYS])
+    (query,) = app.app.queries.values()
+    query.step()
+    assert rows_by_loop(query.driver.last.loops) == {"again": len(KEYS)}
+    app.rescale(5)
+    app.app.run()
+    visits = Counter(f"k{int(key[1:]) + hop}" for key in KEYS for hop in range(4))
+    expected = {
+        f"hop {key} {number}" for key, most in visits.items() for number in range(1, most + 1)
+    }
+    assert set(app.results()) <= expected
+    assert {f"hop {key} {most}" for key, most in visits.items()} <= set(app.results())
 
 
 def test_division_keeps_savepoint_of_old_partitions_readable(tmp_path: Path) -> None:
