@@ -17,6 +17,7 @@ from kstreams.batch.task_moves import TaskMove
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.start.app_settings import AppSettings, Packages, store_names
 from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.checkpoint.storage.named_home import CheckpointName, app_home
 from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
@@ -95,6 +96,9 @@ class App:
             Ignored after the migration.
         reset: After a change of the topology: the names of stores that would be emptied or misread,
             to drop their old content. Ignored after the reset.
+        on_more_partitions: The effect of a start after source topics have got partitions, for
+            groups with stores: `"refuse"`, a `CheckpointMismatchError`; or `"rescale"`, which
+            divides the state by its keys, as `kstreams rescale` does.
         fork: Without an existing checkpoint, start with a copy of another app's savepoint:
             `"<checkpoint>@<savepoint>"` or a `ForkSource`.
         retained_batches: The number of committed batches of each query that stay readable with
@@ -135,6 +139,7 @@ class App:
         on_batch: Callable[[BatchReport], None] | None = None,
         migrate: Mapping[str, Migration] | None = None,
         reset: Collection[str] = (),
+        on_more_partitions: Literal["refuse", "rescale"] = "refuse",
         fork: str | ForkSource | None = None,
         retained_batches: int = 10,
         repin: bool = False,
@@ -160,6 +165,7 @@ class App:
             config=dict(config or {}),
             migrate=dict(migrate or {}),
             reset=store_names(reset),
+            rescale=RescaleSettings(only_more=True) if on_more_partitions == "rescale" else None,
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained_batches=retained_batches,
             repin=repin,

@@ -6,11 +6,12 @@ from contextlib import closing
 from functools import partial
 
 from kstreams.batch.io.open_feed import feed_of
+from kstreams.checkpoint.start.rescaling import TopicSpan
 from kstreams.connection import Connection
 from kstreams.graph.checks.partitions import PartitionCounts, partition_counts
 from kstreams.graph.topology import Topology
 
-__all__ = ("count_partitions", "count_records")
+__all__ = ("count_partitions", "count_records", "topic_span")
 
 
 def count_partitions(connection: Connection, topology: Topology) -> PartitionCounts:
@@ -31,3 +32,9 @@ def count_records(connection: Connection, topology: Topology, topic: str) -> int
     with closing(feed_of(connection, topology.sources)) as feed:
         begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
     return sum(end.values()) - sum(begin.values())
+
+
+def topic_span(connection: Connection, topology: Topology, topic: str) -> TopicSpan:
+    """Return the first and the end offset of each partition of a source."""
+    with closing(feed_of(connection, topology.sources)) as feed:
+        return TopicSpan(feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic))

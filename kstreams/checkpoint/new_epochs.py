@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.state.backend.objects import ObjectStore
@@ -15,7 +16,14 @@ from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer, version_id_after
 from kstreams.state.log.snapshot import write_snapshot
 
-__all__ = ("copy_store", "epochs_after", "first_epoch_number", "next_epoch_number", "rewritten")
+__all__ = (
+    "copy_store",
+    "epochs_after",
+    "first_epoch_number",
+    "next_epoch_number",
+    "rewritten",
+    "with_changelogs_of",
+)
 
 _ROWS_AT_ONCE = 10_000
 
@@ -87,3 +95,12 @@ def copy_store(source: WorkingStore, target: WorkingStore, store: str) -> None:
             rows = []
     if rows:
         target.write({store: StoreChanges(rows)})
+
+
+def with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    """Return a task's metadata with the changelog positions of kept stores only."""
+    found = dict(meta)
+    for part in ("logs", "log_ids"):
+        ours = {name: of for name, of in found.pop(part, {}).items() if name in kept}
+        found.update({part: ours} if ours else {})
+    return found

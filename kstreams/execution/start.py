@@ -10,7 +10,7 @@ from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.io.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.io.open_feed import feed_of, publish_commit
 from kstreams.batch.query_driver import QueryDriver
-from kstreams.batch.task_counts import count_partitions, count_records
+from kstreams.batch.task_counts import count_partitions, count_records, topic_span
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -70,6 +70,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[QueryLoop, ...]:
         publish=partial(_publish, settings, parts),
         records=partial(count_records, parts.connection, parts.topology),
         uneven=counts.uneven,
+        span=partial(topic_span, parts.connection, parts.topology),
     )
     parts.engine.check(settings, queries[0])
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)

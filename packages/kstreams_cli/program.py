@@ -23,6 +23,7 @@ APPS = {
     "pause": "pausing:pause",
     "resume": "pausing:resume",
     "plan": "plan:plan",
+    "rescale": "rescale:rescale",
     "explain": "explain:explain",
     "trace": "trace:trace",
     "forecast": "forecast:forecast",

@@ -169,7 +169,8 @@ class BatchPlanner:
                 raise PartitionCountError(
                     f"topic {topic!r} has {len(found)} partitions, more than the {count} that the "
                     "app was started with",
-                    hint="stop the app, then reset it, or let it read a topic with the old count.",
+                    hint="stop the app, then divide its state with `kstreams rescale`, reset the "
+                    "app, or let it read a topic with the old count.",
                     where=Where(topic=topic, partition=max(found)),
                 )
             ends.update({TopicPartition(topic, p): offset for p, offset in found.items()})

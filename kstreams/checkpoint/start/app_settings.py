@@ -10,6 +10,7 @@ from typing import Literal
 
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.errors import CompileError
@@ -48,6 +49,7 @@ class AppSettings:
             shown.
         migrate: Migrations by the name of the new store.
         reset: The names of stores whose old contents to drop.
+        rescale: The permission to divide state among another number of partitions; None without it.
         fork: The savepoint that a new checkpoint starts from.
         retained_batches: Number of committed batches of each query that stay readable.
         repin: Whether a planned batch may read the newest versions of global tables if the planned
@@ -71,6 +73,7 @@ class AppSettings:
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
     migrate: Mapping[str, Migration] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
+    rescale: RescaleSettings | None = None
     fork: ForkSource | None = None
     retained_batches: int = 10
     repin: bool = False
@@ -100,7 +103,9 @@ class AppSettings:
 
         Migrations run on the driver and may not be picklable; `config` may hold secrets.
         """
-        return replace(self, packages=(), config={}, migrate={}, reset=frozenset(), fork=None)
+        return replace(
+            self, packages=(), config={}, migrate={}, reset=frozenset(), rescale=None, fork=None
+        )
 
 
 def store_names(reset: Collection[str]) -> frozenset[str]:

@@ -21,8 +21,18 @@ from kstreams.checkpoint.start.old_definitions import difference, wrong_old
 from kstreams.graph.checks.partitions import Uneven
 from kstreams.graph.topology import Topology
 
-__all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "Waiting", "plan_upgrade")
+__all__ = (
+    "RESCALE_COMMAND",
+    "StoreChange",
+    "StoreChangeKind",
+    "UpgradePlan",
+    "Waiting",
+    "plan_upgrade",
+)
 
+
+RESCALE_COMMAND = "kstreams rescale"
+"""The command that divides state among another number of partitions."""
 
 _BEGIN_EMPTY = "begin empty"
 
@@ -38,6 +48,7 @@ class StoreChangeKind(str, Enum):
     REMOVED = "removed"
     CHANGED = "changed"
     REROUTED = "rerouted"
+    RESCALED = "rescaled"
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class StoreChange:
         store: Name of the store.
         verdict: The kind of change.
         detail: The difference, before and after, in words.
-        action: `keep`, `begin empty`, `drop`, `migrate`; empty if the user must decide.
+        action: `keep`, `begin empty`, `drop`, `migrate`, `divide`; empty if the user must decide.
     """
 
     store: str
@@ -158,6 +169,8 @@ class _Planner:
                 action = "drop" if is_reset or is_empty or name in self._read else ""
             case StoreChangeKind.CHANGED if name in self._settings.migrate:
                 action = "migrate"
+            case StoreChangeKind.RESCALED if not is_reset:
+                action = "divide"
             case _:
                 action = _BEGIN_EMPTY if is_reset else ""
         return StoreChange(name, verdict, detail, action)
@@ -174,8 +187,9 @@ class _Planner:
         old = self._checkpoint
         before = old.uneven.stores.get(name, old.tasks.get(old_group))
         now = self._uneven.of_store(name, self._tasks[group])
-        if before != now:
-            return StoreChangeKind.REROUTED, f"{before} partitions before, now {now}"
+        counts = f"{before} partitions before, now {now}"
+        if before != now and not self._rescales(before, now):
+            return StoreChangeKind.REROUTED, counts
         old_routes = _routes(self._checkpoint.shape[old_group])
         if not old_routes <= (routes := _routes(self._shape[group])):
             return (
@@ -186,7 +200,15 @@ class _Planner:
             return StoreChangeKind.CHANGED, difference(old_schema, schema)
         if misread := self._misread(name):
             return StoreChangeKind.CHANGED, misread
-        return StoreChangeKind.SAME, ""
+        if before == now:
+            return StoreChangeKind.SAME, ""
+        same = old_group == group
+        return StoreChangeKind.RESCALED if same else StoreChangeKind.REROUTED, counts
+
+    def _rescales(self, before: int | None, now: int) -> bool:
+        """Return whether the user permits a division of state among other tasks."""
+        rescale = self._settings.rescale
+        return rescale is not None and not (rescale.only_more and now < (before or 0))
 
     def _option(self, change: StoreChange, stores: Iterable[StoreChange]) -> str:
         """Return the option of `kstreams run` that decides about a store.
@@ -227,7 +249,8 @@ class _Planner:
             case StoreChangeKind.REROUTED:
                 return (
                     f"store {name!r}: {change.detail}: keys would look for their values in other "
-                    f"tasks (go back, or begin it empty with reset={{{name!r}}})"
+                    f"tasks (divide it with `{RESCALE_COMMAND}`, go back, or begin it empty with "
+                    f"reset={{{name!r}}})"
                 )
             case _:
                 return f"store {name!r} would be misread: {change.detail} ({self._ways_on(name)})"

@@ -25,6 +25,8 @@ def loop_problems(
     topology: Topology,
     tasks: Mapping[str, int],
     uneven: Uneven = Uneven(),  # noqa: B008  # frozen
+    *,
+    divides: bool = False,
 ) -> Iterator[str]:
     """Yield the reasons why a changed topology cannot read the records that are in loops.
 
@@ -34,6 +36,7 @@ def loop_problems(
         topology: The new topology.
         tasks: The number of the new topology's tasks, by group.
         uneven: Loops with fewer partitions than their group has tasks.
+        divides: Whether the records are divided among another number of tasks.
     """
     before = _homes(checkpoint.shape)
     now = _homes(topology.shape())
@@ -49,7 +52,7 @@ def loop_problems(
                 yield f"{found}: they are {_shown(form)}, now {_shown(wanted)} ({_DRAIN})"
             before_count = checkpoint.uneven.of_input(loop, checkpoint.tasks[group])
             now_count = uneven.of_input(loop, tasks[home])
-            if before_count != now_count:
+            if before_count != now_count and not divides:
                 yield (
                     f"{found}, for {before_count} tasks, now {now_count}: their "
                     f"keys belong to other tasks ({_DRAIN})"

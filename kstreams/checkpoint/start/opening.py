@@ -13,6 +13,7 @@ from kstreams.checkpoint.resume import Resumption, resume
 from kstreams.checkpoint.savepoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.savepoint.fork import copy_savepoint
 from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.rescaling import TopicSpan
 from kstreams.checkpoint.start.upgrade import Upgrade, upgrade
 from kstreams.checkpoint.storage.finished_batches import DoneNotes
 from kstreams.checkpoint.storage.object_home import ObjectHome
@@ -77,6 +78,7 @@ def open_for_running(
     publish: Publish,
     records: Callable[[str], int] | None = None,
     uneven: Uneven = Uneven(),  # noqa: B008  # frozen
+    span: Callable[[str], TopicSpan] | None = None,
 ) -> tuple[OpenedQuery, ...]:
     """Open an app's checkpoint, and create, fork or upgrade it first if necessary.
 
@@ -93,6 +95,7 @@ def open_for_running(
         publish: Publishes committed output that a crash left unpublished, before an upgrade.
         records: Returns the number of records of a topic, for the plan of an upgrade.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
+        span: Returns the offsets of a topic, for a division of state.
 
     Returns:
         The app's queries, in the topology's order.
@@ -117,7 +120,7 @@ def open_for_running(
     if found.shape != topology.shape() or counts != (dict(found.tasks), found.uneven):
         _publish_last((each.last for each in resumed.values()), publish)
     made = upgrade(
-        found, Upgrade(settings, topology, tasks, objects, run, records, publish, uneven)
+        found, Upgrade(settings, topology, tasks, objects, run, records, publish, uneven, span)
     )
     same = {
         query: resumed[query]

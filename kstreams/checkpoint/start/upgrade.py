@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
 from kstreams.checkpoint.log_headers import begin_log
@@ -15,13 +14,15 @@ from kstreams.checkpoint.new_epochs import (
     first_epoch_number,
     next_epoch_number,
     rewritten,
+    with_changelogs_of,
 )
 from kstreams.checkpoint.parameter_notes import recorded_parameters
-from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChange, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.start.divided_loops import divided_loops
 from kstreams.checkpoint.start.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.start.migration import migrate_store
+from kstreams.checkpoint.start.rescaling import Rescaling, TopicSpan, lowest_positions
 from kstreams.checkpoint.start.waiting_records import waiting_records
 from kstreams.checkpoint.start.window_moves import windows_of_store
 from kstreams.checkpoint.takeover import take_over
@@ -32,11 +33,13 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.scratch import scratch_directory
 from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 
-__all__ = ("RUN_COMMAND", "Upgrade", "upgrade", "upgrade_plan")
+__all__ = ("RUN_COMMAND", "Upgrade", "last_commits", "upgrade", "upgrade_plan")
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,6 +60,7 @@ class Upgrade:
         records: Returns the number of records of a topic; None if it is not known.
         publish: Publishes unpublished output of a commit when a query is taken over.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
+        span: Returns the offsets that a topic has, for a division of state; None if not known.
     """
 
     settings: AppSettings
@@ -67,6 +71,12 @@ class Upgrade:
     records: Callable[[str], int] | None = None
     publish: Callable[[Commit], None] = lambda _: None
     uneven: Uneven = field(default_factory=Uneven)
+    span: Callable[[str], TopicSpan] | None = None
+
+    def rescaling(self, checkpoint: Checkpoint, commits: Sequence[Commit]) -> Rescaling:
+        """Return the division of the state in a checkpoint with these last commits."""
+        counts = self.tasks, self.uneven
+        return Rescaling(checkpoint, self.topology, *counts, commits, self.span)
 
 
 def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
@@ -86,7 +96,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     counts = dict(wanted.tasks), wanted.uneven
     if shape == checkpoint.shape and counts == (dict(checkpoint.tasks), checkpoint.uneven):
         return checkpoint
-    commits = _commits(checkpoint, wanted.objects)
+    commits = last_commits(checkpoint, wanted.objects)
     plan = _planned(checkpoint, wanted, list(commits.values()))
     _refuse(checkpoint, plan)
     for line in plan.lines():
@@ -96,7 +106,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
 
 def upgrade_plan(checkpoint: Checkpoint, wanted: Upgrade) -> UpgradePlan:
     """Return the plan of `upgrade`, with problems that would stop it; changes nothing."""
-    return _planned(checkpoint, wanted, list(_commits(checkpoint, wanted.objects).values()))
+    return _planned(checkpoint, wanted, list(last_commits(checkpoint, wanted.objects).values()))
 
 
 def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> UpgradePlan:
@@ -110,11 +120,19 @@ def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> Up
         records=wanted.records,
         uneven=wanted.uneven,
     )
-    loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks, wanted.uneven)
-    return replace(plan, problems=(*plan.problems, *loops))
+    rescale = wanted.settings.rescale
+    divides = rescale is not None
+    loops = loop_problems(
+        checkpoint, lasts, wanted.topology, wanted.tasks, wanted.uneven, divides=divides
+    )
+    problems = [*plan.problems, *loops]
+    if rescale is not None:
+        changes = {change.store: change for change in plan.stores}
+        problems += wanted.rescaling(checkpoint, lasts).problems(changes, rescale)
+    return replace(plan, problems=tuple(problems))
 
 
-def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
+def last_commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
     """Return the last commit of each query that has a commit."""
     return {
         query: commit
@@ -154,6 +172,10 @@ class _Upgrader:
         self._wanted = wanted
         self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
         self._commits = dict(commits)
+
+    @property
+    def _rescaling(self) -> Rescaling:
+        return self._wanted.rescaling(self._old, list(self._commits.values()))
 
     def run(self) -> Checkpoint:
         topology = self._wanted.topology
@@ -258,6 +280,11 @@ class _Upgrader:
     ) -> Commit | None:
         tasks: dict[TaskId, str] = {}
         for group in groups:
+            if division := self._rescaling.division(
+                group, self._changes, made, self._wanted.objects, self._wanted.settings.state
+            ):
+                tasks |= {task: found.to_json() for task, found in division.run().items()}
+                continue
             origin = self._origin(group)
             if origin is None:
                 continue
@@ -281,10 +308,19 @@ class _Upgrader:
                 for topic, topic_id in commit.topics.items()
                 if topic in topics
             },
-            loops=loops_of(groups, self._commits.values()),
+            loops=self._loops(made, query, groups),
             totals=carried_totals(groups, self._commits.values()),
         )
         return seed if tasks or seed.positions or seed.loops else None
+
+    def _loops(
+        self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]
+    ) -> tuple[LoopPart, ...]:
+        """Return the records in loops; if the number of tasks changes, by their new tasks."""
+        parts = loops_of(groups, self._commits.values())
+        prefix = loops_prefix(made.state_name(query), made.epoch(query))
+        divided = self._rescaling.loops(groups, {part.loop for part in parts})
+        return divided_loops(self._wanted.objects, prefix, parts, divided) if divided else parts
 
     def _origin(self, group: PartitionGroup) -> str | None:
         """Return the name of the old group whose state a group starts with; None without one."""
@@ -305,12 +341,12 @@ class _Upgrader:
         return None if text is None else Pointer.from_json(text)
 
     def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
-        found: dict[TopicPartition, int] = {}
-        for commit in self._commits.values():
-            for place, offset in positions_after(commit).items():
-                if place.topic in topics:
-                    found[place] = min(offset, found.get(place, offset))
-        return found
+        known = lowest_positions(self._commits.values())
+        found = {place: offset for place, offset in known.items() if place.topic in topics}
+        if self._wanted.settings.rescale is None:
+            return found
+        new = self._rescaling.new_positions(found)
+        return found | {place: offset for place, offset in new.items() if place.topic in topics}
 
     def _carried(self, log: DurableLog, group: PartitionGroup, pointer: Pointer) -> Pointer:
         """Return the pointer of a task's state with exactly the stores of the new group."""
@@ -337,19 +373,10 @@ class _Upgrader:
                         windows = windows_of_store(group, spec, recorded)
                         migrate_store(change, spec, source, target, windows=windows)
                 made = rewritten(log, pointer, target, tuple(sorted(names)))
-                return made.with_meta(_with_changelogs_of(made.meta, kept))
+                return made.with_meta(with_changelogs_of(made.meta, kept))
             finally:
                 for store in (source, target):
                     if store is not None:
                         store.close()
                 for part in ("old", "new"):
                     backend.remove(home / part)
-
-
-def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
-    """Return a task's metadata with the changelog positions of kept stores only."""
-    found = dict(meta)
-    for part in ("logs", "log_ids"):
-        ours = {name: of for name, of in found.pop(part, {}).items() if name in kept}
-        found.update({part: ours} if ours else {})
-    return found

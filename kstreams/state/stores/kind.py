@@ -75,6 +75,7 @@ class StoreKind(ABC, Generic[S]):
         holds_input: Whether the rows are unprocessed input records, which must not be lost.
         has_history: Whether the store is a table with the values of keys at earlier times.
         has_table_columns: Whether the store is a table that columnar joins can read.
+        divides_rows: Whether `key_of_row` finds the key of each row.
         has_grid: Whether each row belongs to a window with fixed bounds, as tumbling windows have.
     """
 
@@ -88,6 +89,7 @@ class StoreKind(ABC, Generic[S]):
     has_history: ClassVar[bool] = False
     has_table_columns: ClassVar[bool] = False
     has_grid: ClassVar[bool] = False
+    divides_rows: ClassVar[bool] = False
 
     @property
     def grid(self) -> object:
@@ -289,6 +291,43 @@ class StoreKind(ABC, Generic[S]):
             CheckpointMismatchError: The kind cannot be migrated.
         """
         raise self._not_migrated(spec)
+
+    # ------------------------------------------------------------ other partition counts
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether the rows of a task's store can be divided among other tasks by their keys."""
+        return self.divides_rows or self.is_migratable
+
+    def key_of_row(self, row: bytes) -> bytes | None:
+        """Return the ordered bytes of the key that an encoded row key belongs to.
+
+        The result is None for rows that belong to the whole task; see `task_values`. Only kinds
+        with `divides_rows` implement this method: their rows move to other tasks as bytes. The
+        rows of other kinds are read by `contents`, and written by `filling`.
+
+        Raises:
+            StoreKindError: The kind does not support this method.
+        """
+        raise StoreKindError(
+            f"rows of stores of kind {self.name!r} cannot be divided among tasks",
+            hint="implement `key_of_row` and set `divides_rows` in the kind.",
+        )
+
+    def task_values(self, spec: StoreSpec[S], overlay: Overlay) -> object:
+        """Return the values of a task's store that belong to no single key, such as clocks."""
+        return None
+
+    def set_task_values(
+        self, spec: StoreSpec[S], overlay: Overlay, found: Sequence[object]
+    ) -> None:
+        """Write the values that belong to no single key, after the rows of a task were written.
+
+        Args:
+            spec: The definition of the store.
+            overlay: The store of a new task, which has its rows.
+            found: The results of `task_values` for all old tasks.
+        """
 
     def _not_migrated(self, spec: StoreSpec[S]) -> CheckpointMismatchError:
         return CheckpointMismatchError(

@@ -15,7 +15,7 @@ from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 from kstreams.times import BEFORE_ALL_MS
 
-__all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "row_of")
+__all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "key_of_timed_row", "row_of")
 
 P = TypeVar("P")
 """The type of a row's payload."""
@@ -180,6 +180,13 @@ class TimedRows(Generic[K, P]):
     def set_size(self, size: int | None) -> None:
         """Store a size with the rows; the caller decides its meaning. None removes the size."""
         self._store.put(SIZE, None if size is None else (size,))
+
+
+def key_of_timed_row(row: bytes) -> bytes | None:
+    """Return the ordered key of the encoded key of a row or index entry; None for a number."""
+    if row[:1] == ROW:
+        return row[1:]
+    return row[9:] if row[:1] == TIMER else None
 
 
 def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from kstreams.batch.io.open_feed import feed_of
 from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
-from kstreams.batch.task_counts import count_partitions
+from kstreams.batch.task_counts import count_partitions, topic_span
 from kstreams.batch.worker.stage_run import StageRun
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.batch.worker.worker_state import WorkerState
@@ -139,9 +140,16 @@ class ByHand:
             state=state or Memory(directory=str(home / "local")),
             **given,
         )
-        self.tasks = count_partitions(self.topics, topology).tasks
+        found = count_partitions(self.topics, topology)
+        self.tasks = found.tasks
         opened = open_for_running(
-            self.settings, topology, self.tasks, run="run", publish=lambda *_: None
+            self.settings,
+            topology,
+            self.tasks,
+            run="run",
+            publish=lambda *_: None,
+            uneven=found.uneven,
+            span=partial(topic_span, self.topics, topology),
         )
         tables = open_global_tables(self.settings, topology, opened)
         self.queries = {each.name: Query(self, each, tables[each.name]) for each in opened}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, overload
 
@@ -11,10 +11,12 @@ from typing_extensions import override
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timed_rows import key_of_timed_row
 
 __all__ = ("BUFFER", "BufferKind", "buffer_store")
 
@@ -30,10 +32,21 @@ class BufferKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms", "time_ms")
     key_columns: ClassVar[tuple[str, ...] | None] = ("value", "timestamp_ms")
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return BufferStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return key_of_timed_row(row)
+
+    def set_task_values(
+        self, spec: StoreSpec[_Live], overlay: Overlay, found: Sequence[object]
+    ) -> None:
+        """Count the records; their bytes are counted when `suppress` needs them."""
+        BufferRows.of(self.open(spec, overlay)).recount()
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

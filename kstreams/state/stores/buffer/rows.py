@@ -41,6 +41,11 @@ class BufferRows(StoreRows, Generic[K, V]):
         """Return the number of records."""
         return self._rows.number()
 
+    def recount(self) -> None:
+        """Count all records again, after rows were written as bytes; bytes are not counted."""
+        self._rows.set_number(sum(1 for _ in self._rows.rows()))
+        self._rows.set_size(None)
+
     def measure(self, *, wanted: bool) -> None:
         """Start or stop counting the bytes of the buffer.
 

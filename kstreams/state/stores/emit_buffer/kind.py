@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -30,9 +30,15 @@ _Row = tuple[Windowed[Any], BufferedResult[Any]]
 class EmitBufferKind(BufferedKind[_Live]):
     """The kind of stores with buffered results, ordered by the time when results are due."""
 
+    divides_rows: ClassVar[bool] = True
+
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return EmitBufferStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return row[24:]
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

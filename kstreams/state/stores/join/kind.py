@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from typing_extensions import override
 
 from kstreams._types import K
+from kstreams.errors import StoreError
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.join.changelog import JoinForm
 from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.state.stores.join.sides import SidesSerde
 from kstreams.state.stores.join.store import JoinStore, RememberedRecord
 from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
@@ -74,6 +76,37 @@ class JoinKind(StoreKind[_Live]):
     @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
         return JoinRows.of(self.open(spec, overlay)).fill
+
+    def task_values(self, spec: StoreSpec[_Live], overlay: Overlay) -> tuple[Setup, Clocks] | None:
+        """Return the time spans of the join and the newest and final times; None if not used."""
+        rows = JoinRows.of(self.open(spec, overlay))
+        setup = rows.setup()
+        return None if setup is None else (setup, rows.clocks())
+
+    def set_task_values(
+        self, spec: StoreSpec[_Live], overlay: Overlay, found: Sequence[object]
+    ) -> None:
+        """Set the latest newest times, and the earliest final times, of all old tasks.
+
+        Records before the final time of their old task that were forwarded alone are not in the
+        stores of the new tasks; see `contents`.
+
+        Raises:
+            StoreError: The old tasks have different time spans.
+        """
+        used: list[Any] = [values for values in found if values is not None]
+        if not used:
+            return
+        setups = {setup for setup, _ in used}
+        if len(setups) > 1:
+            raise StoreError(
+                f"the tasks of join store {spec.name!r} have different time spans: some tasks "
+                "have not run since the spans of the join were changed",
+                hint="run the app with the old partition counts until all tasks have run.",
+            )
+        rows = JoinRows.of(self.open(spec, overlay))
+        rows.set_up(*setups)
+        rows.set_clocks(Clocks.following([clocks for _, clocks in used], rows.clocks().number))
 
 
 JOIN = JoinKind("join")

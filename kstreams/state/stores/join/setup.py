@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kstreams.times import FAR_MS
@@ -64,6 +65,20 @@ class Clocks(NamedTuple):
     newest_right: int
     final_left: int
     final_right: int
+
+    @classmethod
+    def following(cls, others: Sequence[Clocks], number: int) -> Clocks:
+        """Return the clocks of a store that has records of other stores.
+
+        The final times are the earliest, so that each record without a partner will be forwarded.
+
+        Args:
+            others: The clocks of the other stores, at least one.
+            number: The lowest possible number of the next record.
+        """
+        numbers, *newest = zip(*(each[:3] for each in others), strict=True)
+        finals = zip(*(each[3:] for each in others), strict=True)
+        return cls(max(number, *numbers), *map(max, newest), *map(min, finals))
 
     def newest(self, side: int) -> int:
         """Return the time of a side's newest record, ms."""

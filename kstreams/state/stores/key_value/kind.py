@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -22,7 +22,7 @@ from kstreams.state.stores.key_value.rows import KeyValueRows
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timed_rows import row_of
+from kstreams.state.stores.timed_rows import key_of_timed_row, row_of
 from kstreams.times import is_forever
 
 __all__ = ("KEY_VALUE", "ExpiringKind", "KeyValueKind", "expiring_kind", "key_value_store")
@@ -34,6 +34,8 @@ _Live = KeyValueStore[Any, Any]
 @dataclass(frozen=True)
 class KeyValueKind(StoreKind[_Live]):
     """The kind of stores with one value per key, ordered by key."""
+
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
@@ -69,6 +71,10 @@ class KeyValueKind(StoreKind[_Live]):
 
     def row_key(self, row: bytes) -> bytes | None:
         """Return the row key unchanged: it is the ordered bytes of the key."""
+        return row
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
         return row
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -115,6 +121,10 @@ class ExpiringKind(KeyValueKind):
         """Return the encoded key of a row with a value; None for an index entry."""
         found = row_of(row, None)
         return None if found is None else found[0]
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return key_of_timed_row(row)
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with the times (ms) when the values expire."""

@@ -16,6 +16,7 @@ from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.list.changelog import ListForm
 from kstreams.state.stores.list.rows import key_of_list
 from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.prefix_free import read_prefix_free
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("LIST", "ListKind", "list_store")
@@ -31,10 +32,15 @@ class ListKind(StoreKind[_Live]):
     """The kind of stores with one list of elements per key, ordered by key."""
 
     absent: ClassVar[object] = ()
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return ListStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return read_prefix_free(row, 1)[0]
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
 from kstreams.state.stores.queue.changelog import QueueForm
-from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.queue.rows import Progress, QueueRows
 from kstreams.state.stores.queue.store import QueueStore
 from kstreams.state.stores.spec import StoreSpec
 
@@ -62,6 +62,21 @@ class QueueKind(StoreKind[_Live]):
         low, high = times
         for _, record in store.fetch(key, low, None if high is None else high - 1):
             yield record.value, record.timestamp
+
+    def task_values(self, spec: StoreSpec[_Live], overlay: Overlay) -> Progress:
+        """Return the newest time, next record number and released time of the queue."""
+        return QueueRows.of(self.open(spec, overlay)).progress()
+
+    def set_task_values(
+        self, spec: StoreSpec[_Live], overlay: Overlay, found: Sequence[object]
+    ) -> None:
+        """Set the latest newest time, and the earliest released time, of all old queues.
+
+        The queues of new tasks have only records that were not released.
+        """
+        QueueRows.of(self.open(spec, overlay)).follow(
+            [progress for progress in found if isinstance(progress, Progress)]
+        )
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield the waiting records, in the order of time."""

@@ -118,6 +118,17 @@ class QueueRows(StoreRows, Generic[K, V]):
         if time_ms > progress.released:
             self._overlay.put(_NUMBERS, tuple(progress._replace(released=time_ms)))
 
+    def follow(self, others: Iterable[Progress]) -> None:
+        """Continue other queues, whose waiting records this queue has.
+
+        The newest time is the latest of all queues. The released time is the earliest of all used
+        queues, so that each waiting record will be released.
+        """
+        used = [each for each in others if each != NO_PROGRESS]
+        if used:
+            newest, released = max(e.newest for e in used), min(e.released for e in used)
+            self._overlay.put(_NUMBERS, (newest, self.progress().number, released))
+
     def entries(self, start_ms: int, end_ms: int) -> Iterator[Queued]:
         """Yield positions of records with `start_ms <= time < end_ms`, also of released ones."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -15,6 +15,7 @@ from kstreams.state.stores.buffered import BufferedKind, BufferedResult
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
 from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timed_rows import key_of_timed_row
 from kstreams.windowed import Windowed
 
 __all__ = ("RATE_LIMIT", "RateLimitKind", "rate_limit_store")
@@ -29,9 +30,15 @@ _Row = tuple[Windowed[Any], BufferedResult[Any]]
 class RateLimitKind(BufferedKind[_Live]):
     """The kind of stores with buffered results, ordered by key."""
 
+    divides_rows: ClassVar[bool] = True
+
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return RateLimitStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return key_of_timed_row(row)
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

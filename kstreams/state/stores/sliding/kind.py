@@ -16,6 +16,7 @@ from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
 from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timed_rows import key_of_timed_row
 from kstreams.windowed import Windowed
 
 __all__ = ("SLIDING", "SlidingKind", "sliding_store")
@@ -32,10 +33,15 @@ class SlidingKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "time_ms", "value")
     has_times: ClassVar[bool] = True
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return SlidingStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return key_of_timed_row(row)
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

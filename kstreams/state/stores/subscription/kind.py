@@ -14,6 +14,7 @@ from kstreams.serde.composite import TupleSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times
+from kstreams.state.stores.prefix_free import read_prefix_free
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.subscription.changelog import SubscriptionForm
 from kstreams.state.stores.subscription.rows import SubscriptionRows
@@ -32,10 +33,15 @@ class SubscriptionKind(StoreKind[_Live]):
     """The kind of stores with left rows, ordered by foreign key, then by the left row's key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return SubscriptionStore(spec, overlay)
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return read_prefix_free(row)[0]
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

@@ -32,6 +32,7 @@ class TimestampedKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_table_columns: ClassVar[bool] = True
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
@@ -52,6 +53,10 @@ class TimestampedKind(StoreKind[_Live]):
     @override
     def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
         return TimestampedRows.of(store).waiting
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return row
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from kstreams.state.stores.versioned.rows import (
     NOT_PUT,
     VersionedRows,
     is_latest,
+    key_of_any_row,
     key_of_version,
 )
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
@@ -59,6 +60,8 @@ class VersionedKind(StoreKind[_Live]):
     @override
     def history_ms(self) -> int:
         return self.retention_ms
+
+    divides_rows: ClassVar[bool] = True
 
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
@@ -125,6 +128,22 @@ class VersionedKind(StoreKind[_Live]):
     def row_key(self, row: bytes) -> bytes | None:
         """Return the key's ordered bytes if the row has the latest version of a key; else None."""
         return key_of_version(row) if is_latest(row) else None
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return key_of_any_row(row)
+
+    def task_values(self, spec: StoreSpec[_Live], overlay: Overlay) -> int | None:
+        """Return the highest time (ms) of all puts, or None."""
+        return VersionedRows.of(self.open(spec, overlay)).observed()
+
+    def set_task_values(
+        self, spec: StoreSpec[_Live], overlay: Overlay, found: Sequence[object]
+    ) -> None:
+        """Set the highest time of all puts to the highest time of all old tasks."""
+        times = [time for time in found if isinstance(time, int)]
+        if times:
+            VersionedRows.of(self.open(spec, overlay)).observe(max(times))
 
     # ------------------------------------------------------------ migrations
 

@@ -23,6 +23,7 @@ __all__ = (
     "NOT_PUT",
     "VersionedRows",
     "is_latest",
+    "key_of_any_row",
     "key_of_version",
     "latest_row",
     "read_end",
@@ -137,6 +138,10 @@ class VersionedRows(StoreRows, Generic[K, V]):
         found = self._store.get(())
         return None if found is None else found[0]
 
+    def observe(self, time_ms: int) -> None:
+        """Set the highest timestamp of all puts (ms)."""
+        self._store.put((), (time_ms,))
+
     def latest(self, key: K) -> tuple[int, V | None] | None:
         """Return start and value of the latest version, or None."""
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
@@ -233,6 +238,11 @@ class VersionedRows(StoreRows, Generic[K, V]):
 def key_of_version(row: bytes) -> bytes | None:
     """Return the ordered key of a version's row; None for rows of other kinds."""
     return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
+
+
+def key_of_any_row(row: bytes) -> bytes | None:
+    """Return the ordered key of a version's row, or of its index entry; None for other rows."""
+    return read_prefix_free(row, 9)[0] if row[:1] == _ENDED else key_of_version(row)
 
 
 def is_latest(row: bytes) -> bool:

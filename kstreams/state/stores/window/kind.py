@@ -48,6 +48,8 @@ class WindowKind(StoreKind[_Live]):
     def grid(self) -> WindowEnds | None:
         return self.windows
 
+    divides_rows: ClassVar[bool] = True
+
     @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         return WindowStore(spec, overlay, windows=self.windows)
@@ -65,6 +67,10 @@ class WindowKind(StoreKind[_Live]):
         if self.windows is None or self.windows == windows:
             return ""
         return f"defined with windows {self.windows}, but aggregated with {windows}"
+
+    @override
+    def key_of_row(self, row: bytes) -> bytes | None:
+        return row[8:]
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
