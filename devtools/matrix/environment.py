@@ -97,7 +97,15 @@ def constraints(lock: str) -> str:
 def _replace_pyspark(program: Path, python: str, pyspark: str, log: Path) -> None:
     file = WORK / "constraints.txt"
     file.write_text(constraints((ROOT / "requirements" / "lock.txt").read_text()))
-    uv = [program, "-m", "uv", "--no-config", "--system-certs", "--cache-dir", WORK / "cache"]
+    uv: list[str | Path] = [
+        program,
+        "-m",
+        "uv",
+        "--no-config",
+        "--system-certs",
+        "--cache-dir",
+        WORK / "cache",
+    ]
     uv += ["pip", "install", "--python", program, "--no-build-isolation", "--constraints", file]
     ended = run([*uv, f"pyspark=={pyspark}.*"], log, timeout_s=_TIMEOUT_S)
     if ended.code != 0:

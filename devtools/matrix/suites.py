@@ -59,8 +59,9 @@ def run_suite(
     variables = {**environment.variables, "KSTREAMS_TYPES_PYTHON": cell.python}
     log = WORK / f"{cell.python}-{cell.pyspark}.{cell.suite}.log"
     for module in _FIRST.get(cell.suite, ()):
-        command = [environment.python, "-m", module]
-        ended = run(command, log, timeout_s=timeout_s, variables=variables)
+        ended = run(
+            [environment.python, "-m", module], log, timeout_s=timeout_s, variables=variables
+        )
         if ended.code != 0:
             return ended
     command = _command(cell, environment.python, selection, jobs)

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
-from kstreams.graph.checks.co_partitioning import inner_format, inner_rule, stateful_places
+from kstreams.graph.checks.co_partitioning import stateful_places
+from kstreams.graph.inner_keys import inner_format, inner_rule
 from kstreams.graph.nodes import Entry, ProcessorNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import InnerKeyPartitioner, Partitioner

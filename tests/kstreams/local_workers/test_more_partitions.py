@@ -12,7 +12,7 @@ from kstreams.errors import CheckpointMismatchError
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams_rocksdb import RocksDB
-from tests.support.apps.rescaled_app import EVENTS, add_partitions, counting
+from tests.support.apps.rescaled_app import COUNTS, EVENTS, add_partitions, counting
 
 pytestmark = pytest.mark.slow
 
@@ -29,9 +29,9 @@ def run(
     home: Path, state: StateBackend, on_more_partitions: Literal["refuse", "rescale"]
 ) -> dict[str, int]:
     """Emit a record of each key, and run the app to the end; return the counts."""
-    topology, topics = counting(), Embedded(home / "topics", durable=False)
+    topics = Embedded(home / "topics", durable=False)
     app = App(
-        topology,
+        counting(),
         topics,
         state=state,
         checkpoint=home / "app",
@@ -43,8 +43,7 @@ def run(
         with Emitter(EVENTS, topics) as emitter:
             emitter.emit_many((key, 1) for key in KEYS)
         app.drain()
-    (store,) = topology.stores
-    with View(home / "app", store) as view:
+    with View(home / "app", COUNTS) as view:
         return {key: found[0] for key, found in view.items()}
 
 

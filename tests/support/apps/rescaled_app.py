@@ -47,6 +47,7 @@ NUMBERS = Topic("numbers", key=TEXT, value=INT64)
 RESULTS = Topic("results", key=TEXT, value=TEXT)
 KEPT = list_store("kept", key=TEXT, value=INT64)
 SEEN = key_value_store("seen", key=TEXT, value=INT64)
+COUNTS = timestamped_store("count", key=TEXT, value=INT64)
 FAR_MS = 1_000_000
 """The time of the records that close all windows."""
 _MS = milliseconds
@@ -117,10 +118,9 @@ def _built(build: Callable[..., Mapping[str, Any]], *topics: Topic[str, int]) ->
 
 def counting(changelog: str | None = None, start: Any = "earliest") -> Topology:
     """Build a count by key."""
-    store = timestamped_store("count", key=TEXT, value=INT64)
     streams = Streams("app")
     events = streams.stream(EVENTS, start=start)
-    named = store if changelog is None else store.with_changelog(changelog)
+    named = COUNTS if changelog is None else COUNTS.with_changelog(changelog)
     _shown("count", events.group_by_key().count(store=named))
     return streams.build()
 
