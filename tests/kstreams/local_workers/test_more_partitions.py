@@ -39,7 +39,7 @@ def run(
         on_more_partitions=on_more_partitions,
     )
     with app:
-        app.start()
+        app.open()
         with Emitter(EVENTS, topics) as emitter:
             emitter.emit_many((key, 1) for key in KEYS)
         app.drain()
