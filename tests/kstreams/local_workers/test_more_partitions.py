@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from kstreams import App, Embedded, Emitter, View
+from kstreams import INT64, TEXT, App, Embedded, Emitter, View, timestamped_store
 from kstreams.errors import CheckpointMismatchError
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
@@ -16,6 +16,7 @@ from tests.support.apps.rescaled_app import EVENTS, add_partitions, counting
 
 pytestmark = pytest.mark.slow
 
+COUNTS = timestamped_store("count", key=TEXT, value=INT64)
 KEYS = [f"k{number}" for number in range(40)]
 
 
@@ -43,8 +44,7 @@ def run(
         with Emitter(EVENTS, topics) as emitter:
             emitter.emit_many((key, 1) for key in KEYS)
         app.drain()
-    (store,) = topology.stores
-    with View(home / "app", store) as view:
+    with View(home / "app", COUNTS) as view:
         return {key: found[0] for key, found in view.items()}
 
 

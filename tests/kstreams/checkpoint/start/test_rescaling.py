@@ -90,6 +90,7 @@ def test_records_in_loop_move_to_tasks_of_their_keys(tmp_path: Path) -> None:
     app.write([("events", key, 3, 0) for key in KEYS])
     (query,) = app.app.queries.values()
     query.step()
+    assert query.driver.last is not None
     assert rows_by_loop(query.driver.last.loops) == {"again": len(KEYS)}
     app.rescale(5)
     app.app.run()
