@@ -165,7 +165,9 @@ class App:
             config=dict(config or {}),
             migrate=dict(migrate or {}),
             reset=store_names(reset),
-            rescale=RescaleSettings(only_more=True) if on_more_partitions == "rescale" else None,
+            on_more_partitions=RescaleSettings(only_more=True)
+            if on_more_partitions == "rescale"
+            else "refuse",
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained_batches=retained_batches,
             repin=repin,

@@ -174,7 +174,7 @@ class Rescale:
         objects = (self.log or checkpoint.log).open()
         parts = self.connection, self.topology
         return Upgrade(
-            AppSettings(checkpoint.app, self.home, self.backend, rescale=self.settings),
+            AppSettings(checkpoint.app, self.home, self.backend, on_more_partitions=self.settings),
             self.topology,
             counts.tasks,
             objects,

@@ -49,7 +49,8 @@ class AppSettings:
             shown.
         migrate: Migrations by the name of the new store.
         reset: The names of stores whose old contents to drop.
-        rescale: The permission to divide state among another number of partitions; None without it.
+        on_more_partitions: The permission to divide state among another number of partitions, or
+            `refuse`.
         fork: The savepoint that a new checkpoint starts from.
         retained_batches: Number of committed batches of each query that stay readable.
         repin: Whether a planned batch may read the newest versions of global tables if the planned
@@ -73,7 +74,7 @@ class AppSettings:
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
     migrate: Mapping[str, Migration] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
-    rescale: RescaleSettings | None = None
+    on_more_partitions: Literal["refuse"] | RescaleSettings = "refuse"
     fork: ForkSource | None = None
     retained_batches: int = 10
     repin: bool = False
@@ -104,8 +105,19 @@ class AppSettings:
         Migrations run on the driver and may not be picklable; `config` may hold secrets.
         """
         return replace(
-            self, packages=(), config={}, migrate={}, reset=frozenset(), rescale=None, fork=None
+            self,
+            packages=(),
+            config={},
+            migrate={},
+            reset=frozenset(),
+            on_more_partitions="refuse",
+            fork=None,
         )
+
+    @property
+    def rescale(self) -> RescaleSettings | None:
+        """The permission to divide state among another number of partitions; None without it."""
+        return None if self.on_more_partitions == "refuse" else self.on_more_partitions
 
 
 def store_names(reset: Collection[str]) -> frozenset[str]:

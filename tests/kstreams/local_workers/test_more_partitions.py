@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from kstreams import App, Embedded, Emitter, View
+from kstreams import INT64, TEXT, App, Embedded, Emitter, View, timestamped_store
 from kstreams.errors import CheckpointMismatchError
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
@@ -16,6 +16,7 @@ from tests.support.apps.rescaled_app import COUNTS, EVENTS, add_partitions, coun
 
 pytestmark = pytest.mark.slow
 
+COUNTS = timestamped_store("count", key=TEXT, value=INT64)
 KEYS = [f"k{number}" for number in range(40)]
 
 
@@ -39,7 +40,7 @@ def run(
         on_more_partitions=on_more_partitions,
     )
     with app:
-        app.start()
+        app.open()
         with Emitter(EVENTS, topics) as emitter:
             emitter.emit_many((key, 1) for key in KEYS)
         app.drain()

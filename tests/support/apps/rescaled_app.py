@@ -286,7 +286,11 @@ class RescaledApp:
         topics = {node.topic.name for node in self.topology.sources}
         counts = {**dict.fromkeys(topics, self.partitions), "results": 2}
         self.app = ByHand(
-            self.home, self.topology, partitions=counts, state=self._state, rescale=rescale
+            self.home,
+            self.topology,
+            partitions=counts,
+            state=self._state,
+            on_more_partitions=rescale or "refuse",
         )
         return self.app
 
@@ -328,6 +332,6 @@ class RescaledApp:
             self.run([(topic, key, 0, time) for topic in topics for key in keys.values()])
 
     def results(self) -> Counter[str]:
-        """Return the results of all keys but those that close windows."""
+        """Return the results of all keys, except the keys that close windows."""
         found = self.app.values(RESULTS)
         return Counter(text for text in found if "end" not in text.split()[1])
