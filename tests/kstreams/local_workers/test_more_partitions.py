@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from kstreams import INT64, TEXT, App, Embedded, Emitter, View, timestamped_store
+from kstreams import App, Embedded, Emitter, View
 from kstreams.errors import CheckpointMismatchError
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
@@ -16,7 +16,6 @@ from tests.support.apps.rescaled_app import COUNTS, EVENTS, add_partitions, coun
 
 pytestmark = pytest.mark.slow
 
-COUNTS = timestamped_store("count", key=TEXT, value=INT64)
 KEYS = [f"k{number}" for number in range(40)]
 
 

@@ -27,6 +27,7 @@ from kstreams.windows import (
 from tests.support.apps.stepped_app import ByHand
 
 __all__ = (
+    "COUNTS",
     "EVENTS",
     "KEPT",
     "NUMBERS",
