@@ -9,6 +9,7 @@ from functools import partial
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.durable import checked_object
+from kstreams.state.log.packs import PACK_SUFFIX
 from kstreams.state.log.pointer import ObjectRef, Pointer
 
 __all__ = ("copied_state",)
@@ -59,6 +60,6 @@ def _own_name(ref: ObjectRef, kind: str) -> str:
     last = ref.name.rpartition("/")[2]
     if ref.part is None:
         return last
-    pack = last.partition("-")[2].removesuffix(".pack")
+    pack = last.partition("-")[2].removesuffix(PACK_SUFFIX)
     merged = f"{ref.level}.run" if ref.level else kind
     return f"{ref.version:020d}-{pack}-{ref.part.start}.{merged}"
