@@ -58,6 +58,10 @@ COMMANDS = {
         ["tests.support.apps.offline_app:TOPOLOGY", "--app-id", "app", "--data", "topics"],
         "keep all state",
     ),
+    "rescale": (
+        ["tests.support.apps.offline_app:TOPOLOGY", "--app-id", "app", "--data", "topics"],
+        "No store needs to be divided",
+    ),
     "reset": (["app", "--yes"], "Reset app"),
     "serve": ([], "app at http"),
     "run": (
