@@ -28,6 +28,7 @@ from kstreams.global_tables.versions import Versions
 from kstreams.ids import TaskId
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.state.backend.task_key import packs_prefix, table_copies
+from kstreams.state.log.pack_reads import PackCache
 from kstreams.state.log.packs import Packs
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.local import open_local_home
@@ -100,6 +101,7 @@ class StageRun:
         self._tables: dict[str, TableAccess] = {}
         log, prefix = worker.log(query.log), packs_prefix(query.state_name, query.epoch)
         self._packs = Packs(log, prefix, batch)
+        self._pack_cache = PackCache()  # of one batch: a restored object is read again
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that messages address; yield the messages to later stages.
@@ -262,8 +264,8 @@ class StageRun:
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
         """Return an object that runs a task, with its state as versions in the durable log."""
-        state = VersionedState(self._settings, task, self._worker, self._packs)
-        return TaskRun(settings, state)
+        shared = self._packs, self._pack_cache
+        return TaskRun(settings, VersionedState(self._settings, task, self._worker, *shared))
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:

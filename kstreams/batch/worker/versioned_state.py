@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
-from kstreams.state.log.pack_reads import PackReads
+from kstreams.state.log.pack_reads import PackCache, PackReads
 from kstreams.state.log.packs import Packs
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import CountedObjects, Traffic
@@ -40,12 +40,14 @@ class VersionedState:
         task: The id of the task.
         worker: The state of the worker.
         packs: The packs of the batch for small deltas; None gives each delta its own object.
+        pack_cache: The packs that tasks have restored their state from in this batch.
     """
 
     settings: StageSettings
     task: TaskId
     worker: WorkerState
     packs: Packs | None = None
+    pack_cache: PackCache = field(default_factory=PackCache)
 
     @contextmanager
     def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
@@ -58,7 +60,7 @@ class VersionedState:
         versions = TaskVersions(
             app.state,
             home,
-            PackReads(log, self.worker.packs),
+            PackReads(log, self.pack_cache),
             key,
             [spec.name for spec in stores],
             upkeep=app.upkeep,

@@ -9,7 +9,6 @@ from kstreams.batch.io.sink_writers import SinkWriters
 from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache
-from kstreams.state.log.pack_reads import PackCache
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.task.node_sampler import NodeSampler
@@ -28,14 +27,12 @@ class WorkerState:
         background: Merges deltas and creates snapshots in the background.
         open_versions: The open versions of their state.
         writers: The writers of sinks other than topics.
-        packs: The packs that tasks have restored their state from.
     """
 
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))
     background: BackgroundUpkeep = field(default_factory=BackgroundUpkeep)
     open_versions: OpenVersions = field(default_factory=OpenVersions)
     writers: SinkWriters = field(default_factory=SinkWriters)
-    packs: PackCache = field(default_factory=PackCache)
     _logs: dict[ObjectStoreSettings, ObjectStore] = field(default_factory=dict)
     _samplers: dict[int, NodeSampler] = field(default_factory=dict)
 
