@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kstreams.batch.task_counts import count_partitions, count_records
+from kstreams.batch.task_counts import count_partitions, count_records, topic_span
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChangeKind, UpgradePlan
+from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams.checkpoint.start.upgrade import Upgrade, upgrade_plan
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import NoCheckpointError
@@ -28,6 +29,8 @@ from kstreams_cli.place import Place
 from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
 from kstreams_cli.upgrading import (
     MigrateOption,
+    MorePartitions,
+    MorePartitionsOption,
     RenameOption,
     ResetOption,
     StoreDecisions,
@@ -58,6 +61,7 @@ def plan(
     reset: ResetOption = None,
     rename: RenameOption = None,
     migrate: MigrateOption = None,
+    on_more_partitions: MorePartitionsOption = MorePartitions.REFUSE,
     as_json: JsonOption = False,
 ) -> None:
     """Show the effects of starting a topology on the state of an app, without changing it.
@@ -66,13 +70,14 @@ def plan(
     partitions of topics, as a start does.
 
     Exit codes: 0, the app would start and keep all state; 3, the app would start, and state would
-    be emptied, dropped or migrated; 1, the start would be rejected, or the command failed; 2, wrong
-    usage.
+    be emptied, dropped, migrated or divided; 1, the start would be rejected, or the command failed;
+    2, wrong usage.
 
     Example:
         kstreams plan shop.orders:topology --bootstrap localhost:9092
         kstreams plan shop.orders:topology --reset totals --json | jq .stores
         kstreams plan shop.orders:topology --rename totals=sums
+        kstreams plan shop.orders:topology --on-more-partitions rescale
     """
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
@@ -87,7 +92,14 @@ def plan(
         return
     objects = (found.log if log is None else load_log(log)).open()
     decided = StoreDecisions.of(topology, reset, rename, migrate)
-    settings = AppSettings(app, home, migrate=decided.migrate, reset=decided.reset)
+    rescales = on_more_partitions is MorePartitions.RESCALE
+    settings = AppSettings(
+        app,
+        home,
+        migrate=decided.migrate,
+        reset=decided.reset,
+        on_more_partitions=RescaleSettings(only_more=True) if rescales else "refuse",
+    )
     wanted = Upgrade(
         settings,
         topology,
@@ -96,6 +108,7 @@ def plan(
         uuid.uuid4().hex,
         partial(count_records, place.connection, topology),
         uneven=counts.uneven,
+        span=partial(topic_span, place.connection, topology),
     )
     made = upgrade_plan(found, wanted)
     sizes = _sizes(found, objects)
@@ -113,7 +126,7 @@ def plan(
 
 
 def _changes_state(made: UpgradePlan) -> bool:
-    """Return whether a store's contents are lost or migrated; a new store has no contents."""
+    """Return whether a store's contents are lost, migrated or divided; a new store has none."""
     return any(
         change.action != "keep" and change.verdict is not StoreChangeKind.NEW
         for change in made.stores

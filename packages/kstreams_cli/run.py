@@ -28,6 +28,8 @@ from kstreams_cli.progress import Progress, logging_to, shown_live
 from kstreams_cli.server_process import ServerProcess
 from kstreams_cli.upgrading import (
     MigrateOption,
+    MorePartitions,
+    MorePartitionsOption,
     RenameOption,
     ResetOption,
     StoreDecisions,
@@ -223,6 +225,7 @@ def run(
     reset: ResetOption = None,
     rename: RenameOption = None,
     migrate: MigrateOption = None,
+    on_more_partitions: MorePartitionsOption = MorePartitions.REFUSE,
 ) -> None:
     """Run a topology as an app, on Spark or on the embedded engine.
 
@@ -286,6 +289,7 @@ def run(
             telemetry=Telemetry(otel=otel),
             migrate=decided.migrate,
             reset=decided.reset,
+            on_more_partitions=on_more_partitions.value,
         )
         with naming_this_command(context):
             _run(

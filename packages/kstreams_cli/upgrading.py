@@ -21,6 +21,8 @@ from kstreams_cli.usage import WrongUsageError, for_option
 
 __all__ = (
     "MigrateOption",
+    "MorePartitions",
+    "MorePartitionsOption",
     "RenameOption",
     "ResetOption",
     "StoreDecisions",
@@ -31,6 +33,23 @@ __all__ = (
 _PANEL = "Stores after a change of the topology"
 _SECRET = frozenset({"option", "spark_config"})
 
+
+class MorePartitions(str, Enum):
+    """The effect of a start after source topics have got partitions."""
+
+    REFUSE = "refuse"
+    RESCALE = "rescale"
+
+
+MorePartitionsOption = Annotated[
+    MorePartitions,
+    typer.Option(
+        "--on-more-partitions",
+        help="Effect of a start after source topics have got partitions: refuse it, or divide the "
+        "state by its keys, as `kstreams rescale` does.",
+        rich_help_panel=_PANEL,
+    ),
+]
 ResetOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -17,9 +17,9 @@ FIRST: list[Event] = [("events", key, 1, time) for time, key in enumerate(KEYS)]
 MODULE = "tests.support.apps.rescaled_app"
 
 
-def command(home: Path, topology: str, *options: str) -> tuple[int, str]:
+def command(home: Path, topology: str, *options: str, name: str = "rescale") -> tuple[int, str]:
     where = ("--checkpoint", str(home / "app"), "--data", str(home / "topics"))
-    arguments = ["rescale", f"{MODULE}:{topology}", *where, *options]
+    arguments = [name, f"{MODULE}:{topology}", *where, *options]
     found = CliRunner().invoke(PROGRAM, arguments, env={"COLUMNS": "200"})
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
@@ -105,3 +105,22 @@ def test_unread_records_need_the_option(tmp_path: Path) -> None:
     code, output = command(tmp_path, "counting")
     assert (code, "unread in old partitions" in output) == (1, True)
     assert command(tmp_path, "counting", "--allow-unread")[0] == 0
+
+
+def test_plan_shows_division_that_start_with_same_option_makes(tmp_path: Path) -> None:
+    grown(tmp_path)
+    code, output = command(tmp_path, "counting", name="plan")
+    assert code == 1
+    assert "kstreams rescale" in output
+    option = ("--on-more-partitions", "rescale")
+    code, output = command(tmp_path, "counting", *option, name="plan")
+    assert code == 3
+    assert "2 partitions before, now 5" in output
+    assert "divide" in output
+    code, output = command(tmp_path, "counting", *option, "--json", name="plan")
+    (store,) = json.loads(output)["stores"]
+    assert (code, store["change"], store["action"]) == (3, "rescaled", "divide")
+    settings = ("--engine", "embedded", "--until", "end")
+    code, _ = command(tmp_path, "counting", *option, *settings, name="run")
+    assert code == 0
+    assert command(tmp_path, "counting", name="plan")[0] == 0
