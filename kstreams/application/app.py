@@ -325,7 +325,8 @@ class App:
 
         Raises:
             KStreamsError: A query failed.
-            ExecutionError: The timeout has passed, or the app is not open.
+            ExecutionError: The timeout has passed, the app is not open, or `start` runs it in the
+                background.
         """
         try:
             self._run.drain(timeout, close_windows=close_windows)

@@ -168,9 +168,15 @@ class AppRun:
 
         Raises:
             KStreamsError: A query failed.
-            ExecutionError: The timeout has passed, or the app is not open.
+            ExecutionError: The timeout has passed, the app is not open, or runs in the background.
         """
         deadline = _Deadline(self._parts.clock, timeout)
+        background = self._background
+        if background is not None and background.is_alive() and not self._is_in_callback():
+            raise ExecutionError(
+                f"drain() was called while app {self._settings.app_id!r} runs in the background",
+                hint="call open() instead of start() before drain().",
+            )
         with self._locked("drain"):
             if self.state is not AppState.RUNNING:
                 raise ExecutionError(

@@ -101,6 +101,15 @@ def test_error_of_a_processor_is_raised_with_its_place(bench: Bench) -> None:
     assert "raise ValueError" in str(caught.value.__cause__)
 
 
+def test_drain_of_app_that_runs_in_background_raises_error(bench: Bench) -> None:
+    bench.create(WORDS)
+    app = bench.app(counting())
+    app.start()
+    with pytest.raises(ExecutionError, match=r"drain\(\) was called while .* in the background"):
+        app.drain()
+    app.close()
+
+
 def test_close_interrupts_a_batch_after_its_timeout(bench: Bench) -> None:
     begun = bench.home / "begun"
     bench.create(WORDS)
