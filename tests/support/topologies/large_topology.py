@@ -16,12 +16,15 @@ from kstreams import (
     key_value_store,
     map_values,
 )
+from kstreams.graph.depth import MAX_DEPTH
 from kstreams.stores import StoreSpec
 
 __all__ = ("BELOW", "DEEP", "EDGES", "IN", "STORES", "WIDE", "large", "out")
 
-DEEP, WIDE, EDGES, BELOW = 1_200, 700, 20, 8
-"""Nodes in the chain; parallel nodes; repartition edges; nodes after each edge."""
+DEEP, EDGES, BELOW = min(1_200, MAX_DEPTH - 2), 20, 8
+"""Nodes in the chain; repartition edges; nodes after each edge."""
+WIDE = 1_900 - DEEP
+"""Parallel nodes."""
 STORES = 200
 
 IN = Topic("in", TEXT, INT64)
