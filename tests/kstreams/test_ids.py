@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2] / "kstreams"
 
 OTHER_CUTS = {
     "app_objects.py": "names of objects",
+    "batch_objects.py": "names of objects",
     "changelog_restore.py": "ids of records",
     "cleaning.py": "names of objects",
     "copied_state.py": "names of objects",

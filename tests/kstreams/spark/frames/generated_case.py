@@ -83,6 +83,7 @@ def _placed(batch: Batch, tasks: int) -> Batch:
     found: list[RawRecord] = []
     for topic in dict.fromkeys(record.topic for record in batch.records):
         own = [record for record in batch.records if record.topic == topic]
+        own.sort(key=lambda record: record.timestamp)  # a record without a key goes by its number
         keys = pa.array([record.key for record in own], pa.binary())
         places = targets(Murmur2Partitioner(), keys, tasks)
         found += [
