@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import cast
+from typing import Annotated, cast
+
+import typer
 
 from kstreams.plugins import load_plugin, missing_extra, plugin_names
 from kstreams.state.backend.working import StateBackend
 from kstreams_cli.usage import WrongUsageError
 
-__all__ = ("state_backend",)
+__all__ = ("StateOption", "state_backend")
+
+StateOption = Annotated[
+    str,
+    typer.Option(
+        metavar="BACKEND",
+        help="State backend for the working copies of the stores: memory or rocksdb.",
+    ),
+]
 
 
 def state_backend(name: str) -> StateBackend:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
@@ -26,7 +26,7 @@ from kstreams_cli.counts import JsonOption
 from kstreams_cli.describe import TargetArgument
 from kstreams_cli.loading import load_topology
 from kstreams_cli.place import Place
-from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
+from kstreams_cli.stores import AppIdOption, CheckpointOption, LogOption, find_home, load_log
 from kstreams_cli.upgrading import (
     MigrateOption,
     MorePartitions,
@@ -48,14 +48,7 @@ def plan(
     context: typer.Context,
     place: Place,
     target: TargetArgument,
-    app_id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="App id, which names the checkpoint.",
-            show_default="the topology's name",
-        ),
-    ] = None,
+    app_id: AppIdOption = None,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     reset: ResetOption = None,

@@ -12,13 +12,13 @@ from rich.markup import escape
 
 from kstreams.checkpoint.start.rescale_settings import RescaleSettings
 from kstreams_admin.rescale import Rescale, RescalePlan
-from kstreams_cli.backends import state_backend
+from kstreams_cli.backends import StateOption, state_backend
 from kstreams_cli.consoles import counted, shown_size, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.describe import TargetArgument
 from kstreams_cli.loading import load_topology
 from kstreams_cli.place import Place
-from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
+from kstreams_cli.stores import AppIdOption, CheckpointOption, LogOption, find_home, load_log
 from kstreams_cli.usage import for_option
 
 __all__ = ("rescale",)
@@ -27,23 +27,10 @@ __all__ = ("rescale",)
 def rescale(
     place: Place,
     target: TargetArgument,
-    app_id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="App id, which names the checkpoint.",
-            show_default="the topology's name",
-        ),
-    ] = None,
+    app_id: AppIdOption = None,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
-    state: Annotated[
-        str,
-        typer.Option(
-            metavar="BACKEND",
-            help="State backend for the working copies of the stores: memory or rocksdb.",
-        ),
-    ] = "memory",
+    state: StateOption = "memory",
     partitions: Annotated[
         int | None,
         typer.Option(

@@ -15,7 +15,7 @@ from rich.markup import escape
 from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.errors import PluginError
 from kstreams.graph.limits import ends_by_itself
-from kstreams_cli.backends import state_backend
+from kstreams_cli.backends import StateOption, state_backend
 from kstreams_cli.consoles import stderr
 from kstreams_cli.describe import TargetArgument
 from kstreams_cli.forwarded import ForwardedOption, networks_of
@@ -26,6 +26,7 @@ from kstreams_cli.pairs import pairs_of
 from kstreams_cli.place import Place
 from kstreams_cli.progress import Progress, logging_to, shown_live
 from kstreams_cli.server_process import ServerProcess
+from kstreams_cli.stores import AppIdOption
 from kstreams_cli.upgrading import (
     MigrateOption,
     MorePartitions,
@@ -80,14 +81,7 @@ def run(
     context: typer.Context,
     place: Place,
     target: TargetArgument,
-    app_id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="App id, which names the checkpoint.",
-            show_default="the topology's name",
-        ),
-    ] = None,
+    app_id: AppIdOption = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -97,13 +91,7 @@ def run(
             show_default=".kstreams/ID",
         ),
     ] = None,
-    state: Annotated[
-        str,
-        typer.Option(
-            metavar="BACKEND",
-            help="State backend for the working copies of the stores: memory or rocksdb.",
-        ),
-    ] = "memory",
+    state: StateOption = "memory",
     until: Annotated[
         Until | None,
         typer.Option(

@@ -13,7 +13,7 @@ from kstreams.batch.io.open_feed import publish_commit
 from kstreams.checkpoint.resume import resume
 from kstreams.state.stores.spec import StoreSpec
 from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
-from kstreams_cli.backends import state_backend
+from kstreams_cli.backends import StateOption, state_backend
 from kstreams_cli.consoles import counted, stderr, stdout
 from kstreams_cli.loading import load_topology
 from kstreams_cli.place import Place
@@ -51,13 +51,7 @@ def restore(
     ] = False,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
-    state: Annotated[
-        str,
-        typer.Option(
-            metavar="BACKEND",
-            help="State backend for the working copies of the stores: memory or rocksdb.",
-        ),
-    ] = "memory",
+    state: StateOption = "memory",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Rebuild stores of a stopped app from their changelog topics.

@@ -30,6 +30,7 @@ from kstreams_cli.usage import WrongUsageError, for_option
 
 __all__ = (
     "AppArgument",
+    "AppIdOption",
     "AppState",
     "AsOfOption",
     "CheckpointOption",
@@ -50,6 +51,14 @@ AppArgument = Annotated[
         metavar="APP",
         help="App id. By default, an app has the name of its topology as its id.",
         show_default=False,
+    ),
+]
+AppIdOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="App id, which names the checkpoint.",
+        show_default="the topology's name",
     ),
 ]
 StoreArgument = Annotated[

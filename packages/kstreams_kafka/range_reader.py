@@ -47,7 +47,7 @@ _POLL_AHEAD_S = 0.005
 _AHEAD_S = 1.0
 """The time limit (s) for reading ahead."""
 _STALLED_S = 10.0
-"""The time (s) without records after which `read` opens a new consumer: librdkafka can stop
+"""The time (s) without progress after which `read` opens a new consumer: librdkafka can stop
 fetching from a partition whose leader changes several times in a short time.
 """
 

@@ -34,13 +34,13 @@ def test_reads_of_pack_request_its_range_once_and_then_whole_pack_once() -> None
     assert (traffic.gets, traffic.get_bytes) == (2, 210)
 
 
-def test_range_beyond_pack_is_short_from_storage_and_from_memory() -> None:
+def test_range_past_end_of_pack_returns_bytes_up_to_its_end() -> None:
     cache = PackCache()
     found = [PackReads(packs(), cache).get(PACK, 190, 50) for _ in range(3)]
     assert found == [DATA[190:]] * 3
 
 
-def test_objects_that_are_no_packs_are_read_from_storage_each_time() -> None:
+def test_reads_of_other_objects_and_whole_packs_go_to_storage_each_time() -> None:
     objects = packs(other=b"abc")
     reads = PackReads(objects, PackCache())
     assert [reads.get("other", 1, 1) for _ in range(4)] == [b"b"] * 4
