@@ -39,6 +39,10 @@ class Listing:
         """The offset after the last row; 0 without segments."""
         return self._ends[-1] if self._ends else 0
 
+    def newest(self, count: int) -> list[str]:
+        """Return the file names of the last segments, newest first, at most `count`."""
+        return [segment.name for segment in self._segments[: -count - 1 : -1]]
+
     def append(self, segment: Segment) -> bool:
         """Add a segment if it starts where the last segment ends; return whether it does."""
         if self._segments and segment.first_offset != self._ends[-1]:

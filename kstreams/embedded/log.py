@@ -171,7 +171,7 @@ class EmbeddedLog:
         """
         removed = self._catalog.sweep(older_than_ms)
         dead = set(map(producer_hash, owners))
-        for file in self.root.glob(f"*/{STAGING}/*/*.parquet"):
+        for file in self.root.glob(f"*/{STAGING}/*/*"):
             staged = Staged.parse(file.name)
             owner = None if staged is None else staged.owner
             try:
@@ -304,9 +304,10 @@ class EmbeddedLog:
 
     def _stage(self, topic: str, partition: int, table: pa.Table, owner: str) -> Staged:
         rows = checked(table, topic=topic, partition=partition)
-        staged = Staged(owner + uuid4().hex, rows.num_rows, max_timestamp(rows))
+        encoding, data = encode(rows)
+        staged = Staged(owner + uuid4().hex, rows.num_rows, max_timestamp(rows), encoding)
         file = self._staged_file(topic, partition, staged)
-        write_new(file, encode(rows), durable=self._durable)
+        write_new(file, data, durable=self._durable)
         return staged
 
     def _staging(self, topic: str, partition: int) -> Path:

@@ -1,17 +1,19 @@
 """One partition: its published segments, and the lock for publishing the next segment.
 
 A publisher holds a `flock` on the file `.head`, writes into it the name of the segment it is about
-to publish, and links the segment's complete file to that name. So a listing is current if its
-newest segment is the segment in `.head`: planning reads 128 bytes rather than a directory, and
-compares no file times. If a publisher is killed between the two steps, `.head` names a segment that
-does not exist; each other process then scans the directory until the next segment is published.
+to publish and the names of the last segments, newest first, and links the segment's complete file
+to the new name. So a listing is current if its newest segment is the first segment in `.head`:
+planning reads 4 KB rather than a directory, and compares no file times. If a publisher is killed
+between the two steps, `.head` begins with a segment that does not exist; each other process then
+scans the directory until the next segment is published. A process also scans the directory if more
+segments have been published since its last look than `.head` names.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -24,7 +26,9 @@ from kstreams.files import sync_directory
 __all__ = ("PartitionLog",)
 
 _HEAD = ".head"
-_HEAD_BYTES = 128
+_HEAD_BYTES = 4096
+_HEAD_NAMES = 31
+"""The number of names in a head file; each has at most 130 bytes."""
 
 
 class PartitionLog:
@@ -98,8 +102,10 @@ class PartitionLog:
                     staged.max_timestamp,
                     producer,
                     batch,
+                    staged.encoding,
                 )
-                os.pwrite(head, segment.name.encode().ljust(_HEAD_BYTES), 0)
+                names = (segment.name, *listing.newest(_HEAD_NAMES - 1))
+                os.pwrite(head, "\n".join(names).encode().ljust(_HEAD_BYTES), 0)
                 os.link(file, self._directory / segment.name)
                 listing.append(segment)
             if self._durable:
@@ -131,33 +137,39 @@ class PartitionLog:
         listing = self._listing
         if listing is None:
             return self._scan(Listing())
-        head = self._read_head()
-        if head == listing.last_name or self._follow(listing, head):
+        names = self._read_head()
+        if names[0] == listing.last_name or self._follow(listing, names):
             return listing
         return self._scan(listing)
 
-    def _read_head(self) -> str:
+    def _read_head(self) -> list[str]:
+        """Return the names in the head file, newest first; an empty name without a head file."""
         try:  # no Path and no file object: a driver reads the heads of all partitions
             head = os.open(self._head_path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            return ""
+            return [""]
         try:
-            return os.read(head, _HEAD_BYTES).decode(errors="replace").rstrip()
+            return os.read(head, _HEAD_BYTES).decode(errors="replace").rstrip().split("\n")
         finally:
             os.close(head)
 
-    def _follow(self, listing: Listing, head: str) -> bool:
-        """Add the next segment if exactly one was published; False if a scan is necessary.
+    def _follow(self, listing: Listing, names: Sequence[str]) -> bool:
+        """Add the new segments of a head file; return False if a scan is necessary.
 
-        `head` is the name of the newest segment, from `.head`.
+        `names` are the names in the head file, newest first.
         """
-        segment = Segment.parse(self._topic, self._partition, head)
-        return (
-            segment is not None
-            and segment.first_offset == listing.end_offset
-            and (self._directory / head).exists()
-            and listing.append(segment)
-        )
+        last = listing.last_name
+        known = names.index(last) if last in names else len(names)
+        for name in reversed(names[:known]):
+            segment = Segment.parse(self._topic, self._partition, name)
+            if (
+                segment is None
+                or segment.first_offset != listing.end_offset
+                or not os.path.exists(f"{self._directory}/{name}")  # noqa: PTH110 - as `_read_head`
+            ):
+                return False
+            listing.append(segment)
+        return True
 
     def _scan(self, listing: Listing) -> Listing:
         """Update a listing from the directory, or create a new listing if it cannot be updated."""

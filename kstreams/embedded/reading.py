@@ -47,6 +47,7 @@ def read_segment(
     try:
         return decode(
             path,
+            encoding=segment.encoding,
             rows=segment.count,
             start=start - first,
             stop=stop - first,
@@ -67,7 +68,7 @@ def segment_bytes(root: Path, segment: Segment) -> int:
     """
     path = _path(root, segment)
     try:
-        return stored_bytes(path)
+        return stored_bytes(path, segment.encoding)
     except (OSError, ValueError, pa.ArrowException) as exc:
         raise _unreadable(segment, path, exc) from exc
 

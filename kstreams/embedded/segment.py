@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 
-__all__ = ("APPENDING", "Segment", "Staged", "producer_hash")
+__all__ = ("APPENDING", "PARQUET", "ROWS", "Segment", "Staged", "producer_hash")
+
+PARQUET, ROWS = "parquet", "rows"
+"""The encodings of files, which are the suffixes of their names."""
 
 _SEGMENT = re.compile(
-    r"(\d{20})-([1-9]\d{0,18})-(\d{1,19})-([0-9a-f]{16})-(\d+)\.parquet", re.ASCII
+    r"(\d{20})-([1-9]\d{0,18})-(\d{1,19})-([0-9a-f]{16})-(\d+)\.(parquet|rows)", re.ASCII
 )
-_STAGED = re.compile(r"[0-9a-f]+-([1-9]\d{0,18})-(\d{1,19})\.parquet", re.ASCII)
+_STAGED = re.compile(r"[0-9a-f]+-([1-9]\d{0,18})-(\d{1,19})\.(parquet|rows)", re.ASCII)
 _OFFSETS = 1 << 63
 """The exclusive maximum of offsets."""
 
@@ -41,6 +44,7 @@ class Segment:
         producer: `producer_hash` of the producer.
         batch: The producer's number of the segment; each pair of producer and batch is published
             once.
+        encoding: `PARQUET` or `ROWS`.
     """
 
     topic: str
@@ -50,6 +54,7 @@ class Segment:
     max_timestamp: int
     producer: str
     batch: int
+    encoding: str = PARQUET
 
     @property
     def end_offset(self) -> int:
@@ -61,7 +66,7 @@ class Segment:
         """The file's name; names sort as offsets do."""
         return (
             f"{self.first_offset:020d}-{self.count}-{self.max_timestamp}"
-            f"-{self.producer}-{self.batch}.parquet"
+            f"-{self.producer}-{self.batch}.{self.encoding}"
         )
 
     @staticmethod
@@ -70,10 +75,12 @@ class Segment:
         found = _SEGMENT.fullmatch(name)
         if found is None:
             return None
-        first, count, latest, producer, batch = found.groups()
+        first, count, latest, producer, batch, encoding = found.groups()
         if int(first) + int(count) > _OFFSETS:
             return None
-        return Segment(topic, partition, int(first), int(count), int(latest), producer, int(batch))
+        return Segment(
+            topic, partition, int(first), int(count), int(latest), producer, int(batch), encoding
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +91,18 @@ class Staged:
         attempt: Hexadecimal digits that are unique to the attempt: 16 for its owner, and 32 more.
         count: Number of rows.
         max_timestamp: The greatest timestamp, milliseconds since the epoch.
+        encoding: `PARQUET` or `ROWS`.
     """
 
     attempt: str
     count: int
     max_timestamp: int
+    encoding: str = PARQUET
 
     @property
     def name(self) -> str:
         """The file's name below the partition's staging directory."""
-        return f"{self.attempt}-{self.count}-{self.max_timestamp}.parquet"
+        return f"{self.attempt}-{self.count}-{self.max_timestamp}.{self.encoding}"
 
     @property
     def owner(self) -> str:
@@ -109,4 +118,4 @@ class Staged:
         found = _STAGED.fullmatch(name)
         if found is None:
             return None
-        return Staged(name.partition("-")[0], int(found[1]), int(found[2]))
+        return Staged(name.partition("-")[0], int(found[1]), int(found[2]), found[3])

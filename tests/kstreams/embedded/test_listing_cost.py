@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from kstreams.embedded import small_rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
 from tests.kstreams.embedded.sample_tables import rows
@@ -57,7 +57,7 @@ def calls(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
 
     spy(os, "listdir")
     spy(os, "scandir")
-    spy(pa, "OSFile")
+    spy(small_rows, "read_small")
     return counted
 
 
@@ -78,7 +78,7 @@ def test_calls_without_new_segments_do_not_scan_directory(root: Path, calls: Cou
     assert calls == {}
 
 
-def test_reader_finds_segment_appended_by_another_log_without_scan(
+def test_reader_finds_segments_appended_by_another_log_without_scan(
     tmp_path: Path, calls: Counter[str]
 ) -> None:
     reader, writer = EmbeddedLog(tmp_path), EmbeddedLog(tmp_path)
@@ -89,10 +89,13 @@ def test_reader_finds_segment_appended_by_another_log_without_scan(
     for n in range(1, 6):
         writer.append("t", 0, rows(n), producer="p", batch=n)
         assert [s.batch for s in reader.segments("t", 0, n)] == [n]
-    assert calls == {}
-    for n in range(6, 9):
+    for n in range(6, 6 + 31):
         writer.append("t", 0, rows(n), producer="p", batch=n)
-    assert len(reader.segments("t", 0)) == 9
+    assert [s.batch for s in reader.segments("t", 0, 5)] == list(range(5, 37))
+    assert calls == {}
+    for n in range(37, 37 + 32):  # more than a head file names
+        writer.append("t", 0, rows(n), producer="p", batch=n)
+    assert [s.batch for s in reader.segments("t", 0, 5)] == list(range(5, 69))
     assert calls == {"listdir": 1}
 
 
@@ -107,4 +110,4 @@ def test_appends_after_first_one_do_not_scan_directory(root: Path, calls: Counte
 def test_look_up_of_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
     assert EmbeddedLog(root).offsets_at("t", 1_000) == {0: 0}
     assert EmbeddedLog(root).offsets_at("t", 2_000) == {0: MANY}
-    assert calls["OSFile"] == 1
+    assert calls["read_small"] == 1

@@ -198,7 +198,7 @@ def test_missing_segment_raises_data_loss_error(log: EmbeddedLog) -> None:
 def test_two_segments_with_one_first_offset_raise_corrupt_segment_error(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(2)]
     file = log.root / "t" / "0" / made[1].name
-    os.link(file, file.with_name(file.name.replace("-1.parquet", "-7.parquet")))
+    os.link(file, file.with_name(file.name.replace("-1.rows", "-7.rows")))
     with pytest.raises(CorruptSegmentError, match="begins at offset 1, but"):
         EmbeddedLog(log.root).segments("t", 0)
 

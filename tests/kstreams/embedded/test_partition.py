@@ -57,7 +57,7 @@ def test_partition_copied_without_head_file_is_complete(log: EmbeddedLog) -> Non
 def test_head_file_that_names_unpublished_segment_is_ignored(log: EmbeddedLog) -> None:
     """A publisher that is killed before its link leaves such a head file."""
     made = log.segments("t", 0)[-1].name
-    named = made.replace(f"{4:020d}", f"{6:020d}").replace("-2.parquet", "-3.parquet")
+    named = made.replace(f"{4:020d}", f"{6:020d}").replace("-2.rows", "-3.rows")
     (log.root / "t" / "0" / ".head").write_bytes(named.encode().ljust(128))
     for reader in (log, EmbeddedLog(log.root)):
         assert reader.end_offset("t", 0) == 6

@@ -1,20 +1,20 @@
-"""Rows of a segment in Parquet and back."""
+"""Rows of a segment in a file and back."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.rows import COLUMNS, checked, decode, encode
+from kstreams.embedded.segment import PARQUET, ROWS
+from kstreams.embedded.small_rows import MOST_BYTES
 from kstreams.errors.topics import RowsRefusedError
-from kstreams.raw_batch import HEADERS_TYPE, STORED_SCHEMA
+from kstreams.raw_batch import HEADERS_TYPE, INPUT_SCHEMA, STORED_SCHEMA
 from tests.kstreams.embedded.sample_tables import rows as sample
 
 record = st.tuples(
@@ -33,56 +33,49 @@ def table_of(records: list[tuple[object, ...]]) -> pa.Table:
     )
 
 
-def read(path: Path, table: pa.Table, start: int = 0, stop: int | None = None) -> pa.Table:
-    count = table.num_rows
-    return decode(
-        path,
-        rows=count,
-        start=start,
-        stop=count if stop is None else stop,
-        first_offset=0,
-        columns=STORED_SCHEMA.names,
-    )
+def write(path: Path, table: pa.Table) -> str:
+    """Write rows in a file, and return the encoding."""
+    encoding, data = encode(checked(table, topic="t", partition=0))
+    path.write_bytes(data)
+    return encoding
 
 
-@given(st.lists(record, min_size=1, max_size=20), st.data())
+@given(st.lists(record, min_size=1, max_size=20), st.booleans(), st.data())
 def test_encoded_record_rows_are_decoded_unchanged(
-    tmp_path_factory: pytest.TempPathFactory, records: list[tuple[object, ...]], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[tuple[object, ...]],
+    is_large: bool,  # drawn by hypothesis
+    data: st.DataObject,
 ) -> None:
-    table = table_of(records)
-    start = data.draw(st.integers(0, len(records)))
-    stop = data.draw(st.integers(start, len(records)))
+    large = [(0, b"key", b"x" * MOST_BYTES, None)] if is_large else []
+    table = table_of([*records, *large])
+    start = data.draw(st.integers(0, table.num_rows))
+    stop = data.draw(st.integers(start, table.num_rows))
     path = tmp_path_factory.mktemp("rows") / "x"
-    path.write_bytes(encode(checked(table, topic="t", partition=0)))
-    assert (
-        read(path, table, start, stop).to_pylist() == table.slice(start, stop - start).to_pylist()
+    encoding = write(path, table)
+    assert encoding == (PARQUET if is_large else ROWS)
+    found = decode(
+        path,
+        encoding=encoding,
+        rows=table.num_rows,
+        start=start,
+        stop=stop,
+        first_offset=7,
+        columns=COLUMNS,
     )
+    assert found.schema == INPUT_SCHEMA
+    assert found["offset"].to_pylist() == list(range(7 + start, 7 + stop))
+    expected = table.slice(start, stop - start).to_pylist()
+    assert found.drop_columns(["offset"]).to_pylist() == expected
 
 
-def test_only_row_groups_in_range_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_ROW_GROUP_ROWS", 10)
-    table = checked(sample(*range(35)), topic="t", partition=0)
-    path = tmp_path / "x"
-    path.write_bytes(encode(table))
-    read_groups: list[list[int]] = []
-    real = pq.ParquetFile.read_row_groups
-
-    def spy(file: pq.ParquetFile, groups: list[int], **options: object) -> pa.Table:
-        read_groups.append(groups)
-        return real(file, groups, **options)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", spy)
-    for start, stop in [(0, 35), (12, 20), (19, 21), (30, 35), (5, 5)]:
-        found = read(path, table, start, stop)
-        assert found.to_pylist() == table.slice(start, stop - start).to_pylist()
-    assert read_groups == [[0, 1, 2, 3], [1], [1, 2], [3], [0]]
-
-
-def test_rows_without_headers_are_stored_without_headers_column(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(encode(checked(sample(1, 2), topic="t", partition=0)))
-    assert pq.read_schema(path).names == ["timestamp", "key", "value"]
-    assert read(path, sample(1, 2)).column("headers").to_pylist() == [None, None]
+@pytest.mark.parametrize("count", [2, 10_000], ids=[ROWS, PARQUET])
+def test_slice_of_table_is_encoded_without_rest_of_table(tmp_path: Path, count: int) -> None:
+    table = checked(sample(*range(3 * count)), topic="t", partition=0)
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    write(whole, table.slice(count, count).combine_chunks())
+    write(part, table.slice(count, count))
+    assert part.stat().st_size <= whole.stat().st_size
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.embedded.segment import Segment, Staged, producer_hash
+from kstreams.embedded.partition import _HEAD_BYTES, _HEAD_NAMES
+from kstreams.embedded.segment import PARQUET, ROWS, Segment, Staged, producer_hash
 
 SEGMENT = Segment("t", 3, 40, 2, 1_700_000_000_000, producer_hash("app"), 7)
 naturals = st.integers(0, 2**62)
+encodings = st.sampled_from([PARQUET, ROWS])
 
 
 def test_segment_name_has_all_fields_needed_by_planner() -> None:
@@ -19,11 +21,11 @@ def test_segment_name_has_all_fields_needed_by_planner() -> None:
     assert SEGMENT.end_offset == 42
 
 
-@given(naturals, st.integers(1, 2**31), naturals, st.text(), naturals)
+@given(naturals, st.integers(1, 2**31), naturals, st.text(), naturals, encodings)
 def test_segment_names_can_be_parsed(
-    first: int, count: int, latest: int, producer: str, batch: int
+    first: int, count: int, latest: int, producer: str, batch: int, encoding: str
 ) -> None:
-    segment = Segment("t", 3, first, count, latest, producer_hash(producer), batch)
+    segment = Segment("t", 3, first, count, latest, producer_hash(producer), batch, encoding)
     assert Segment.parse("t", 3, segment.name) == segment
 
 
@@ -43,14 +45,15 @@ def test_names_of_other_files_are_not_parsed_as_segments(name: str) -> None:
     assert Segment.parse("t", 3, name) is None
 
 
-def test_longest_segment_name_fits_head_file() -> None:
+def test_longest_segment_names_fit_head_file() -> None:
     longest = Segment("t", 0, 2**63, 2**31, 2**63, "f" * 16, 2**63)
-    assert len(longest.name) <= 128
+    assert _HEAD_NAMES * len(f"{longest.name}\n") <= _HEAD_BYTES
 
 
 def test_staged_names_can_be_parsed() -> None:
-    staged = Staged("00ff", 5, 1_000)
-    assert Staged.parse(staged.name) == staged
+    for encoding in (PARQUET, ROWS):
+        staged = Staged("00ff", 5, 1_000, encoding)
+        assert Staged.parse(staged.name) == staged
     assert Staged.parse("../../x-1-1.parquet") is None
 
 

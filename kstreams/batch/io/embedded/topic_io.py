@@ -74,7 +74,7 @@ class EmbeddedIO(TopicIO):
             columns=INPUT_SCHEMA.names,
             max_bytes=max(room, 0),
         )
-        return Queue(each.entry, each.topic, each.partition, table.cast(INPUT_SCHEMA))
+        return Queue(each.entry, each.topic, each.partition, table)
 
     @override
     def limits(self, topic: str) -> TopicLimits:
