@@ -8,7 +8,10 @@ nothing is written to the disk.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from kstreams.state.backend.sorted_keys import SortedKeys
 from kstreams.state.backend.working import Changes, KeyRange, Pair, WorkingStore
 
 __all__ = ("Memory", "MemoryStore")
+
+_CHECK_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,7 @@ class Memory:
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
         """Open the store that this process closed in a directory, or create an empty store."""
-        _forget_removed()
-        closed = _CLOSED.pop(str(directory), None)
+        closed = _CLOSED.take(str(directory))
         return MemoryStore(stores, directory, closed.tables if closed else None)
 
     def branch(self, source: Path, target: Path) -> bool:
@@ -51,12 +55,12 @@ class Memory:
 
         Only a store that this process has closed can be moved.
         """
-        _forget_removed()
-        closed = _CLOSED.pop(str(source), None)
+        closed = _CLOSED.take(str(source))
         if closed is None:
             return False
-        _file(target, closed.tables)
-        self.remove(source)
+        if closed.marked:
+            _move(source, target)
+        _CLOSED.keep(target, closed.tables)
         return True
 
     def copy(self, source: Path, target: Path) -> bool:
@@ -64,15 +68,15 @@ class Memory:
 
         Only a store that this process has closed can be copied.
         """
-        closed = _CLOSED.get(str(source))
+        closed = _CLOSED.find(str(source))
         if closed is None:
             return False
-        _file(target, {name: table.copy() for name, table in closed.tables.items()})
+        _CLOSED.keep(target, {name: table.copy() for name, table in closed.tables.items()})
         return True
 
     def remove(self, directory: Path) -> None:
         """Drop the closed store of a directory, and remove the empty directory."""
-        _CLOSED.pop(str(directory), None)
+        _CLOSED.take(str(directory))
         try:
             directory.rmdir()
         except FileNotFoundError:
@@ -152,7 +156,7 @@ class MemoryStore(WorkingStore):
         self._closed = True
         tables, self._tables = self._tables, {}
         if self._directory is not None:
-            _file(self._directory, tables)
+            _CLOSED.keep(self._directory, tables)
 
     def _table(self, store: str) -> _Table:
         table = self._tables.get(store)
@@ -233,26 +237,86 @@ class _Closed:
     tables: dict[str, _Table]
     marked: bool
 
+    def is_removed(self, directory: str) -> bool:
+        """Return whether another process has removed the store's directory."""
+        return self.marked and not os.path.isdir(directory)  # noqa: PTH112 - as above
 
-_CLOSED: dict[str, _Closed] = {}
-"""The closed stores of this process, by directory."""
+
+class _ClosedStores:
+    """The closed stores of this process, by the paths of their directories.
+
+    The directory of a store disappears when the task has moved and another process removes it. Such
+    a store is dropped when it is looked up, and at a check of all stores once a second: a check at
+    each look-up would take a time that grows with the square of the number of tasks.
+    """
+
+    def __init__(self) -> None:
+        self._stores: dict[str, _Closed] = {}
+        self._checked_at = -_CHECK_S
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stores)
+
+    def clear(self) -> None:
+        """Drop all closed stores, as the end of the process does."""
+        self._stores.clear()
+
+    def find(self, directory: str) -> _Closed | None:
+        """Return the closed store of a directory."""
+        if time.monotonic() - self._checked_at > _CHECK_S:
+            self._drop_removed()
+        closed = self._stores.get(directory)
+        if closed is not None and closed.is_removed(directory):
+            del self._stores[directory]
+            return None
+        return closed
+
+    def take(self, directory: str) -> _Closed | None:
+        """Remove and return the closed store of a directory."""
+        closed = self.find(directory)
+        if closed is not None:
+            del self._stores[directory]
+        return closed
+
+    def keep(self, directory: Path, tables: dict[str, _Table]) -> None:
+        """Keep the tables of a store, and mark its directory on the disk.
+
+        Raises:
+            StoreError: The directory cannot be created.
+        """
+        marked = os.path.isdir(directory.parent)  # noqa: PTH112 - several times in a batch
+        try:
+            if marked:
+                directory.mkdir(exist_ok=True)
+        except OSError as error:
+            raise _failed("create", directory, error) from error
+        self._stores[str(directory)] = _Closed(tables, marked)
+
+    def _drop_removed(self) -> None:
+        self._stores = {
+            directory: closed
+            for directory, closed in self._stores.items()
+            if not closed.is_removed(directory)
+        }
+        self._checked_at = time.monotonic()
 
 
-def _file(directory: Path, tables: dict[str, _Table]) -> None:
-    marked = directory.parent.is_dir()
+_CLOSED = _ClosedStores()
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename the directory of a closed store."""
     try:
-        if marked:
-            directory.mkdir(exist_ok=True)
+        os.rename(source, target)  # noqa: PTH104 - several times in a batch
+    except FileNotFoundError:  # `keep` creates the target if its parent exists
+        with suppress(OSError):
+            source.rmdir()
     except OSError as error:
-        raise StoreError(
-            f"cannot create the directory {directory} of an in-memory store: {error}",
-            hint="Give the backend a directory that this user can write to: Memory(directory=...).",
-        ) from error
-    _CLOSED[str(directory)] = _Closed(tables, marked)
+        raise _failed("rename", source, error) from error
 
 
-def _forget_removed() -> None:
-    """Drop closed stores whose directories another process has removed, because the task moved."""
-    for directory, closed in list(_CLOSED.items()):
-        if closed.marked and not Path(directory).is_dir():
-            _CLOSED.pop(directory, None)
+def _failed(action: str, directory: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot {action} the directory {directory} of an in-memory store: {error}",
+        hint="Give the backend a directory that this user can write to: Memory(directory=...).",
+    )

@@ -41,13 +41,29 @@ def test_version_of_another_process_cannot_be_branched(tmp_path: Path) -> None:
     assert not Memory().branch(tmp_path / "theirs", tmp_path / "mine")
 
 
-def test_memory_of_version_removed_by_another_process_is_freed(tmp_path: Path) -> None:
+def test_memory_of_version_removed_by_another_process_is_freed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_CHECK_S", 0.0)
     for name in ("a", "b"):
         Memory().open(tmp_path / name, ["s"]).close()
     (tmp_path / "a").rmdir()
     Memory().open(tmp_path / "c", ["s"])
     held = [Path(name).name for name in memory._CLOSED if Path(name).parent == tmp_path]
     assert held == ["b"]
+
+
+def test_version_removed_by_another_process_is_not_opened_before_next_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Memory().open(tmp_path / "a", ["s"])
+    store.write({"s": StoreChanges([(b"k", b"v")])})
+    store.close()
+    monkeypatch.setattr(memory, "_CHECK_S", 3600.0)
+    (tmp_path / "a").rmdir()
+    assert not Memory().branch(tmp_path / "a", tmp_path / "b")
+    assert not Memory().copy(tmp_path / "a", tmp_path / "b")
+    assert Memory().open(tmp_path / "a", ["s"]).get("s", b"k") is None
 
 
 def test_directory_with_foreign_files_is_not_removed(tmp_path: Path) -> None:
