@@ -12,7 +12,7 @@ from kstreams import BYTES, Embedded, Topic, TopologyBuilder
 from kstreams.batch.io.embedded.topic_io import EmbeddedIO, publish
 from kstreams.batch.io.topic_io import BatchId
 from kstreams.checkpoint.planning.plans import Slice
-from kstreams.embedded import rows
+from kstreams.embedded import parquet_rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
@@ -63,7 +63,7 @@ def test_read_stops_at_byte_limit(log: EmbeddedLog) -> None:
 
 
 def test_read_stops_within_row_group(log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_PAGE_BYTES", 5 * SIZE)
+    monkeypatch.setattr(parquet_rows, "_PAGE_BYTES", 5 * SIZE)
     each = _append(log, 0, *[SIZE] * 1_000)
     with pytest.raises(TooManyBytesError) as caught:
         _io(log).read([each], max_bytes=20 * SIZE)
