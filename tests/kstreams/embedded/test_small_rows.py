@@ -25,7 +25,7 @@ def file_of(body: bytes, *, has_headers: bool = False, magic: bytes = b"KSR1") -
 
 
 def body_of(batch: pa.RecordBatch) -> bytes:
-    return batch.serialize().to_pybytes()
+    return bytes(batch.serialize().to_pybytes())
 
 
 @pytest.fixture
