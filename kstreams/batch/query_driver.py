@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.commit_pipeline import CommitPipeline
@@ -17,6 +18,7 @@ from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
 from kstreams.batch.reporting import report_of
+from kstreams.batch.sweep_thread import SweepThread
 from kstreams.batch.sweeping import MIN_AGE, Sweep
 from kstreams.batch.task_moves import TaskPlaces
 from kstreams.batch.task_timers import TaskTimers
@@ -52,6 +54,7 @@ class QueryDriver:
         fence: Raises `FencedError` if a newer driver owns the checkpoint.
         run: The id of this driver.
         tables: The global tables that the query reads and writes.
+        sweeps: The thread of clean-ups; None: `commit` runs them.
 
     Attributes:
         feed: The input and output, to close with the query.
@@ -72,6 +75,7 @@ class QueryDriver:
         fence: Callable[[], None],
         run: str,
         tables: QueryTables | None = None,
+        sweeps: SweepThread | None = None,
     ) -> None:
         self._settings = settings
         self._opened = opened
@@ -102,6 +106,7 @@ class QueryDriver:
         self._closing = False
         self._places = TaskPlaces()
         self._looped_bytes = 0
+        self._sweeps = sweeps
 
     @property
     def name(self) -> str:
@@ -262,6 +267,8 @@ class QueryDriver:
             FencedError: A newer driver owns the checkpoint; nothing is published.
         """
         self.progress.enter(COMMIT, batch)
+        if self._sweeps is not None:
+            self._sweeps.check()
         held = held_back(statuses)
         commit = commit_of(
             batch, self._run, self._clock.now_ms(), plan, statuses, self.last, self._settings
@@ -343,7 +350,21 @@ class QueryDriver:
         """Remove commits, plans and state objects that are not needed any more."""
         self._looped_bytes = 0
         sweep = Sweep(self._settings, self._opened, self.tables, self._clock)
-        sweep.run(None if self.last is None else self.last.batch, self.kept)
+        run = partial(sweep.run, None if self.last is None else self.last.batch, self.kept)
+        if self._sweeps is None:
+            run()
+        else:
+            self._sweeps.begin(run)
+
+    def close(self, timeout_s: float) -> None:
+        """Wait for a clean-up that is running, and release the resources of the feed.
+
+        Args:
+            timeout_s: The maximum time to wait, in seconds.
+        """
+        if self._sweeps is not None:
+            self._sweeps.finish(timeout_s)
+        self.feed.close()
 
     def _sweep_topics(self) -> None:
         """Remove files of lost attempts from topics, after the committed output is published."""

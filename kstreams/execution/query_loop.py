@@ -304,7 +304,7 @@ class QueryLoop:
             if self._thread.is_alive():
                 _LOG.warning("query %s: the batch has not ended", self.name)
         self._executor.close()
-        self.driver.feed.close()
+        self.driver.close(_CANCEL_S)
 
 
 def typed(exc: BaseException) -> KStreamsError:

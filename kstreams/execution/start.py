@@ -10,6 +10,7 @@ from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.io.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.io.open_feed import feed_of, publish_commit
 from kstreams.batch.query_driver import QueryDriver
+from kstreams.batch.sweep_thread import SweepThread
 from kstreams.batch.task_counts import count_partitions, count_records, topic_span
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.resume import positions_after
@@ -163,6 +164,7 @@ def make_loop(
         fence=parts.lock.check,
         run=parts.run,
         tables=tables,
+        sweeps=SweepThread(query.name),
     )
     return QueryLoop(query, driver, parts, parts.engine.executor(query))
 
